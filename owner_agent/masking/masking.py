@@ -29,6 +29,7 @@ from owner_agent.state.keys import Keys as Secrets
 from shared.errors import ConfigError
 from shared.mask import METHODS, Masked, Method
 from shared.mask.advice import Recommendation, recommend
+from shared.mask.copies import require_few_copies
 from shared.mixed.table import CategoricalColumn, Column
 from shared.progress import StagedProgress
 from shared.wire.parts import Keys, key_order
@@ -157,9 +158,11 @@ def masked_copies(chosen: Chosen, watch: StagedProgress) -> tuple[Masked, ...]:
     """Mask a table, each copy by noise of its own.
 
     Raises:
-        TableError, MaskingError: the table cannot be masked so.
+        TableError, MaskingError: the table cannot be masked so, or not so many times.
     """
     made = []
+    table = chosen.table.confidential
+    require_few_copies(chosen.choice.method, chosen.copies, table.records, len(table.columns))
     for copy in range(1, chosen.copies + 1):
         watch("masking", copy - 1, chosen.copies)
         rng, given = chosen.randomness(copy), chosen.table

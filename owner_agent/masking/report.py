@@ -10,13 +10,10 @@ from typing import Any
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
-from shared.mask.core.inputs import inputs
+from shared.mask.core.inputs import NOTABLE_LEVERAGE, inputs
 from shared.mask.measures import Measure, Measures, measure_all
 from shared.mixed.table import numeric_table
 from shared.progress import StagedProgress
-
-ALARMING_LEVERAGE = 0.5
-"""A record whose own value weighs more in its prediction is nearly released plain."""
 
 LINES_ONLY = "-lines-only"
 """Ends the names of measures that call a curve over what is told a gain from what is masked."""
@@ -67,7 +64,7 @@ class MaskReport:
                 else "records have empty cells and are"
             )
             found.append(f"{dropped:,} {have} left out of the release.")
-        if self.leverage is not None and self.leverage > ALARMING_LEVERAGE:
+        if self.leverage is not None and self.leverage > NOTABLE_LEVERAGE:
             found.append(
                 f"The largest leverage is {self.leverage:.2f}: some record's own values decide most"
                 " of what is predicted of it, and its masked values may be close to the true ones."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -148,12 +148,16 @@ class Told:
         )
 
 
-def releases_frame(releases: Sequence[Release], in_use: Sequence[str]) -> pd.DataFrame:
-    """Return releases, one a row; see `Study.releases`."""
+def releases_frame(
+    releases: Sequence[Release], in_use: Sequence[str], active: Collection[str]
+) -> pd.DataFrame:
+    """Return releases, one a row; see `Study.releases`. `active` owners were not removed."""
     import pandas as pd
 
     # The alignment, which says what is in use, is about randomized records alone.
-    beside = _sealed_last(one for one in releases if one.release_kind.unbounded)
+    beside = _sealed_last(
+        one for one in releases if one.release_kind.unbounded and one.owner in active
+    )
     rows = [
         {
             "id": one.id,

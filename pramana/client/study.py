@@ -90,7 +90,8 @@ class Study:
         names; `consistency` of its reports with its plan, and the `p_value` of that; `plan_digest`,
         None without a plan; when it was `sealed`.
         """
-        return releases_frame(self._all(Release, "/releases"), self.alignment().releases)
+        active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
+        return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)
 
     def alignment(self) -> Alignment:
         """Return which records are found at which owners; its `to_frame()` is by owner."""

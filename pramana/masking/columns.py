@@ -111,19 +111,22 @@ def _require_numbers(table: pd.DataFrame, names: Sequence[str]) -> None:
         given = table[name].dtype
         if not kind.is_numeric_dtype(given) or kind.is_bool_dtype(given):
             raise TableError(
-                f"confidential must name columns of numbers, and {name!r} holds {_holds(given)};"
-                " categories are randomized by pm.randomize instead.",
+                f"confidential must name columns of numbers, and {name!r} holds {_holds(given)}.",
                 where=name,
             )
 
 
 def _holds(given: Any) -> str:
+    """Return what a column holds that is none of numbers, and what to do about it."""
     import pandas as pd
 
     kind = pd.api.types
+    if kind.is_datetime64_any_dtype(given):
+        return "times; make them numbers, such as days"
+    instead = "categories are randomized by pm.randomize instead"
     if kind.is_bool_dtype(given):
-        return "true and false"
-    return "times" if kind.is_datetime64_any_dtype(given) else "categories"
+        return f"true and false; {instead}"
+    return f"text or categories; pd.to_numeric reads numbers written as text, and {instead}"
 
 
 def _require_no_id(column: pd.Series, name: str) -> None:

@@ -21,6 +21,7 @@ from pramana.masking.methods import (
 from pramana.masking.origin import Origin
 from pramana.reporting.reports import require_yes_or_no
 from shared.errors import OptionError
+from shared.terminal import progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +75,8 @@ def mask(
     Raises:
         TableError: it is no table; cells are missing; a confidential column holds no numbers; a
             told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
-        MaskingError: a column has one value only, records are too few, or some stand alone.
+        MaskingError: a column has one value only, records are too few (for so many copies), or some
+            stand alone.
         OptionError: an unknown method or option, a column that is both told and masked.
 
     Examples:
@@ -85,20 +87,27 @@ def mask(
         ...     store[["expenditure", "debt"]].corr().round(6))
         True
     """
+    from shared.mask.copies.limits import require_few_copies
+
     named = method_of(method)
     count = copies_of(copies)
     require_yes_or_no(keep_order, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
-    with one_sentence("frame"):
-        seed = int(generator.integers(1 << 32))
-        order = _order(generator, len(columns.table), keep_order=keep_order)
-        origin = Origin(columns, order, seed)
+    seed = int(generator.integers(1 << 32))
+    order = _order(generator, len(columns.table), keep_order=keep_order)
+    origin = Origin(columns, order, seed)
+    made: list[Masked] = []
+    with progress_bar("masking") as bar, one_sentence():
+        bar(0, count + 1)
         if named == AUTO:
             named = origin.recommendation.method
-    chosen = options_of(named, options)
-    with one_sentence():
-        made = [_masked(columns, named, generator, chosen) for _ in range(count)]
+        bar(1, count + 1)
+        chosen = options_of(named, options)
+        require_few_copies(methods()[named], count, len(columns.table), len(columns.confidential))
+        for _ in range(count):
+            made.append(_masked(columns, named, generator, chosen))
+            bar(1 + len(made), count + 1)
     frames = tuple(_released(columns, one, origin, keep_order=keep_order) for one in made)
     return MaskedFrame(
         method=named,

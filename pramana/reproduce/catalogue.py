@@ -46,6 +46,7 @@ _EXPERIMENTS = (
     "frapp.frapp_3:EXPERIMENT",
     "frapp.frapp_4:EXPERIMENT",
     "alahmadi.hump:EXPERIMENT",
+    "alahmadi.repeated:EXPERIMENT",
     "alahmadi.six:EXPERIMENT",
     "alahmadi.pilot:EXPERIMENT",
     "alahmadi.methods:MADE",

@@ -21,10 +21,11 @@ from shared.kernel_regression.spectrum import (
     Span,
     Spectrum,
     choose_landmarks,
+    chunks,
     decomposed,
     spanned,
 )
-from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
+from shared.kernel_regression.tuning import tuned, tuned_penalties
 from shared.mixed.design import residual, with_constant
 from shared.mixed.table import Floats
 
@@ -42,13 +43,12 @@ class KernelFit:
     Attributes:
         fitted: the fitted targets of the n records, n x q.
         left_out: the same of each record by a fit without it, n x q.
-        leverages: how much each record's own target weighs in its fitted one: n numbers, 0 to 1.
+        own: how much each record's own target weighs in its fitted one: n x q, 0 to 1.
         basis: the leading eigenvectors of the smoother, orthonormal: n x m; without the constant
             (and the features, if they are free of the penalty).
-        shrinkage: what the ridge leaves of the targets' parts in the basis: m numbers, 0 to 1.
+        shrinkage: what the ridge leaves of the targets' parts in the basis: m x q, 0 to 1.
         bandwidth: the Gaussian kernel's.
-        penalty: the ridge's, as a share of the records.
-        freedom: the effective number of parameters: the sum of the leverages.
+        penalties: the ridge's of each target, as a share of the records.
         approximation: the share of the kernel's trace that the landmarks lose; 0 if they are all
             distinct records.
         halving: by how much the leave-one-out R2, the mean over the targets, would fall with half
@@ -59,18 +59,33 @@ class KernelFit:
 
     fitted: Floats
     left_out: Floats
-    leverages: Floats
+    own: Floats
     basis: Floats
     shrinkage: Floats
     bandwidth: float
-    penalty: float
-    freedom: float
+    penalties: tuple[float, ...]
     approximation: float
     halving: float | None
     r2: Floats
     span: Span = field(repr=False)
     weights: Floats = field(repr=False)
     lines: Floats = field(repr=False)
+
+    @property
+    def leverages(self) -> Floats:
+        """How much each record's own target weighs, in the target where it is most: n numbers."""
+        found: Floats = self.own.max(axis=1)
+        return found
+
+    @property
+    def penalty(self) -> float:
+        """The smallest penalty."""
+        return min(self.penalties)
+
+    @property
+    def freedom(self) -> float:
+        """The effective number of parameters, of the target with most: the sum of its weights."""
+        return float(self.own.sum(axis=0).max())
 
     def predict(self, features: Floats) -> Floats:
         """Return the expected targets of other records: n x q, of features n x k.
@@ -115,31 +130,33 @@ def fit_kernel(
         )
     centres = values.mean(axis=0)
     landmarks = choose_landmarks(points, options.landmarks, rng)
-    bandwidth, halving = tuned_bandwidth(points, values - centres, options, rng)
+    bandwidth, penalties, halving = tuned(points, values - centres, options, rng)
     spectrum = decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
-    penalty = tuned_penalty(spectrum, points, values - centres, options).penalty
+    penalties = penalties or tuned_penalties(spectrum, points, values - centres, options)
     n = len(points)
-    shrinkage = spectrum.values / (spectrum.values + n * penalty)
+    ridge = n * np.array(penalties)
+    shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + ridge)
     along = spectrum.vectors.T @ values
     straight = spectrum.free.T @ values
-    fitted = spectrum.free @ straight + spectrum.vectors @ (shrinkage[:, None] * along)
-    leverages = np.einsum("ij,ij->i", spectrum.free, spectrum.free)
-    leverages += np.einsum("ij,ij,j->i", spectrum.vectors, spectrum.vectors, shrinkage)
-    left_out = leave_one_out(values, fitted, leverages)
-    weights = _weights(spectrum, points, values, n * penalty)
+    fitted = spectrum.free @ straight + spectrum.vectors @ (shrinkage * along)
+    own = np.empty(values.shape)
+    for rows in chunks(n):
+        own[rows] = spectrum.vectors[rows] ** 2 @ shrinkage
+        own[rows] += np.sum(spectrum.free[rows] ** 2, axis=1)[:, None]
+    left_out = leave_one_out(values, fitted, own)
+    weights = _weights(spectrum, points, values, ridge)
     design = with_constant(points) if options.linear else np.ones((n, 1))
     line = fitted - spectrum.span.weighted(points, weights)
     lines = np.asarray(np.linalg.lstsq(design, line)[0], dtype=np.float64)
-    leading = int(np.count_nonzero(shrinkage > LEADING))
+    leading = int(np.count_nonzero(shrinkage.max(axis=1) > LEADING))
     return KernelFit(
         fitted=fitted,
         left_out=left_out,
-        leverages=leverages,
+        own=own,
         basis=spectrum.vectors[:, :leading].copy(),  # lets go of the others
         shrinkage=shrinkage[:leading],
         bandwidth=bandwidth,
-        penalty=penalty,
-        freedom=float(leverages.sum()),
+        penalties=penalties,
         approximation=spectrum.lost,
         halving=halving,
         r2=explained(values, left_out),
@@ -149,33 +166,33 @@ def fit_kernel(
     )
 
 
-def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: float) -> Floats:
+def _weights(spectrum: Spectrum, points: Floats, values: Floats, ridge: Floats) -> Floats:
     """Return the weights of the landmarks' kernel functions in the fit: m x q."""
     span, vectors, along = spectrum.span, spectrum.vectors, spectrum.vectors.T @ values
     distinct, places = np.unique(points, axis=0, return_inverse=True)
     if len(distinct) > len(span.landmarks):
-        scaled = np.sqrt(spectrum.values) / (spectrum.values + ridge)
-        found: Floats = span.root @ (spectrum.turn @ (scaled[:, None] * along))
+        scaled = np.sqrt(spectrum.values)[:, None] / (spectrum.values[:, None] + ridge)
+        found: Floats = span.root @ (spectrum.turn @ (scaled * along))
         return found
     # All of the kernel is spanned, also what is lost in its root by rounding: the weights are those
     # of the support vectors, residuals divided by the ridge.
     rest = residual(residual(values, spectrum.free), vectors)
-    support = vectors @ (along / (spectrum.values + ridge)[:, None]) + rest / ridge
+    support = vectors @ (along / (spectrum.values[:, None] + ridge)) + rest / ridge
     found = np.zeros((len(distinct), values.shape[1]))
     np.add.at(found, np.ravel(places), support)
     return found
 
 
-def leave_one_out(values: Floats, fitted: Floats, leverages: Floats) -> Floats:
-    """Return each record's fitted value by a fit without it: n x q.
+def leave_one_out(values: Floats, fitted: Floats, own: Floats) -> Floats:
+    """Return each record's fitted value by a fit without it: n x q; `own` as of `KernelFit`.
 
     A record that no other tells anything of (its leverage is 1) is told the mean of the others.
     """
-    free = 1 - leverages
+    free = 1 - own
     alone = free < ALONE
-    left_out = values - (values - fitted) / np.where(alone, 1.0, free)[:, None]
+    left_out = values - (values - fitted) / np.where(alone, 1.0, free)
     others = (values.sum(axis=0) - values) / max(1, len(values) - 1)
-    found: Floats = np.where(alone[:, None], others, left_out)
+    found: Floats = np.where(alone, others, left_out)
     return found
 
 

@@ -4,7 +4,8 @@ With many records the bandwidth is chosen on some of them, with fewer landmarks;
 chosen on all, for it depends on their number. Two guards against fits that memorize: records that
 share their features with few others are left out together with these, so that a record that occurs
 twice does not vouch for itself; and a fit with more freedom than a fifth of the records is not
-considered, however small its errors.
+considered, however small its errors. Where the smoothest fit is asked for (`smoothness`), each
+target has its own penalty.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shared.errors import OptionError
 from shared.kernel_regression.options import KernelOptions
+from shared.kernel_regression.smoothness import Tried, smoothest
 from shared.kernel_regression.spectrum import (
     Permuting,
     Spectrum,
@@ -46,6 +49,10 @@ FORBIDDEN = 1e6
 """Instead of the error of a fit that is not considered."""
 
 
+SMOOTH = 0.1
+"""The same where the smoothest fit is asked for."""
+
+
 @dataclass(frozen=True)
 class Tuned:
     """The penalty with the least leave-one-out error; the error is the mean over the targets, each
@@ -55,37 +62,91 @@ class Tuned:
     error: float
 
 
-def tuned_bandwidth(
+def tuned(
     points: Floats, targets: Floats, options: KernelOptions, rng: Permuting | None
-) -> tuple[float, float | None]:
-    """Return the bandwidth, and what half of the landmarks would cost in R2 if not all are used."""
-    n, k = points.shape
+) -> tuple[float, tuple[float, ...] | None, float | None]:
+    """Return the bandwidth; each target's penalty; and what half of the landmarks would cost in R2.
+
+    The penalties are None where they are to be chosen at this bandwidth on all the records, and the
+    cost is None if all distinct records are landmarks.
+    """
+    n, q = targets.shape
     if n > RECORDS:
         some = np.linspace(0, n - 1, RECORDS).round().astype(np.intp)
         rows = some if rng is None else np.sort(rng.permutation(n)[:RECORDS])
         points, targets = points[rows], targets[rows]
     landmarks = choose_landmarks(points, min(LANDMARKS, options.landmarks), rng)
-
-    def error(bandwidth: float, chosen: Floats) -> float:
-        spectrum = decomposed(points, spanned(chosen, bandwidth), linear=options.linear)
-        return tuned_penalty(spectrum, points, targets, options).error
-
-    if options.bandwidth is None:
-        grid = [float(b) for b in BANDWIDTHS * np.sqrt(max(1, k))]
-        bandwidth = min(grid, key=lambda candidate: error(candidate, landmarks))
+    grid = [float(b) for b in BANDWIDTHS * np.sqrt(max(1, points.shape[1]))]
+    grid = grid if options.bandwidth is None else [options.bandwidth]
+    penalties = given_penalties(options, q)
+    if len(grid) > 1 or (options.smoothest and penalties is None and n <= RECORDS):
+        bandwidth, found = _searched(grid, points, targets, landmarks, options)
+        penalties = penalties or (found if n <= RECORDS else None)
     else:
-        bandwidth = options.bandwidth
+        bandwidth = grid[0]
     if len(choose_landmarks(points, options.landmarks, None)) < options.landmarks:
-        return bandwidth, None
+        return bandwidth, penalties, None
     all_of_them = choose_landmarks(points, options.landmarks, rng)
-    half = error(bandwidth, all_of_them[::2])
-    return bandwidth, half - error(bandwidth, all_of_them)
+    half, whole = (
+        tuned_penalty(_spectrum(points, chosen, bandwidth, options), points, targets, options).error
+        for chosen in (all_of_them[::2], all_of_them)
+    )
+    return bandwidth, penalties, half - whole
+
+
+def _searched(
+    grid: list[float], points: Floats, targets: Floats, landmarks: Floats, options: KernelOptions
+) -> tuple[float, tuple[float, ...] | None]:
+    """Return the best of several bandwidths, and each target's penalty if the smoothest is asked
+    for."""
+    spectra = (_spectrum(points, landmarks, bandwidth, options) for bandwidth in grid)
+    if options.smoothest:
+        every = [tried(spectrum, points, targets, options) for spectrum in spectra]
+        place, penalties = smoothest(every)
+        return grid[place], penalties
+    errors = [tuned_penalty(spectrum, points, targets, options).error for spectrum in spectra]
+    return grid[int(np.argmin(errors))], None
+
+
+def _spectrum(
+    points: Floats, landmarks: Floats, bandwidth: float, options: KernelOptions
+) -> Spectrum:
+    return decomposed(points, spanned(landmarks, bandwidth), linear=options.linear)
+
+
+def given_penalties(options: KernelOptions, targets: int) -> tuple[float, ...] | None:
+    """Return the penalty given for each target; None if they are to be chosen.
+
+    Raises:
+        OptionError: another number of them is given.
+    """
+    if options.penalty is None:
+        return None
+    if not isinstance(options.penalty, tuple):
+        return (float(options.penalty),) * targets
+    if len(options.penalty) != targets:
+        raise OptionError(
+            f"There are {len(options.penalty)} penalties for {targets} targets.", where="penalty"
+        )
+    return tuple(float(penalty) for penalty in options.penalty)
+
+
+def tuned_penalties(
+    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
+) -> tuple[float, ...]:
+    """Return each target's penalty: the one with the least error of all, or its smoothest fit's."""
+    if options.smoothest:
+        return smoothest([tried(spectrum, points, targets, options)])[1]
+    penalty = tuned_penalty(spectrum, points, targets, options).penalty
+    return tuple(penalty for _ in targets.T)
 
 
 def tuned_penalty(
     spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
 ) -> Tuned:
-    """Return the penalty with the least leave-one-out error, or the error of the one given.
+    """Return the penalty with the least leave-one-out error of all targets.
+
+    With penalties given, the error is that with the first of them.
 
     Args:
         spectrum: the kernel over the points.
@@ -93,20 +154,32 @@ def tuned_penalty(
         targets: n x q.
         options: with its penalty, if it is not to be chosen.
     """
+    ways = tried(spectrum, points, targets, options)
+    found = np.mean(ways.squares, axis=(0, 2))
+    extra = ways.freedom - spectrum.free.shape[1]
+    # Where none is allowed, the one with the least freedom.
+    found = np.where(ways.allowed, found, FORBIDDEN * (1 + extra))
+    # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
+    best = len(found) - 1 - int(np.argmin(found[::-1]))
+    return Tuned(float(ways.penalties[best]), float(found[best]))
+
+
+def tried(spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions) -> Tried:
+    """Return the left-out errors of a ridge with each penalty of the grid, or the ones given."""
     n = len(points)
-    grid = PENALTIES if options.penalty is None else np.array([options.penalty])
+    given = given_penalties(options, targets.shape[1])
+    grid = PENALTIES if given is None else np.array(given[:1])
+    if given is None and options.smoothest:
+        grid = np.append(grid, np.inf)
     shrinkage = spectrum.values[:, None] / (spectrum.values[:, None] + n * grid)
     errors, leverages = residuals(spectrum, targets, shrinkage)
     errors = left_out_errors(errors, leverages, groups_of(points))
     variances = np.mean((targets - targets.mean(axis=0)) ** 2, axis=0)
-    shares = np.mean(errors**2, axis=0) / np.where(variances > 0, variances, 1.0)
-    found = np.mean(shares, axis=1)
-    allowed = shrinkage.sum(axis=0) <= FREEDOM * n
-    # Where none is allowed, the one with the least freedom.
-    found = np.where(allowed, found, FORBIDDEN * (1 + shrinkage.sum(axis=0)))
-    # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
-    best = len(found) - 1 - int(np.argmin(found[::-1]))
-    return Tuned(float(grid[best]), float(found[best]))
+    errors **= 2
+    errors /= np.where(variances > 0, variances, 1.0)
+    extra = shrinkage.sum(axis=0)
+    most = (SMOOTH if options.smoothest else FREEDOM) * n
+    return Tried(grid, extra + spectrum.free.shape[1], extra <= most, errors)
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:

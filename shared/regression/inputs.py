@@ -10,6 +10,9 @@ import numpy as np
 from shared.errors import EstimationError, OptionError, TableError, UnknownCategory
 from shared.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 
+LARGEST = 1e40
+"""Fits and diagnostics take up to sixth powers, which must stay within floating-point numbers."""
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -55,7 +58,8 @@ def read_copies(
         MissingColumn: there is no column of a name.
         OptionError: the target is among the features, or one is named twice, or there is none.
         TableError: the target has categories, or the copies differ in columns or records.
-        EstimationError: the target has the same value in every record.
+        EstimationError: the target has the same value in every record, or a column's numbers are
+            too large or too close together for their powers.
     """
     if not tables:
         raise TableError("There are no tables to learn from; one for each masked copy is needed.")
@@ -75,6 +79,8 @@ def read_copies(
             f"The target {target!r} has the same value in every record.", where=target
         )
     chosen = tuple(table.project(names) for table in tables)
+    for table in tables:
+        _require_moderate(table.project([*names, target]))
     return Copies(target, tuple(map(_feature, chosen[0].columns)), chosen, values)
 
 
@@ -136,6 +142,25 @@ def require_features(names: Sequence[str], target: str) -> None:
         raise OptionError(
             f"There is no column but the target {target!r} to explain it by.", where="features"
         )
+
+
+def _require_moderate(table: MixedTable) -> None:
+    """Check that no power of a number that a fit or its diagnostics take over- or underflows.
+
+    Raises:
+        EstimationError: one would.
+    """
+    for column in table.columns:
+        if not isinstance(column, NumericColumn) or not table.records:
+            continue
+        spread = float(np.ptp(column.values))
+        if np.abs(column.values).max() > LARGEST or 0 < spread < 1 / LARGEST:
+            raise EstimationError(
+                f"The numbers of column {column.name!r} go beyond {LARGEST:g}, or differ by less"
+                f" than {1 / LARGEST:g} in all: powers of them cannot be reckoned with.",
+                where=column.name,
+                remedy="Measure the column in another unit.",
+            )
 
 
 def _require_alike(tables: Sequence[MixedTable]) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from shared.errors import EstimationError, LimitExceeded
 from shared.kernel_regression.options import KernelOptions
 from shared.kernel_regression.spectrum import Spectrum, decomposed, spanned
-from shared.kernel_regression.tuning import tuned_bandwidth, tuned_penalty
+from shared.kernel_regression.tuning import tuned, tuned_penalty
 from shared.learn.common.resampling import stream
 from shared.mixed.table import CategoricalColumn, Floats, MixedTable
 from shared.regression.fits import Fit
@@ -101,7 +101,7 @@ def kernel_basis(copies: Copies, options: RegressionOptions) -> KernelBasis:
     columns = standard_of(copies.tables)
     matrices = tuple(columns.matrix(table) for table in copies.tables)
     targets = (copies.targets[0] - copies.targets[0].mean())[:, None]
-    bandwidth, _ = tuned_bandwidth(matrices[0], targets, _HOW, stream(options.seed, 1))
+    bandwidth = tuned(matrices[0], targets, _HOW, stream(options.seed, 1))[0]
     points = np.stack(list(means_of_groups(np.concatenate(matrices), len(matrices))))
     span = spanned(points, bandwidth)
     spectra = tuple(decomposed(matrix, span, linear=False) for matrix in matrices)

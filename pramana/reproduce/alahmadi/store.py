@@ -11,11 +11,12 @@ STORE = "ME.L"
 CONFIDENTIAL = DATASETS[STORE].confidential
 
 
-def tables(setting: Setting, name: str) -> tuple[MixedTable, MixedTable]:
-    """Return S and X of one of the made data sets."""
+def tables(setting: Setting, name: str, draw: int = 0) -> tuple[MixedTable, MixedTable]:
+    """Return S and X of one of the made data sets; each draw is a table of its own."""
     made = DATASETS[name]
     records = QUICK_RECORDS if setting.quick else RECORDS
-    frame = made.make(setting.rng("alahmadi", "data", name), records)
+    stream = (draw,) if draw else ()
+    frame = made.make(setting.rng("alahmadi", "data", name, *stream), records)
     told = frame[list(made.told)]
     if "gender" in told.columns:
         told = told.assign(gender=told["gender"].map({0: "male", 1: "female"}))

@@ -5,6 +5,7 @@ Copies here are independent draws by one generator. How an owner draws and names
 """
 
 from shared.mask.copies.combining import Combined, combine_copies
+from shared.mask.copies.limits import require_few_copies
 from shared.mask.copies.making import masked_copies
 
-__all__ = ["Combined", "combine_copies", "masked_copies"]
+__all__ = ["Combined", "combine_copies", "masked_copies", "require_few_copies"]

@@ -22,10 +22,12 @@ def masked_copies(
 ) -> tuple[Masked, ...]:
     """Mask a table m times, independently given the table.
 
-    What further copies cost depends on the method. Where Y is independent of X given S (GADP,
-    EGADP, NMEGADP and their kin) they sharpen only what S tells of X, which one copy tells
-    nearly as well. Additive noise (SADP, CADP) averages out: m copies tell what one copy with an
-    m-th of the noise tells. Shuffled columns hold the same values in every copy.
+    What further copies cost depends on the method. Where the noise is independent of X (GADP,
+    IPSO) they sharpen only what S tells of X, which one copy tells nearly as well. Where it is
+    orthogonal to X (EGADP, NMEGADP and their kin) each is an equation on X, and many solve for it:
+    `require_few_copies` says how many may leave. Additive noise (SADP, CADP) averages out: m copies
+    tell what one copy with an m-th of the noise tells. Shuffled columns hold the same values in
+    every copy.
 
     Args:
         method: a masking method, `(S, X, rng, **options) -> Masked`.

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shared.mask.core.inputs import Inputs
+from shared.mask.core.inputs import NOTABLE_LEVERAGE, Inputs
+from shared.mixed.table import Floats
 
 DOMINANT = 0.9
 """One value that holds more than this share of a column's sum of squares dominates the column."""
@@ -17,6 +18,9 @@ NEARLY_TOLD = 0.95
 
 SPARE = 20
 """With fewer records beyond the columns, what is exact about the noise narrows the truth down."""
+
+DIGITS = 45
+"""Bits: about so much an equation on the true values tells of them, to rounding."""
 
 OFFSET = 1e6
 """A column whose mean is so many standard deviations loses digits of its moments to rounding."""
@@ -60,13 +64,55 @@ def cautions(
             f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
             " kept only up to the rounding of such numbers. Subtract a constant before masking."
         )
+    if predicting and (names := _where(given, _solvable(given))):
+        found.append(
+            f"There are so few records, or so few different values, in {names} that the exact"
+            " equations of methods whose noise is orthogonal to X (egadp, nmegadp) can single out"
+            " the true values, by trying. Mask more records, or use gadp or ipso."
+        )
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
         found.append(
             f"There are only {spare} more records than columns of S and X together: what is exact"
             " in the masked values narrows down the true ones. Mask more records or fewer columns."
         )
+    if predicting and (caution := lone_records(used.leverages)):
+        found.append(caution)
     return tuple(found)
+
+
+def lone_records(leverages: Floats) -> str:
+    """Return a sentence on records whose own value decides most of their prediction; or nothing.
+
+    Args:
+        leverages: how much each record's own value weighs in its prediction: n numbers.
+    """
+    lone = leverages[leverages > NOTABLE_LEVERAGE]
+    if not len(lone):
+        return ""
+    one = len(lone) == 1
+    return (
+        f"{len(lone)} record{' stands' if one else 's stand'} nearly alone in S:"
+        f" {'its' if one else 'their'} own true value makes up {NOTABLE_LEVERAGE:.0%} to"
+        f" {lone.max():.0%} of what S predicts of {'it' if one else 'them'}, so the masked"
+        f" value{'' if one else 's'} may lie close to the true one{'' if one else 's'}. Leave"
+        f" {'it' if one else 'them'} out, merge rare categories or lower max_leverage."
+    )
+
+
+def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
+    """Return which columns take fewer bits to write down than the equations on them tell.
+
+    Only values in equal steps, such as whole numbers, are few enough to be tried.
+    """
+    bits = []
+    for column in given.matrix.T:
+        # Numbers far apart on the finest of steps overflow: they are in no equal steps.
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = (column - column.min()) / np.diff(np.unique(column)).min()
+            equal = np.abs(steps - np.round(steps)).max() < 1e-6
+        bits.append(given.records * np.log2(1 + steps.max()) if equal else np.inf)
+    return np.array(bits) < DIGITS * given.columns
 
 
 def _where(given: Inputs, chosen: npt.NDArray[np.bool_]) -> str:

@@ -24,6 +24,8 @@ class Method:
         options: the options it takes, each with its default.
         released_values: whether what is released are true values in another order.
         independent: whether Y is drawn so that it tells nothing of X beyond S.
+        orthogonal: whether the noise is made orthogonal to X in the sample: each masked column of
+            each copy is then an equation that the true values fulfil.
         exact_moments: whether means and covariances of (S, Y) are those of (S, X) in the sample.
     """
 
@@ -34,6 +36,7 @@ class Method:
     options: Mapping[str, Any] = field(default_factory=dict)
     released_values: bool = False
     independent: bool = True
+    orthogonal: bool = False
     exact_moments: bool = False
 
     def __post_init__(self) -> None:

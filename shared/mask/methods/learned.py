@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
 from shared.kernel_regression.options import KernelOptions
-from shared.mask.core.cautions import NEARLY_TOLD
-from shared.mask.core.inputs import Inputs, require_leverages
+from shared.mask.core.cautions import NEARLY_TOLD, lone_records
+from shared.mask.core.inputs import NOTABLE_LEVERAGE, Inputs, require_leverages
 from shared.mask.core.randomness import Randomness
 from shared.mixed.design import basis_of, leverages, residual
 from shared.mixed.table import Floats
@@ -24,7 +25,7 @@ ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
 FREEDOM = 2.0
 """At most so many times the freedom of the ridge, ..."""
 
-FITTED = 0.2
+FITTED = 0.1
 """... and at most this share of the records, unless the ridge has more by itself."""
 
 ATTEMPTS = 16
@@ -33,11 +34,20 @@ ATTEMPTS = 16
 PATIENCE = 8
 """... after so many, what still weighs more is replaced wholly."""
 
+SURE = 1.0
+"""The kernel is used if its errors are smaller than lines' by more standard errors than this."""
+
+MOST = 0.1
+"""What the kernel adds has at most this share of the records as freedom; else it is smoothed."""
+
+BEYOND = 0.1
+"""Where S alone gives a record's own value nearly that much weight, the kernel may add so much."""
+
 MARGIN = 0.98
 """They are held back a little more than it seems to take."""
 
-SMOOTHER = 10.0
-"""How much larger a penalty is tried next if that does not help."""
+SMOOTHER = 3.0
+"""How much larger a penalty is tried next if that does not help, or freedom is too much."""
 
 WIDE = 200
 """Noise is orthogonal to at most so many eigenvectors of the kernel, ..."""
@@ -51,11 +61,16 @@ NARROW = 20
 ALONE = 1e-6
 """A record is told by others if their weight in its fitted value is at least this."""
 
+TINY = 1e-300
+
 ROUNDING = 1e-12
 """What is shorter, in standard deviations, is rounding."""
 
 UNEVEN = 0.05
 """With a larger leave-one-out R2 of |r| on S the spread of the residuals depends on S."""
+
+LARGE = 0.1
+"""An expectation with more freedom than this share of the records is warned of."""
 
 LOST = 0.01
 """More of the kernel's trace than this, lost by landmarks, is warned of."""
@@ -69,19 +84,32 @@ class Learned:
         fit: the kernel regression it started from.
         expectation: E(X|S), n x q.
         residuals: r = X - E(X|S), n x q.
-        learned: how many eigenvectors of the kernel E(X|S) is made of.
-        iterations: how often the ridge was iterated; infinite if X was projected onto them.
+        learned: how many eigenvectors of the kernel E(X|S) is made of, at most.
+        iterations: how often the ridge was iterated, of each column; infinite where X was projected
+            onto eigenvectors.
         held: how many lone records' own values were held back.
-        leverages: how much each record's own value weighs in its expectation: n numbers.
+        own: how much each record's own value weighs in its expectation: n x q.
     """
 
     fit: KernelFit
     expectation: Floats = field(repr=False)
     residuals: Floats = field(repr=False)
     learned: int
-    iterations: float
+    iterations: tuple[float, ...]
     held: int
-    leverages: Floats = field(repr=False)
+    own: Floats = field(repr=False)
+
+    @property
+    def leverages(self) -> Floats:
+        """How much own values weigh, in the column where it is most: n numbers."""
+        found: Floats = self.own.max(axis=1)
+        return found
+
+    @property
+    def freedom(self) -> Floats:
+        """The effective number of parameters of each column's expectation: q numbers."""
+        found: Floats = self.own.sum(axis=0)
+        return found
 
     def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
         """Return an orthonormal basis of what noise must be orthogonal to.
@@ -106,14 +134,16 @@ class Learned:
         return {
             "bandwidth": self.fit.bandwidth,
             "penalty": self.fit.penalty,
-            "freedom": float(self.leverages.sum()),
+            "freedom": float(self.freedom.max()),
             "eigenvectors": self.learned,
-            "iterations": self.iterations,
+            "iterations": min(self.iterations),
             "held_back": self.held,
             "approximation": self.fit.approximation,
             "halving": self.fit.halving,
             "largest_leverage": float(self.leverages.max()),
-            "r2": {name: float(r2) for name, r2 in zip(given.x.names, self.fit.r2, strict=True)},
+            "r2": {
+                name: float(r2) for name, r2 in zip(given.x.names, self._r2(given), strict=True)
+            },
         }
 
     def warnings(self, given: Inputs) -> tuple[str, ...]:
@@ -133,6 +163,16 @@ class Learned:
                     f"How far column {name!r} spreads around its expectation depends on S"
                     f" (R2 {spread:.2f}); the noise spreads evenly."
                 )
+        share = float(self.freedom.max()) / given.records
+        if share > LARGE:
+            found.append(
+                f"What S tells has {self.freedom.max():.0f} effective parameters for"
+                f" {given.records} records ({share:.0%}): on average a record's own true value"
+                f" makes up {share:.0%} of its expectation. Mask more records or tell fewer columns"
+                " of S."
+            )
+        if lone := lone_records(np.where(given.leverages > NOTABLE_LEVERAGE, 0.0, self.leverages)):
+            found.append(lone)
         if self.fit.approximation > LOST:
             found.append(
                 f"The landmarks span {1 - self.fit.approximation:.1%} of the kernel; with more of"
@@ -140,12 +180,17 @@ class Learned:
             )
         return tuple(found)
 
+    def _r2(self, given: Inputs) -> Floats:
+        """Return the share of X that left-out records' expectations tell, at least: q numbers."""
+        left_out = self.residuals / np.maximum(1 - self.own, ALONE)
+        return explained(given.standard, given.standard - left_out)
+
     def _spread(self, given: Inputs) -> Floats:
         """Return |r| as S tells it, each record's without its own: n x q."""
         count = min(self.learned, given.records // NARROW)
         basis = np.column_stack([given.basis, self.fit.basis[:, :count]])
         sizes = np.abs(self.residuals)
-        weights = np.minimum(np.einsum("ij,ij->i", basis, basis), 1.0)
+        weights = np.minimum(np.einsum("ij,ij->i", basis, basis), 1.0)[:, None]
         return leave_one_out(sizes, basis @ (basis.T @ sizes), weights)
 
 
@@ -161,52 +206,98 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
     Raises:
         MaskingError: some records' own values weigh more, with the penalty given or with any.
     """
-    options = replace(options, linear=True)
+    options = replace(options, linear=True, smoothest=True)
     fit = fit_kernel(given.told, given.standard, options, rng)
-    found = _expectation(given, fit, max_leverage)
-    while options.penalty is None and found.leverages.max() > max_leverage and found.learned:
-        smoother = replace(options, bandwidth=fit.bandwidth, penalty=SMOOTHER * fit.penalty)
+    # What the kernel adds keeps to the notable leverage; what S tells by lines to `max_leverage`.
+    most = min(max_leverage, NOTABLE_LEVERAGE) if max_leverage < 1 else 1.0  # which allows all
+    bounds = np.clip(given.leverages + BEYOND, most, max_leverage)
+    curved = np.ones(given.columns, dtype=np.bool_)
+    found = _expectation(given, fit, bounds, curved)
+    while options.penalty is None and _too_free(given, found, bounds):
+        penalties = tuple(SMOOTHER * penalty for penalty in fit.penalties)
+        smoother = replace(options, bandwidth=fit.bandwidth, penalty=penalties)
         fit = fit_kernel(given.told, given.standard, smoother, rng)
-        found = _expectation(given, fit, max_leverage)
+        found = _expectation(given, fit, bounds, curved)
+    if options.penalty is None and not (curved := _better(given, found)).all():
+        found = _expectation(given, fit, bounds, curved)
     require_leverages(found.leverages, max_leverage, given)
     return found
 
 
-def _expectation(given: Inputs, fit: KernelFit, max_leverage: float) -> Learned:
-    """Return E(X|S) by a kernel regression, lone records held back as far as the bound asks."""
-    count = int(np.count_nonzero(fit.shrinkage > LEARNED))
-    times, filtered = iterated(fit.shrinkage[:count], given.records)
-    vectors = fit.basis[:, :count] * np.sqrt(filtered)
-    shares = np.ones(given.records)
+def _too_free(given: Inputs, found: Learned, bounds: Floats) -> bool:
+    """Return whether a smoother kernel is needed, and there is one."""
+    added = float(found.freedom.max()) - given.basis.shape[1]
+    free = added > MOST * given.records or bool(np.any(found.leverages > bounds))
+    return free and found.learned > 0
+
+
+def _better(given: Inputs, found: Learned) -> npt.NDArray[np.bool_]:
+    """Return of which columns the kernel tells more than lines do, by errors of left-out records:
+    q truth values. Where it does not surely, lines tell less of single records."""
+    lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
+    curves = found.residuals / np.maximum(1 - found.own, ALONE)
+    better = lines**2 - curves**2
+    errors = better.std(axis=0) / np.sqrt(given.records)
+    sure: npt.NDArray[np.bool_] = better.mean(axis=0) > SURE * errors
+    return sure
+
+
+def _expectation(
+    given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
+) -> Learned:
+    """Return E(X|S) by a kernel regression, lone records held back as far as the bounds ask.
+
+    Args:
+        given: S and X.
+        fit: the kernel regression.
+        bounds: of the weight of each record's own value, n numbers.
+        curved: for which columns it is used, q truth values; the others are told by lines.
+    """
+    counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
+    ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
+    shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
     for attempt in range(ATTEMPTS):
-        targets = shares[:, None] * given.standard + (1 - shares)[:, None] * fit.left_out
-        relation = vectors @ (vectors.T @ targets)
-        own = own_weights(vectors, fit, given.basis, shares)
-        exact = times == np.inf and bool(np.all(shares == 1))
-        weights = given.leverages + own if exact else _weights(given, relation, own)
-        over = weights > max_leverage
+        targets = shares * given.standard + (1 - shares) * fit.left_out
+        relation = np.empty(targets.shape)
+        for j, (_, kept) in enumerate(ways):
+            vectors = fit.basis[:, : len(kept)]
+            relation[:, j] = vectors @ (kept * (vectors.T @ targets[:, j]))
+            own[:, j] = own_weights(fit, j, kept, given.basis, shares[:, j])
+        plain = all(times == np.inf for times, _ in ways) and len(set(counts)) == 1
+        exact = plain and bool(np.all(shares == 1))
+        weights = given.leverages[:, None] + own if exact else _weights(given, relation, own)
+        over = weights > bounds[:, None]
         if not over.any():
             break
-        room = np.maximum(max_leverage - given.leverages, 0.0)[over]
-        fewer = MARGIN * np.minimum(1.0, room / (weights - given.leverages)[over])
-        shares[over] = shares[over] * fewer if attempt < PATIENCE else 0.0
+        room = np.maximum(bounds - given.leverages, 0.0)[:, None]
+        fewer = MARGIN * np.minimum(
+            1.0, room / np.maximum(weights - given.leverages[:, None], TINY)
+        )
+        shares = np.where(over, shares * fewer if attempt < PATIENCE else 0.0, shares)
     span = basis_of(np.column_stack([given.basis, relation]))
     residuals = residual(given.standard, span)
-    held = int(np.count_nonzero(shares < 1))
-    return Learned(fit, given.standard - residuals, residuals, count, times, held, weights)
+    held = int(np.count_nonzero((shares < 1).any(axis=1)))
+    times = tuple(times for times, _ in ways)
+    return Learned(
+        fit, given.standard - residuals, residuals, int(counts.max()), times, held, weights
+    )
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
-    """Return how much own values weigh in least squares of X on the constant, S and f: n numbers.
+    """Return how much own values weigh in least squares of X on the constant, S and f: n x q.
 
     Besides by f itself, a value moves the regression's coefficients; the leverages of f in it are a
     bound of that.
     """
-    if not relation.shape[1] or not np.any(relation):
-        return given.leverages + own
-    scale = np.linalg.lstsq(relation, given.standard_residuals)[0]
-    inside = own * max(1.0, float(np.max(np.diag(scale))))
-    found: Floats = given.leverages + inside + leverages(basis_of(relation)) * (1 - inside)
+    told = np.any(relation, axis=0)
+    found = given.leverages[:, None] + own
+    if not told.any():
+        return found
+    scale = np.linalg.lstsq(relation[:, told], given.standard_residuals)[0]
+    largest = max(1.0, float(np.max(np.diag(scale[:, told]))))
+    inside = own * largest
+    found = given.leverages[:, None] + inside
+    found += leverages(basis_of(relation[:, told]))[:, None] * (1 - inside)
     return found
 
 
@@ -234,26 +325,28 @@ def _with(basis: Floats, values: Floats) -> Floats:
     return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])
 
 
-def own_weights(vectors: Floats, ridge: KernelFit, free: Floats, shares: Floats) -> Floats:
-    """Return how much records' own values weigh in VV'y: n numbers.
+def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
+    """Return how much records' own values weigh in VKV'y: n numbers.
 
     y are the values x, and for lone records a mixture of x and of what the ridge predicts without
     them, which so does not decide its own fit. A larger penalty for the sake of a few lone
     records would smooth away what the others have to tell.
 
     Args:
-        vectors: V, n x m.
-        ridge: the fit whose predictions are mixed in.
+        fit: the fit whose predictions are mixed in; V are its leading eigenvectors.
+        target: the place of the column.
+        kept: what is kept of each leading eigenvector, the diagonal of K: m numbers, 0 to 1.
         free: an orthonormal basis of what the ridge does not shrink, n x f.
         shares: how much of its own value each record keeps, n numbers from 0 to 1.
     """
-    found: Floats = shares * np.einsum("ij,ij->i", vectors, vectors)
+    vectors = fit.basis[:, : len(kept)]
+    found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)
     lone = np.flatnonzero(shares < 1)
     if len(lone):
         # Through what is predicted of lone records near it a record weighs more in its own fit.
-        hat = free[lone] @ free.T + (ridge.basis[lone] * ridge.shrinkage) @ ridge.basis.T
-        factor = (1 - shares[lone]) / np.maximum(1 - ridge.leverages[lone], ALONE)
-        through = (vectors[lone] @ vectors.T) * hat * factor[:, None]
+        hat = free[lone] @ free.T + (fit.basis[lone] * fit.shrinkage[:, target]) @ fit.basis.T
+        factor = (1 - shares[lone]) / np.maximum(1 - fit.own[lone, target], ALONE)
+        through = ((vectors[lone] * kept) @ vectors.T) * hat * factor[:, None]
         through[np.arange(len(lone)), lone] = 0.0
         found += through.sum(axis=0)
     return found

@@ -46,19 +46,26 @@ def nmegadp(
     """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
 
     E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
-    bias). A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so
-    the ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k
-    is infinite: X is projected onto them. X is then regressed on the constant, S and f by
-    least squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
+    bias): of the fits that cannot be told from the best by the errors of left-out records, each
+    column's smoothest, and a line where curves are not better by more than a standard error; for
+    what a fit memorizes of single records, Y would tell.
+
+    A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so the
+    ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k is
+    infinite: X is projected onto them. X is then regressed on the constant, S and f by least
+    squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
     random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
     in which an analyst would learn from chance what is not there.
 
     What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
     covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":
     the marginals, since true values are reordered by the ranks of Y; all else is close. The copula
-    forms: e also has nearly the marginals and the rank dependence of r, by the normal copula;
-    "copula-perturbation" keeps what is exact in "perturbation" in exchange for the "nearly".
-    "copula-shuffling": the marginals.
+    forms: e also has nearly the marginals and the rank dependence of r, as far as a normal copula
+    fits r: monotonic dependence that is as strong everywhere, with no clusters, humps or tails
+    that go together more than the middle does. A column of r alone keeps its marginal whatever
+    the copula; made orthogonal and given its covariance exactly, it is changed a little, and more
+    with few records. "copula-perturbation" keeps what is exact in "perturbation" in exchange for
+    that "nearly". "copula-shuffling": the marginals.
 
     What is not kept: if the *spread* of r depends on S (heteroscedasticity), e does not follow it,
     for one covariance serves all records: where values spread little around E(X|S) the masked
@@ -67,7 +74,9 @@ def nmegadp(
     the linear part (with the copula, the monotonic one): AlAhmadi III.3.1.
 
     Privacy: Y adds nothing on a record beyond its S except through E(X|S), in which its own value
-    weighs at most `max_leverage`; E(X|S) is released on purpose.
+    weighs at most `max_leverage`, and on average as much as E(X|S) has effective parameters for
+    each record (`details["freedom"]`; a warning says so above a tenth). E(X|S) is released on
+    purpose.
 
     Args:
         S: the non-confidential columns, n x p, a frame or None.
@@ -77,13 +86,14 @@ def nmegadp(
         kernel: bandwidth, penalty and landmarks of the kernel regression; what it leaves open is
             chosen by leave-one-out errors.
         max_leverage: the largest weight that a record's own value may have in its expectation.
-            Where a record stands so alone that it would have more, what the others tell of it takes
-            the place of its value; in the linear part of the regression this is refused.
+            Where a record stands so alone that by curves it would have more than this or than
+            `NOTABLE_LEVERAGE`, what the others tell of it takes the place of its value; with 1
+            never. What it has by lines beyond `max_leverage` is refused.
 
     Returns:
-        The masked values; `details` has the regression's bandwidth, penalty, freedom,
-        leave-one-out R2 of each column, the share of the kernel that the approximation loses, the
-        largest leverage and how many records were held to it.
+        The masked values; `details` has the regression's bandwidth, smallest penalty, freedom (of
+        the column with most), leave-one-out R2 of each column, the share of the kernel that the
+        approximation loses, the largest leverage and how many records were held to it.
 
     Raises:
         OptionError: an option is out of its range.

@@ -87,6 +87,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_NO_MORE,
                 options=_LEVERAGE,
                 exact_moments=True,
+                orthogonal=True,
             ),
             Method(
                 "cgadp",
@@ -94,6 +95,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 keeps="Monotonic relationships between pairs of columns, and nearly the marginals.",
                 protects=_NO_MORE,
                 options=_LEVERAGE,
+                orthogonal=True,
             ),
             Method(
                 "shuffle",
@@ -103,6 +105,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_TRUE_VALUES,
                 options=_LEVERAGE,
                 released_values=True,
+                orthogonal=True,
             ),
             Method(
                 "shuffle-parametric",
@@ -112,6 +115,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_TRUE_VALUES,
                 options=_LEVERAGE,
                 released_values=True,
+                orthogonal=True,
             ),
             Method(
                 "nmegadp",
@@ -120,6 +124,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_NO_MORE,
                 options=_KERNEL,
                 exact_moments=True,
+                orthogonal=True,
             ),
             Method(
                 "nmegadp-shuffle",
@@ -128,6 +133,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_TRUE_VALUES,
                 options=_KERNEL,
                 released_values=True,
+                orthogonal=True,
             ),
             Method(
                 "nmegadp-copula",
@@ -137,6 +143,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_NO_MORE,
                 options=_KERNEL,
                 exact_moments=True,
+                orthogonal=True,
             ),
             Method(
                 "nmegadp-copula-shuffle",
@@ -146,6 +153,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects=_TRUE_VALUES,
                 options=_KERNEL,
                 released_values=True,
+                orthogonal=True,
             ),
         )
     }

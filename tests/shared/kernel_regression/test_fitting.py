@@ -258,7 +258,9 @@ def test_predictions_need_the_same_features():
     ("wrong", "message"),
     [
         ({"bandwidth": 0.0}, "bandwidth must be a positive number, not 0"),
-        ({"penalty": float("inf")}, "penalty must be a positive number, not inf"),
+        ({"bandwidth": float("inf")}, "bandwidth must be a positive number, not inf"),
+        ({"penalty": float("nan")}, "penalty must be a positive number, not nan"),
+        ({"penalty": (0.1, 0.0)}, "penalty must be a positive number, not 0"),
         ({"landmarks": 3}, "landmarks must be at least 10, not 3"),
     ],
 )

@@ -83,7 +83,7 @@ MISTAKES = [
         "masking a column of categories",
         lambda: _mask(frame=_store().assign(debt="high")),
         TableError,
-        ("columns of numbers", "'debt' holds categories", "pm.randomize"),
+        ("columns of numbers", "'debt' holds text or categories", "pm.randomize"),
     ),
     Mistake(
         "masking a column of true and false",

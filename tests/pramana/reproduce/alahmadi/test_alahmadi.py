@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.reproduce.alahmadi import hump, pilot, six
+from pramana.reproduce.alahmadi import hump, pilot, repeated, six
 from pramana.reproduce.alahmadi.relations import compared
 from pramana.reproduce.catalogue import catalogue, papers, select
 from pramana.reproduce.engine.experiment import Setting
@@ -17,7 +17,7 @@ QUICK = Setting(seed=1, quick=True)
 def test_a_papers_name_stands_for_all_of_its_experiments():
     names = [e.name for e in select(["alahmadi"])]
     assert names == [e.name for e in catalogue() if e.name.startswith("alahmadi-")]
-    assert len(names) == 6
+    assert len(names) == 7
     assert papers() == ("ma", "masiv", "frapp", "alahmadi")
 
 
@@ -52,3 +52,26 @@ def test_a_method_that_keeps_nothing_is_not_said_to_keep():
          "r_squared": [0.0]}
     )  # fmt: skip
     assert pilot._keeps(flat, "egadp", ("linear",), "EGADP keeps").agrees is False
+
+
+def draws_of(method: str, gains: list[float]):
+    import pandas as pd
+
+    return pd.DataFrame({"method": method, "draw": range(1, len(gains) + 1), "gain": gains})
+
+
+def test_a_gain_of_chance_is_told_from_one_that_noise_gives():
+    nothing = draws_of("nmegadp", [0.0, -0.001, 0.001, 0.0, -0.002])
+    assert repeated.no_gain(nothing, "nmegadp").agrees
+    assert repeated.no_gain(draws_of("nmegadp", [0.0, 0.0, 0.0]), "nmegadp").agrees
+    leaking = [0.09, 0.10, 0.11, 0.09, 0.1]
+    assert repeated.no_gain(draws_of("nmegadp", leaking), "nmegadp").agrees is False
+    assert repeated.control(draws_of("sadp", leaking)).agrees
+    assert repeated.control(draws_of("sadp", [0.0, -0.001, 0.001])).agrees is False
+
+
+@pytest.mark.slow
+def test_the_store_drawn_again_and_again_keeps_its_hump_and_its_secrets():
+    result = repeated.run(QUICK)
+    assert all(finding.agrees for finding in result.findings)
+    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")

@@ -1,0 +1,36 @@
+"""Numbers whose powers no floating-point number holds end in an error that names their column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shared.errors import EstimationError
+from shared.mixed.table import MixedTable, NumericColumn
+from shared.regression.learning import learn_regression
+from shared.regression.options import RegressionOptions
+
+RNG = np.random.default_rng(1)
+AGE, DEBT = RNG.normal(40, 9, 60), RNG.normal(0, 1, 60)
+
+
+def learned(age, debt, **options):
+    table = MixedTable((NumericColumn("age", age), NumericColumn("debt", debt)), 60)
+    return learn_regression([table], "debt", ["age"], RegressionOptions(**options))
+
+
+@pytest.mark.parametrize("model", ["linear", "polynomial", "kernel", "tree"])
+@pytest.mark.parametrize("scale", [1e98, 1e-100, 1e-310])
+@pytest.mark.parametrize("column", ["age", "debt"])
+def test_numbers_beyond_their_powers_are_refused(model, scale, column):
+    values = {"age": AGE, "debt": DEBT}
+    values[column] = values[column] * scale
+    with pytest.raises(EstimationError, match=f"column '{column}'") as refused:
+        learned(**values, model=model)
+    assert refused.value.where == column
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30])
+def test_large_and_small_units_change_no_fit(scale):
+    plain, scaled = learned(AGE, DEBT), learned(AGE * scale, DEBT / scale)
+    assert scaled.diagnostics[0].r2 == pytest.approx(plain.diagnostics[0].r2, rel=1e-9)
