@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from shared.errors import PramanaError
+from shared.errors import OptionError, PramanaError
 
 if TYPE_CHECKING:
     from rich import progress
@@ -111,11 +111,22 @@ def progress_bar(
 
 
 def run(app: typer.Typer) -> NoReturn:
-    """Run a command-line application; PramanaErrors become a message and their exit code."""
+    """Run a command-line application; PramanaErrors become a message and their exit code.
+
+    So does a file or folder that the system gives no right to, wherever it was needed.
+    """
     command: Callable[..., Any] = typer.main.get_command(app)
     try:
         command()
     except PramanaError as error:
         report_error(error)
         sys.exit(error.exit_code)
+    except PermissionError as error:
+        refused = OptionError(
+            f"{error.filename} cannot be used: {error.strerror}.",
+            where=str(error.filename),
+            remedy="Give yourself the right to read and write there, and run the command again.",
+        )
+        report_error(refused)
+        sys.exit(refused.exit_code)
     sys.exit(0)

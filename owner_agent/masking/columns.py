@@ -54,7 +54,7 @@ def read_columns(site: Site) -> MaskTable:
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
     for place, column in enumerate(columns):
         try:
-            read = _column(table, column)
+            read = _column(table, column, told=place < len(section.tell))
         except PramanaError as error:
             problems.append(error)
         else:
@@ -97,24 +97,28 @@ class _Read:
         return NumericColumn(self.name, values.astype(np.float64) + 0.0)
 
 
-def _column(table: TextTable, tell: TellSection) -> _Read:
+def _column(table: TextTable, tell: TellSection, *, told: bool) -> _Read:
     if tell.categories is None:
-        return _number(table, tell.column)
+        return _number(table, tell.column, listing=told)
     return _categories(table, tell, tell.categories)
 
 
-def _number(table: TextTable, name: str) -> _Read:
+def _number(table: TextTable, name: str, *, listing: bool) -> _Read:
+    """Read a column of numbers; `listing` says whether it might be one of categories instead."""
     text = table.columns[name]
     empty = _empty(text)
     values = numbers(text)
     wrong = ~np.isfinite(values) & ~empty
     if wrong.any():
         raise TableError(
-            f"Column {name!r} is masked, or told, as numbers but holds no finite number in"
-            f" {rows_text(wrong)}.",
+            f"Column {name!r} is {'told' if listing else 'masked'} as numbers but holds no finite"
+            f" number in {rows_text(wrong)}.",
             where=name,
             remedy="Correct those cells; a column of categories that is told needs a list of them:"
-            f' {{ column = "{name}", categories = [...] }}.',
+            f' {{ column = "{name}", categories = [...] }}.'
+            if listing
+            else "Correct those cells, or take the column out of confidential in [mask]: only"
+            " numbers can be masked.",
         )
     return _Read(name, values, empty)
 

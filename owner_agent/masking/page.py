@@ -79,6 +79,7 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
         security=report.judged,
         curves=report.curves_shown,
         evidence=_evidence(report),
+        cautions=_cautions(report),
         losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         pictures=relationship_pictures(report.made, tick),
     )
@@ -97,6 +98,16 @@ def measured(value: float, error: float | None) -> str:
         return figure(value)
     digits = min(4, max(0, 1 - math.floor(math.log10(error))))
     return f"{round(value, digits) + 0.0:.{digits}f} ± {error:.{digits}f}"
+
+
+def _cautions(report: MaskReport) -> list[str]:
+    """Return what the head of the page warns of; alarms stand in words in their table."""
+    alarms = (
+        [f"{report.verdict} They are listed below, under “What it gives away”."]
+        if report.measures.alarms
+        else []
+    )
+    return alarms + list(report.cautions)
 
 
 def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:

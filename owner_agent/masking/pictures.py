@@ -11,6 +11,7 @@ import numpy as np
 from owner_agent.masking.publishing import MaskedNow
 from shared.mixed.table import CategoricalColumn, Column, Floats, NumericColumn
 from shared.pictures.plots import svg
+from shared.pictures.svg import short
 from shared.progress import Progress, unwatched
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ FEW_RECORDS = 2_000
 """Of so many records each is a dot; of more there are hexagons, darker where there are many."""
 
 _GROUPS = 12
+_ROW_OF_LETTERS = 36
+"""Names of categories longer than this together overlap, unless they are turned."""
 _SIZE = (8.4, 3.1)
 
 
@@ -116,7 +119,13 @@ def _cloud(axis: Axes, across: Column, up: Floats) -> None:
         found = [up[across.codes == code] for code in range(len(across.categories))]
         kept = [place for place, values in enumerate(found) if len(values)]
         axis.boxplot([found[place] for place in kept], positions=kept, showfliers=False)
-        axis.set_xticks(kept, [across.categories[place] for place in kept])
+        labels = [across.categories[place] for place in kept]
+        crowded = sum(map(len, labels)) > _ROW_OF_LETTERS
+        axis.set_xticks(kept, [short(label, 16) for label in labels])
+        if crowded:
+            axis.tick_params(axis="x", labelrotation=30)
+            for label in axis.get_xticklabels():
+                label.set_horizontalalignment("right")
     elif len(up) <= FEW_RECORDS:
         axis.plot(across.values, up, ".", ms=2.5, alpha=0.5, mew=0, rasterized=True)
     else:

@@ -44,15 +44,26 @@ class MaskReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the custodian must know before this leaves."""
-        found = [f"{row.about}: {row.sentence}" for row in self.measures.alarms]
+        """What the custodian must know before this leaves: alarms of measures, and cautions."""
+        alarms = (f"{row.about}: {row.sentence}" for row in self.measures.alarms)
+        return (*alarms, *self.cautions)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What no measure says: what is lost, left out, near the true values, or refused."""
+        found: list[str] = []
         found += dict.fromkeys(w for copy in self.made.copies for w in copy.warnings)
         advice = self.made.chosen.choice.recommendation
         if advice is not None:
             found += advice.lost
         dropped = self.made.chosen.table.dropped
         if dropped:
-            found.append(f"{dropped:,} records have empty cells and are left out of the release.")
+            have = (
+                "record has empty cells and is"
+                if dropped == 1
+                else "records have empty cells and are"
+            )
+            found.append(f"{dropped:,} {have} left out of the release.")
         if self.leverage is not None and self.leverage > NOTABLE_LEVERAGE:
             found.append(
                 f"The largest leverage is {self.leverage:.2f}: some record's own values decide most"
@@ -96,10 +107,8 @@ class MaskReport:
     def verdict(self) -> str:
         """Whether any measure shows that masked values tell more than the columns told do."""
         if found := len(self.measures.alarms):
-            return (
-                f"{found} of the measures show that the masked values tell more of a record than"
-                " the columns told do."
-            )
+            some = "One measure shows" if found == 1 else f"{found} measures show"
+            return f"{some} that the masked values tell more of a record than the columns told do."
         return (
             "No measure shows that the masked values tell more of a record than the columns told"
             " do."

@@ -64,10 +64,6 @@ def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, .
             "A second release of nearly the same records would give away the values of those that"
             " differ, by subtraction; the ledger refuses it."
         )
-    if not method.independent:
-        again = f" Here {copies} copies leave at once." if copies > 1 else ""
-        said.append(
-            "Each masked value is its record's true value with noise: it tells more of the record"
-            f" than the columns told do, and noise of several copies averages out.{again}"
-        )
+    if not method.independent and copies > 1:
+        said.append(f"Here {copies} copies leave at once, and their noise averages out.")
     return tuple(said)

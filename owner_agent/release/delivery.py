@@ -140,10 +140,18 @@ class Delivery:
 
 def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
     """Return the error of publishing what was withdrawn `where`."""
+    remedy = (
+        "A table with more or fewer records makes a new release, in which the others are reported"
+        " as before."
+    )
+    if entry.masks:
+        remedy = (
+            "What is masked in another way, or from other records, is another release, and can be"
+            " compared with this one: it needs --accept-added-loss."
+        )
     return ReleaseNotOpen(
         f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
         " content cannot be published again under that name.",
         where=entry.name,
-        remedy="A table with more or fewer records makes a new release, in which the others are"
-        " reported as before.",
+        remedy=remedy,
     )

@@ -3,8 +3,10 @@
 import io
 
 import pytest
+import typer
 from rich.console import Console
 
+from shared import terminal
 from shared.terminal import PATIENCE, progress_bar
 
 
@@ -43,3 +45,19 @@ def test_work_of_unknown_length_and_impatient_commands_show_it_at_once():
     assert "searching" in after
     (seen,) = shown([lambda bar: bar(0, 2)], doing="uploading [x]", patience=0)
     assert "uploading [x]" in seen
+
+
+def test_a_file_that_may_not_be_used_is_a_message_and_no_traceback(capsys, monkeypatch):
+    app = typer.Typer()
+
+    @app.command()
+    def refused():
+        raise PermissionError(13, "Permission denied", "/state/ledger.sqlite")
+
+    monkeypatch.setattr("sys.argv", ["refused"])
+    with pytest.raises(SystemExit) as ended:
+        terminal.run(app)
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert "/state/ledger.sqlite cannot be used: Permission denied" in told
+    assert "Traceback" not in told

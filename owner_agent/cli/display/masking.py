@@ -35,7 +35,7 @@ def show_mask_report(console: Console, report: MaskReport) -> None:
     )
     advice = chosen.choice.recommendation
     console.print(method.keeps if advice is None else advice.sentence, markup=False, soft_wrap=True)
-    show_warnings(console, report.warnings)
+    show_warnings(console, report.cautions)
     for said in report.protection:
         console.print(f"* {said}", markup=False, soft_wrap=True)
     _show_judged(console, report)
@@ -65,7 +65,8 @@ def _show_judged(console: Console, report: MaskReport) -> None:
             style = "bold yellow" if row.alarm else None
             value = measured(row.value, row.error)
             table.add_row(escape(row.about), value, escape(row.sentence), style=style)
-    console.print(report.verdict, style="bold", soft_wrap=True)
+    style = "bold yellow" if report.measures.alarms else "bold"
+    console.print(report.verdict, style=style, soft_wrap=True)
     console.print(table)
     console.print(
         f"{LETTERS} ± is a standard error over records. The report and --json have all measures.",

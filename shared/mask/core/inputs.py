@@ -155,7 +155,7 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
         EmptyTable: no records.
         TableError: values are missing or infinite, the numbers of records differ, or a column of X
             holds categories.
-        MaskingError: a column of X has no variation.
+        MaskingError: there is one record, or a column of X has no variation.
     """
     x = read_mixed(X, "X")
     if not x.columns:
@@ -173,6 +173,12 @@ def inputs(S: Any, X: Any) -> Inputs:  # noqa: N803 - the papers' names
             " masked.",
             where=", ".join(wrong),
             remedy="Randomize such columns, or leave them out of the release.",
+        )
+    if x.records == 1:
+        raise MaskingError(
+            "One record cannot be masked: its values are the means, which are kept.",
+            where="X",
+            remedy="Give the records of more people.",
         )
     for column in x.columns:
         if isinstance(column, NumericColumn) and column.is_constant:

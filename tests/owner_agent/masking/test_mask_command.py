@@ -149,6 +149,6 @@ def test_the_strongest_relationship_is_found_whatever_its_shape():
 
 def test_numbers_are_written_short():
     assert figure(None) == figure(float("nan")) == "–"
-    assert measured(0.12345678, 0.0123) == "0.1235 ± 0.012"
+    assert measured(0.12345678, 0.0123) == "0.123 ± 0.012"
     assert measured(2.0, None) == "2"
     assert callable(show_mask_report)

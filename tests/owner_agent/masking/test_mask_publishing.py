@@ -234,8 +234,9 @@ def test_withdrawing_works_and_the_same_is_not_published_again(shop, arrived):
     withdraw(shop.site, entry.name, shop.surroundings)
     (entry,) = Ledger(shop.state).entries()
     assert entry.state == "withdrawn"
-    with pytest.raises(ReleaseNotOpen):
+    with pytest.raises(ReleaseNotOpen) as raised:
         _publish(shop)
+    assert "it needs --accept-added-loss" in raised.value.remedy
 
 
 def test_the_ledger_shows_a_masked_release_as_one_without_a_bound(shop, arrived):

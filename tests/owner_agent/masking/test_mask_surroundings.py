@@ -59,6 +59,36 @@ def test_check_names_rows_and_no_cell(shop, command, rows, written):
         assert "'debt'" in done.out + done.err
         assert "row 4" in done.out + done.err
         assert "secret-text" not in done.out + done.err
+        # No list of categories makes a column of text one that can be masked.
+        assert "only numbers can be masked" in " ".join((done.out + done.err).split())
+        assert "categories = [...]" not in done.out + done.err
+
+
+def test_a_column_told_as_numbers_may_be_one_of_categories(shop, command, site_text):
+    shop.write(site_text.replace('{ column = "gender", categories = ["f", "m"] }', '"gender"'))
+    done = command("mask")
+    assert done.exit_code == 2
+    assert "'gender' is told as numbers" in done.err
+    assert "categories = [...]" in done.err
+
+
+def test_one_record_cannot_be_masked(shop, command, site_text, rows, written):
+    shop.write(site_text, written(rows[:1]))
+    done = command("mask")
+    assert done.exit_code == 2
+    assert "One record cannot be masked" in done.err
+
+
+def test_what_measures_say_is_printed_once(shop, command, site_text):
+    shop.write(site_text.replace('"egadp"', '"cadp"'))
+    done = command("mask")
+    told = json.loads((shop.state / "report" / "mask.json").read_text())
+    alarms = [row for row in told["measures"] if row["alarm"]]
+    assert len(alarms) > 1
+    assert f"{len(alarms)} measures show" in done.out
+    assert "warning:" not in done.out
+    html = (shop.state / "report" / "mask.html").read_text()
+    assert html.count(alarms[0]["sentence"]) == 1
 
 
 @pytest.mark.parametrize("words", ["plan", "publish"])

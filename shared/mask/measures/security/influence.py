@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.mask.measures.core.pieces import pieces_of
 from shared.mixed.table import Floats
@@ -47,7 +48,9 @@ def coincidences(
     """Count the masked values of one column that are nearly the true ones.
 
     How many are expected follows from all pairs of records that are alike in S: the expectation of
-    the one with the residual of the other.
+    the one with the residual of the other. Where one value is that of many records, as 0 often is,
+    residuals added to other expectations miss it; so values are paired as they are too, among
+    records alike in S and in what is expected of them, and the larger number counts.
 
     Args:
         told: S standardized, n x p.
@@ -59,16 +62,31 @@ def coincidences(
     """
     width = near * float(true[:, place].std())
     gap = np.abs(masked[:, place] - true[:, place])
-    chances = np.empty(len(true))
+    by_residuals, as_they_are = np.zeros((2, len(true)))
     for rows in pieces_of(told, MOST_PIECES, FEWEST):
-        centre = expected[rows, place]
-        rest = masked[rows, place] - centre
-        order = np.sort(rest)
-        # Y drawn for a record is its expectation and the residual of another in the piece.
-        wanted = true[rows, place] - centre
-        upper = np.searchsorted(order, wanted + width, side="right")
-        within = upper - np.searchsorted(order, wanted - width, side="left")
-        within = within - (np.abs(rest - wanted) <= width)
-        chances[rows] = np.maximum(within, 0) / max(len(rows) - 1, 1)
+        centre, wanted, drawn = expected[rows, place], true[rows, place], masked[rows, place]
+        by_residuals[rows] = _among_others(wanted - centre, drawn - centre, width)
+        for group in _alike(centre):
+            alike = rows[group]
+            as_they_are[alike] = _among_others(wanted[group], drawn[group], width)
+    chances = max(by_residuals, as_they_are, key=np.sum)
     spread = float(np.sqrt(np.sum(chances * (1 - chances))))
     return Coincidences(place, int(np.count_nonzero(gap <= width)), float(chances.sum()), spread)
+
+
+def _among_others(wanted: Floats, drawn: Floats, width: float) -> Floats:
+    """Return for each record the share of the other records' draws that are near what it wants."""
+    order = np.sort(drawn)
+    upper = np.searchsorted(order, wanted + width, side="right")
+    within = upper - np.searchsorted(order, wanted - width, side="left")
+    within = within - (np.abs(drawn - wanted) <= width)
+    shares: Floats = np.maximum(within, 0) / max(len(wanted) - 1, 1)
+    return shares
+
+
+def _alike(expected: Floats) -> list[npt.NDArray[np.intp]]:
+    """Return the places of records of which about the same is expected; ties stay together."""
+    count = max(len(expected) // FEWEST, 1)
+    edges = np.quantile(expected, np.arange(1, count) / count)
+    group = np.searchsorted(edges, expected, side="right")
+    return [np.flatnonzero(group == which) for which in np.unique(group)]

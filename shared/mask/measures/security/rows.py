@@ -269,8 +269,9 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
             label,
             float(found.found),
             found.error,
-            f"{found.found} masked values of {label} are within 1 per cent of a standard deviation"
-            f" of the true ones; drawn independently, {found.expected:.1f} would be. {more}",
+            f"{found.found:,} masked values of {label} are within 1 per cent of a standard"
+            f" deviation of the true ones; drawn independently, {found.expected:,.1f} would be."
+            f" {more}",
             chance < UNLIKELY,
         )
 

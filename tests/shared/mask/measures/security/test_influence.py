@@ -50,3 +50,19 @@ def test_one_value_given_away_is_an_excess_of_one():
     found = coincidences(s, x, y, np.zeros((60, 1)), 0)
     assert found.found == 1
     assert found.excess == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("independent", [True, False])
+def test_a_value_of_most_records_is_a_coincidence(independent):
+    """Nine of ten records are 0, fewer where S is large: that true values stand at 0 is no news."""
+    rng = np.random.default_rng(3)
+    s = rng.standard_normal((4000, 1))
+    zero = 1 / (1 + np.exp(s[:, 0] - 2.5))
+    x, y = (np.where(rng.random(4000) < zero, 0, rng.gamma(2, 1, 4000))[:, None] for _ in range(2))
+    found = coincidences(s, x, y if independent else x, 2 * (1 - zero)[:, None], 0)
+    if independent:
+        assert found.found > 2800
+        assert abs(found.excess) < 5
+    else:
+        assert found.found == 4000
+        assert found.excess > 20
