@@ -51,14 +51,16 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
     scales = np.where(scales > 0, scales, 1.0)
     m, n, k = matrices.shape
     standard = ((matrices - centres) / scales).reshape(m * n, k)
+    # A node's variance is a difference of large squares, and below zero by rounding if not centred.
     targets = copies.targets.reshape(m * n)
+    targets = (targets - targets.mean()) / (targets.std() or 1.0)
     how = {
         "max_depth": options.max_depth,
         "min_samples_leaf": m * options.min_leaf,
         "random_state": options.seed % (1 << 32),
     }
     tree = _grown(standard, targets, **how)
-    cost = 2 * np.log(n * k) / (n - tree.n_leaves) * _inside(tree)
+    cost = max(0.0, 2 * np.log(n * k) / (n - tree.n_leaves) * _inside(tree))
     tree = _grown(standard, targets, ccp_alpha=cost, **how)
     asks = np.maximum(tree.feature, 0)  # A leaf asks for none, which is told by a negative place.
     thresholds = centres[asks] + scales[asks] * tree.threshold

@@ -34,3 +34,12 @@ def test_numbers_beyond_their_powers_are_refused(model, scale, column):
 def test_large_and_small_units_change_no_fit(scale):
     plain, scaled = learned(AGE, DEBT), learned(AGE * scale, DEBT / scale)
     assert scaled.diagnostics[0].r2 == pytest.approx(plain.diagnostics[0].r2, rel=1e-9)
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e12])
+def test_a_tree_asks_the_same_however_far_the_target_is_from_zero(offset):
+    """Uncentred, the leaves' variances fall below zero by rounding."""
+    debt = np.where(AGE > 40, 4.0, 0.0) + np.round(DEBT * 8) / 8  # eighths are added exactly
+    plain, far = (learned(AGE, d, model="tree", min_leaf=10) for d in (debt, debt + offset))
+    assert [n.threshold for n in far.form.nodes] == [n.threshold for n in plain.form.nodes]
+    assert len(far.form.nodes) > 1
