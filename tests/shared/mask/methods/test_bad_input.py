@@ -89,7 +89,7 @@ WRONG = {
         MaskingError,
         "Column 'X3' of X has the same value in every record; masking cannot hide it.",
     ),
-    "one record": ((TOLD[:1], X[:1]), MaskingError, "Column 'X1' of X has the same value"),
+    "one record": ((TOLD[:1], X[:1]), MaskingError, "One record cannot be masked"),
 }
 
 
