@@ -48,6 +48,7 @@ test: check ## all checks and all tests (the campaign in its short form)
 campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
+	PRAMANA_ALARM_TABLES=25 $(BIN)/pytest -n auto tests/shared/mask/measures/test_alarms.py
 
 .PHONY: whole-record
 whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
