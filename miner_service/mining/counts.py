@@ -66,17 +66,7 @@ def prepare(
     limits: Limits,
     aligner: Aligner,
 ) -> CountsJob:
-    """Check that a job can run on releases that hold plans.
-
-    Raises:
-        StructureError, OptionError: the specification is wrong in itself, or its estimator cannot
-            serve records reported differently.
-        RecordsDoNotAlign: the owners' records may not be joined as the job asks.
-        VariablesMissing: a variable is not reported, or withheld from every report.
-        Conflict: two owners report the same variable (with records `any`: of the same record).
-        UnknownCategory: the job names a category that does not exist.
-        LimitExceeded: the job would be too large.
-    """
+    """Check that a job can run on releases that hold plans. Raises as `mining.prepare` does."""
     kind.check(spec)
     require_aligned(alignment, spec.records)
     releases = [PlannedRelease(source, plan) for source, plan in held]

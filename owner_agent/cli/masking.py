@@ -118,9 +118,9 @@ def _reported(made: MaskedNow, site: Site, page: Path | None, watch: StagedProgr
 
 def _page(site: Site, report: Path | None, site_file: Path) -> Path:
     """Return where the report goes: nowhere that anything is read from."""
-    from owner_agent.masking.page import PAGE, default_mask_page
-    from owner_agent.report.page import chosen_page, require_apart
+    from owner_agent.masking.page import PAGE
+    from owner_agent.report.page import chosen_page, default_page, require_apart
 
-    page = default_mask_page(site.state) if report is None else chosen_page(report, PAGE)
+    page = default_page(site.state, PAGE) if report is None else chosen_page(report, PAGE)
     require_apart(page, [site_file, site.table])
     return page

@@ -6,32 +6,19 @@ alone, and goes nowhere else.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 from owner_agent.masking.pictures import relationship_pictures
 from owner_agent.masking.report import MaskReport
 from owner_agent.masking.words import LETTERS
-from owner_agent.report.page import FOLDER
-from owner_agent.state.private_files import private_directory, write_replacing
-from shared.errors import OptionError
+from owner_agent.report.page import templates, write_with_numbers
 from shared.progress import Progress, unwatched
 
 PAGE = "mask.html"
 
 ROUNDING = 1e-9
 """Numbers below this are what sums in floating point leave."""
-
-
-def default_mask_page(state: Path) -> Path:
-    """Return where a site's masking report goes, making the folder, which only its owner may enter.
-
-    Raises:
-        KeyFileError: the state directory or the folder is open to others.
-    """
-    private_directory(state)
-    return private_directory(state / FOLDER) / PAGE
 
 
 def write_mask_report(
@@ -45,31 +32,12 @@ def write_mask_report(
     Raises:
         OptionError: they cannot be written.
     """
-    numbers = page.with_suffix(".json")
-    content = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    try:
-        write_replacing(page, mask_html(report, owner, tick).encode())
-        write_replacing(numbers, content.encode())
-    except OSError as error:
-        raise OptionError(
-            f"The report cannot be written to {page}: {error.strerror}.",
-            where="report",
-            remedy="Name a place you may write to.",
-        ) from error
-    return page, numbers
+    return write_with_numbers(page, mask_html(report, owner, tick), report.as_dict())
 
 
 def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str:
     """Return the page. It shows true values, as pictures."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("owner_agent.masking"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates("owner_agent.masking")
     environment.filters |= {"figure": figure, "measured": measured}
     return environment.get_template("mask.html.j2").render(
         owner=owner,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from owner_agent.costs.study_display import alarming, budget, cells, lines, owners
 from owner_agent.costs.whole_study import Outlook
@@ -21,6 +21,9 @@ from owner_agent.study_plan.telling import told_lines
 from shared.errors import OptionError
 from shared.pictures.svg import short
 from shared.progress import Progress, unwatched
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FOLDER = "report"
 """In the state directory, where the report is written unless another place is named."""
@@ -40,14 +43,14 @@ _JSON_ONLY = {"upward_breach", "downward_breach"}
 """Of which the page has the bounds for every prior instead."""
 
 
-def default_page(state: Path) -> Path:
+def default_page(state: Path, name: str = PAGE) -> Path:
     """Return where a site's report goes, making the folder, which only its owner may enter.
 
     Raises:
         KeyFileError: the state directory or the folder is open to others.
     """
     private_directory(state)
-    return private_directory(state / FOLDER) / PAGE
+    return private_directory(state / FOLDER) / name
 
 
 def chosen_page(target: Path, name: str = PAGE) -> Path:
@@ -109,27 +112,37 @@ def write_report(
     Raises:
         OptionError: they cannot be written.
     """
-    numbers = _numbers(page)
-    content = json.dumps(plan.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return write_with_numbers(page, html(plan, owner, tick), plan.as_dict())
+
+
+def write_with_numbers(page: Path, text: str, numbers: Mapping[str, Any]) -> tuple[Path, Path]:
+    """Write a page and, beside it, its numbers as JSON; see `write_report`."""
+    beside = _numbers(page)
+    content = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
-        write_replacing(page, html(plan, owner, tick).encode())
-        write_replacing(numbers, content.encode())
+        write_replacing(page, text.encode())
+        write_replacing(beside, content.encode())
     except OSError as error:
         raise _unwritable(page, error) from error
-    return page, numbers
+    return page, beside
 
 
-def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
-    """Return the page. Every number in it is one of `PlanReport.as_dict`, written shorter."""
+def templates(package: str) -> Environment:
+    """Return the environment of a package's templates: strict, and everything escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
-        loader=PackageLoader("owner_agent.report"),
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
+    """Return the page. Every number in it is one of `PlanReport.as_dict`, written shorter."""
+    environment = templates("owner_agent.report")
     environment.filters |= {
         "share": share, "figures": figures, "bits": bits, "count": count, "short": short,
     }  # fmt: skip
