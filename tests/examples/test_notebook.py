@@ -50,6 +50,7 @@ def test_the_script_prints_plan_reports_table_and_models(done: tuple[str, Path])
     assert "BayesNet()" in said
 
 
+@pytest.mark.slow
 def test_the_estimates_of_the_script_are_near_the_truth(done: tuple[str, Path]):
     """Four standard errors of the noise given these records; seeded, so that it never varies."""
     said, _ = done

@@ -66,6 +66,7 @@ def operations(document):
             yield path, method, operation
 
 
+@pytest.mark.slow
 def test_the_document_lists_the_contract_and_nothing_else(document):
     assert {path: set(methods) for path, methods in document["paths"].items()} == CONTRACT
 

@@ -297,6 +297,7 @@ def test_keyed_draws(pin, name: str):
     )
 
 
+@pytest.mark.slow
 def test_keyed_draws_of_more_variables_than_cells_are_counted_for(pin):
     sizes = tuple(2 + 7 * i % 29 for i in range(60))
     pairs = list(itertools.combinations(range(60), 2))

@@ -57,6 +57,7 @@ def textbook_em(a, c):
     return theta
 
 
+@pytest.mark.slow
 def test_all_records_are_used_and_what_is_missing_is_explained(partial):
     model, found = estimates(partial.analyst, {**SPEC, "estimator": "ml"})
     assert model["records"] == 140

@@ -152,6 +152,7 @@ def test_a_client_that_goes_away_is_not_waited_for():
     assert problem_of_failure(ClientDisconnect()).code == "request-invalid"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "words"),
     [

@@ -220,6 +220,7 @@ def test_what_an_interrupted_seal_found_is_found_again(study, build, monkeypatch
     assert sealed["consistency"]["state"] == "inconsistent"
 
 
+@pytest.mark.slow
 def test_an_examination_keeps_nobody_waiting_but_its_own_release(study, build, monkeypatch):
     """While one release is examined another is sealed; of two seals of one, one does the work."""
     analyst, owner, miner = study

@@ -62,6 +62,7 @@ def test_withdrawing_the_release_in_use_does_not_revive_the_one_it_replaced(
     assert in_use(two.analyst) == ({"north": id_of(third), "south": two.c}, [])
 
 
+@pytest.mark.slow
 def test_withdrawing_a_replaced_release_changes_nothing_in_use(two, release_a):
     first = two.north.publish("asia", named(release_a, "r1"))
     second = two.north.publish("asia", named(release_a, "r2"))

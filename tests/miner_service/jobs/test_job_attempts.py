@@ -17,6 +17,7 @@ JOBS = "/v1/studies/asia/jobs"
 SPEC = {"spec": {"structure": {"A": []}}}
 
 
+@pytest.mark.slow
 def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
     """Attempt 1 is held, given up and ends, badly, while attempt 2 runs; attempt 2 decides."""
     reached, go_on, past = threading.Event(), threading.Event(), threading.Event()
@@ -122,6 +123,7 @@ def interrupted(start, release_a, when_stopping):
     return miner, analyst, path, crash, look, only_start
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_the_service_three_times_is_given_up(interrupted, start):
     _, analyst, path, crash, look, only_start = interrupted
     for times in (1, 2):
@@ -143,6 +145,7 @@ def test_a_job_that_ends_the_service_three_times_is_given_up(interrupted, start)
     assert look()[2] == 0
 
 
+@pytest.mark.slow
 def test_a_service_that_was_asked_to_end_counts_against_no_job(interrupted):
     *_, crash, look, only_start = interrupted
     assert look() == ("queued", 2, 0)

@@ -50,6 +50,7 @@ def test_alignment_waits_for_every_owner(miner, release_a):
     assert (alignment["state"], alignment["missing"]) == ("waiting", ["south"])
 
 
+@pytest.mark.slow
 def test_the_same_records_align(aligned):
     alignment = aligned.analyst.get("/v1/studies/asia/alignment")
     assert alignment["state"] == "identical"
@@ -124,6 +125,7 @@ def test_a_key_belongs_to_one_specification(aligned, assert_problem):
     assert aligned.snapshot() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records", ["identical", "common"])
 def test_records_that_do_not_overlap_are_never_joined(
     miner, build, plan_c, release_a, assert_problem, records

@@ -109,6 +109,7 @@ def test_the_classifier_is_the_librarys(survey, change, fitting):
     assert model["kind"] == "linear-classifier"
 
 
+@pytest.mark.slow
 def test_features_may_be_chosen(survey):
     document = survey().learn(**LINEAR, features=["age"])["document"]
     assert [v["name"] for v in document["inputs"]] == ["age"]
@@ -406,6 +407,7 @@ def test_pooled_reports_are_afforded_by_the_tables_of_a_model(survey, spec):
         assert "No reports tell the features and the class together" in page
 
 
+@pytest.mark.slow
 def test_of_a_large_tree_the_first_questions_are_drawn(survey, monkeypatch):
     study = survey()
     spec = {"significance": None, "least_records": 0, "prune": False}

@@ -96,6 +96,7 @@ def test_features_may_be_chosen(analyst):
     assert [feature["name"] for feature in document["features"]] == ["age"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "status", "code", "words"),
     [
@@ -120,11 +121,13 @@ def test_a_tree_where_nothing_grows_trees_is_refused(analyst, assert_problem, mo
     assert_problem(answer, 501, "not-installed", "pramana[models]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"degree": 7}, {"model": "spline"}, {"min_leaf": 1}])
 def test_options_out_of_range_are_no_message(analyst, change):
     assert analyst("POST", JOBS, json={"spec": SPEC | change}).status_code == 422
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "most", "spec", "words"),
     [

@@ -68,6 +68,7 @@ def test_itemsets_and_rules_of_all_that_is_reported(survey):
     assert model["records"] == 4000
 
 
+@pytest.mark.slow
 def test_every_option_reaches_the_library(survey):
     study = survey()
     spec = {
@@ -193,6 +194,7 @@ def test_what_cannot_be_mined_is_refused_at_once(survey, assert_problem):
     assert study.miner.snapshot() == before
 
 
+@pytest.mark.slow
 def test_too_many_variables_or_items_are_refused(survey, assert_problem, monkeypatch):
     study = survey(limits=Limits(search_variables=3))
     assert_problem(study.job(**RULES), 413, "limit-exceeded", "10 items of 4 variables", "items")

@@ -196,6 +196,7 @@ WITHHELD = [
 ]
 
 
+@pytest.mark.slow
 def test_a_variable_withheld_from_every_report_is_learned_by_no_job(miner, build, assert_problem):
     """Maximum likelihood would make up its distribution, with no error to tell."""
     assert {spec["kind"] for spec in WITHHELD} == {

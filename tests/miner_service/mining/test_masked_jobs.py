@@ -44,6 +44,7 @@ def least_squares(sent, copy=""):
     return np.linalg.solve(x.T @ x, x.T @ sent[f"debt{copy}"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("json", [False, True])
 def test_a_regression_is_least_squares_on_the_table_sent(miner, json):
     """Under retries, duplicates, damage on the way and parts out of order."""
@@ -100,6 +101,7 @@ def test_told_columns_alone_are_one_copy(miner):
     np.testing.assert_allclose(found, np.linalg.solve(x.T @ x, x.T @ sent["age"]), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_owners_of_different_people_are_put_together(miner):
     analyst = miner.study("asia")
     sent = [masked(range(60), seed=1), masked(range(60, 90), seed=2)]
@@ -175,6 +177,7 @@ def test_other_jobs_do_not_see_masked_releases(miner, release_a, assert_problem)
     assert learn(analyst)["records"] == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("south", "spec", "code", "words"),
     [
@@ -213,6 +216,7 @@ def test_what_cannot_be_put_together_is_refused_at_once(
     assert analyst.get(JOBS)["items"] == []
 
 
+@pytest.mark.slow
 def test_a_job_larger_than_allowed_is_refused(miner, assert_problem):
     analyst = miner.study("asia")
     miner.owner("asia", "north").publish("asia", masked(range(12_000), copies=90, per_part=6_000))

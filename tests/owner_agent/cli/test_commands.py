@@ -84,6 +84,7 @@ def test_plan_warns_of_certainty(bench, command, site_text):
     assert "warning: smoker is sensitive, and some of its reports prove its value" in ended.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("p1", "says"),
     [
@@ -122,6 +123,7 @@ def test_plan_without_records(bench, command):
     assert command("plan", "--records", "0").exit_code == 2
 
 
+@pytest.mark.slow
 def test_publish_and_ledger(bench, command):
     ended = command("publish", "--part-records", "20")
     assert ended.exit_code == 0
@@ -153,6 +155,7 @@ def test_publish_and_ledger(bench, command):
     assert json.loads(command("ledger", "--json").out)["releases"][0]["state"] == "withdrawn"
 
 
+@pytest.mark.slow
 def test_check_and_ledger_know_a_column_under_another_name(bench, command, site_text):
     """The custodian renames the column and its variable, and asks before anything leaves."""
     told = "has the values of column 'smokes' that left before under another name"
@@ -300,6 +303,7 @@ def test_publish_warns_of_a_release_that_does_not_fit_its_plan(bench, command):
     assert "3.2e-07" in " ".join(again.err.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["consistent", "not-examined", None])
 def test_publish_says_nothing_of_a_release_that_fits(bench, command, state):
     if state is not None:

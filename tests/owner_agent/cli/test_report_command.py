@@ -79,6 +79,7 @@ def test_bad_options_are_refused(bench, command, words, monkeypatch):
     assert not (bench.state / "report").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -531,6 +531,7 @@ def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):
     assert [v.sensitive for v in of_site(bench.site).variables] == [True, True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [

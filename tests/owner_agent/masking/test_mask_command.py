@@ -19,6 +19,7 @@ def _page(shop):
     return shop.state / "report" / "mask.html"
 
 
+@pytest.mark.slow
 def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     done = command("mask")
     assert done.exit_code == 0, done.err
@@ -38,6 +39,7 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert "mask.html" in done.out
 
 
+@pytest.mark.slow
 def test_no_confidential_number_is_in_what_the_command_prints_or_in_the_json(shop, command, rows):
     texts = [text for row in rows for text in row.split(",")[3:]]
     plain = command("mask", "--publish")
@@ -48,6 +50,7 @@ def test_no_confidential_number_is_in_what_the_command_prints_or_in_the_json(sho
         assert not found.search(plain.out + plain.err + told.out + told.err + numbers)
 
 
+@pytest.mark.slow
 def test_json_writes_no_page_and_has_what_the_page_has(shop, command):
     done = command("mask", "--json")
     assert done.exit_code == 0, done.err
@@ -63,6 +66,7 @@ def test_json_writes_no_page_and_has_what_the_page_has(shop, command):
     assert not _page(shop).exists()
 
 
+@pytest.mark.slow
 def test_publishing_reports_first_and_then_sends(shop, command):
     shop.miner.faults = [("before", 409)]
     refused = command("mask", "--publish")
@@ -82,6 +86,7 @@ def test_publishing_reports_first_and_then_sends(shop, command):
     assert "No epsilon bounds what masked values tell" in shown
 
 
+@pytest.mark.slow
 def test_what_may_not_leave_again_is_said_before_and_refused(shop, command, rows, written):
     assert command("mask", "--publish").exit_code == 0
     shop.write(table=written(rows[1:]), site=(shop.folder / "site.toml").read_text())
@@ -96,6 +101,7 @@ def test_what_may_not_leave_again_is_said_before_and_refused(shop, command, rows
     assert len(shop.miner.releases) == 1
 
 
+@pytest.mark.slow
 def test_auto_takes_the_recommended_method_and_shows_why(shop, command, site_text):
     shop.write(site_text.replace('method = "egadp"', 'method = "auto"'))
     told = json.loads(command("mask", "--json").out)
@@ -109,6 +115,7 @@ def test_auto_takes_the_recommended_method_and_shows_why(shop, command, site_tex
     assert "lines explain" in html
 
 
+@pytest.mark.slow
 def test_without_a_miner_or_with_keys_missing(shop, command, site_text):
     head, _, rest = site_text.partition("[miner]")
     shop.write(head + "[mask]" + rest.partition("[mask]")[2])
@@ -118,6 +125,7 @@ def test_without_a_miner_or_with_keys_missing(shop, command, site_text):
     assert command("mask", "--json").exit_code == 3
 
 
+@pytest.mark.slow
 def test_the_report_replaces_nothing_that_is_read(shop, command):
     done = command("mask", "--report", str(shop.folder / "mine.html"), "--no-report")
     assert done.exit_code == 2

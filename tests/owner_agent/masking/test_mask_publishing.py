@@ -102,6 +102,7 @@ def test_the_order_of_rows_and_another_folder_change_no_byte(shop, arrived, rows
     assert release["bodies"] == bodies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("request_number", range(6))
 def test_killed_at_any_request_and_continued_it_is_the_same_release(
@@ -239,6 +240,7 @@ def test_withdrawing_works_and_the_same_is_not_published_again(shop, arrived):
     assert "it needs --accept-added-loss" in raised.value.remedy
 
 
+@pytest.mark.slow
 def test_the_ledger_shows_a_masked_release_as_one_without_a_bound(shop, arrived):
     (entry,) = Ledger(shop.state).entries()
     assert (entry.kind, entry.method, entry.masks) == ("masked-records", "egadp", True)

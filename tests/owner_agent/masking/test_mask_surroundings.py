@@ -79,6 +79,7 @@ def test_one_record_cannot_be_masked(shop, command, site_text, rows, written):
     assert "One record cannot be masked" in done.err
 
 
+@pytest.mark.slow
 def test_what_measures_say_is_printed_once(shop, command, site_text):
     shop.write(site_text.replace('"egadp"', '"cadp"'))
     done = command("mask")

@@ -303,6 +303,7 @@ def test_unknown_values_are_named_by_row_and_column_and_never_told(folder, site,
     assert not (folder / ".pramana").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "match"),
     [

@@ -272,6 +272,7 @@ def test_a_record_is_reported_alike_whatever_is_beside_it(keys, table):
     assert [by_key[k] for k in some_keys] == list(zip(*some.values(), strict=True))
 
 
+@pytest.mark.slow
 def test_only_a_correction_of_what_is_reported_draws_anew(keys, table):
     _, before = reported(NORTH, NORTHERN, keys, table)
     chosen = held(NORTHERN, before)
@@ -284,6 +285,7 @@ def test_only_a_correction_of_what_is_reported_draws_anew(keys, table):
     assert (after["work"][pair] != before["work"][pair]).mean() > 0.3
 
 
+@pytest.mark.slow
 def test_a_fresh_epoch_draws_anew_within_the_same_choice(keys, table):
     _, first = reported(NORTH, NORTHERN, keys, table)
     _, second = reported(NORTH, NORTHERN, keys, table, epochs={NORTHERN.name: 1})

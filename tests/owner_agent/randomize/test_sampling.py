@@ -77,6 +77,7 @@ def test_each_report_has_exactly_its_share_of_draws(name):
         assert len(found) == np.count_nonzero(units[code]), "a report's draws are not contiguous"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_many_records_are_sampled_as_one_by_one(name):
     channel = FAMILIES[name]

@@ -107,6 +107,7 @@ def test_noise_follows_from_the_draw_key_and_what_is_masked_alone():
     assert len({tuple(one) for one in [first(), *others]}) == len(others) + 1
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same():
     code = (
         "from owner_agent.randomize.stream import masking_randomness\n"

@@ -127,6 +127,7 @@ def test_every_code_of_a_record_and_its_pseudonym_change_all_its_words():
         assert (source.word(0) != made[:, 0]).all()
 
 
+@pytest.mark.slow
 def test_a_record_is_reported_alike_whatever_is_beside_it(monkeypatch):
     """In any order, with any others, and however many records are drawn together."""
     keys, columns = records(WIDE, 3000)

@@ -569,6 +569,7 @@ def test_page_and_json_have_the_same_numbers(whole):
     assert numbers["plan_digest"] in text
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing(whole):
     _, text = whole
     read = Reader(text)

@@ -40,6 +40,7 @@ def _with_income(bench, lines):
     return site_from(tomllib.loads(text), bench.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

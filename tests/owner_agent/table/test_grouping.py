@@ -135,6 +135,7 @@ def test_a_cell_that_is_no_number_is_told_by_its_row(bench, command, people):
 TWICE = ("--granularity", "4", "--granularity", "10")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -25,6 +25,7 @@ from tests.pramana.client.world import STUDY, URL
 WRONG = "t-0123456789ab.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 
+@pytest.mark.slow
 def test_a_miner_tells_its_studies(world):
     with world.connect() as miner:
         assert repr(miner) == f"Miner({URL}; studies: voyage)"
@@ -49,6 +50,7 @@ def test_a_wrong_token_is_said_to_be_wrong_and_not_what_it_is(world):
     assert WRONG[15:] not in "".join(traceback.format_exception(raised.value))
 
 
+@pytest.mark.slow
 def test_no_text_has_the_token(world, caplog):
     caplog.set_level(logging.DEBUG)
     miner = world.connect()
@@ -90,6 +92,7 @@ def test_a_miner_that_does_not_answer_is_asked_again_and_given_up(world):
     assert raised.value.code == "miner-unreachable"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_miner_that_asks_to_wait_is_waited_for(world, status):
     busy = httpx.Response(status, headers={"Retry-After": "7"})
@@ -130,6 +133,7 @@ def test_a_problem_is_raised_as_the_error_that_it_tells_of(world, code, status, 
     assert str(raised.value).endswith("It is so; do this.")
 
 
+@pytest.mark.slow
 def test_lists_are_read_to_their_end(world, monkeypatch):
     monkeypatch.setattr("pramana.client.line.PAGE", 2)
     for number in range(3):

@@ -77,6 +77,7 @@ def test_a_job_that_is_not_done_says_how_far_it_is(held):
     assert job.id in repr(job)
 
 
+@pytest.mark.slow
 def test_waiting_ends_in_time_and_the_job_goes_on(held):
     now = [0.0]
 
@@ -92,6 +93,7 @@ def test_waiting_ends_in_time_and_the_job_goes_on(held):
     assert held.study().job(job.id).wait().status == "succeeded"
 
 
+@pytest.mark.slow
 def test_a_bar_shows_after_two_seconds_in_a_terminal(held, monkeypatch):
     from rich.console import Console
 
@@ -142,6 +144,7 @@ def test_a_failed_job_has_the_error_that_it_failed_with(start, reports):
         _ = job.model
 
 
+@pytest.mark.slow
 def test_a_lost_answer_does_not_make_two_jobs(world):
     study = world.study()
     world.transport.lost_answers = 1
@@ -150,6 +153,7 @@ def test_a_lost_answer_does_not_make_two_jobs(world):
     assert [method for method, _ in world.transport.seen].count("POST") == 2
 
 
+@pytest.mark.slow
 def test_the_same_work_is_the_same_job(world):
     study = world.study()
     first = study.run(LEARNER).wait()
@@ -159,6 +163,7 @@ def test_the_same_work_is_the_same_job(world):
     assert study.run(pm.NaiveBayes("survived", alpha=3.0)).id != first.id
 
 
+@pytest.mark.slow
 def test_a_miner_that_restarts_while_a_job_is_waited_for_is_waited_for(world):
     job = world.study().run(LEARNER)
 
@@ -169,6 +174,7 @@ def test_a_miner_that_restarts_while_a_job_is_waited_for_is_waited_for(world):
     assert job.wait().model.n_records_ == 2201
 
 
+@pytest.mark.slow
 def test_what_cannot_be_learned_is_refused_when_it_is_asked_for(world, reports):
     study = world.study()
     with pytest.raises(VariablesMissing, match="cabin"):

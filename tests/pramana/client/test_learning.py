@@ -101,6 +101,7 @@ def test_a_job_that_was_made_before_has_the_same_model(world, name):
     assert study.run(found).id == made.id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["auto", "ml", "pooled", "log-linear"])
 def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     asked = ["sex", "survived"]
@@ -112,6 +113,7 @@ def test_a_table_is_the_frame_that_estimate_has(world, together, estimator):
     pd.testing.assert_frame_equal(found, here)
 
 
+@pytest.mark.slow
 def test_the_estimator_of_sampled_sets_is_chosen_as_estimate_does(start):
     people = pm.example("titanic")
     domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
@@ -132,6 +134,7 @@ def test_the_estimator_of_sampled_sets_is_chosen_as_estimate_does(start):
     pd.testing.assert_frame_equal(found.model, here.table("sex"))
 
 
+@pytest.mark.slow
 def test_different_people_of_several_owners_are_learned_from_together(start):
     people = pm.example("titanic")
     domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
@@ -151,6 +154,7 @@ def test_different_people_of_several_owners_are_learned_from_together(start):
     assert found.epsilon_ == pytest.approx(here.epsilon_) == pytest.approx(2 * math.log(9))
 
 
+@pytest.mark.slow
 def test_an_owner_reads_a_model_and_knows_its_own_plan(world, reports):
     job = world.study().run(pm.NaiveBayes("survived")).wait()
     guest = world.connect(token=world.tokens["port"]).study(STUDY)
@@ -161,6 +165,7 @@ def test_an_owner_reads_a_model_and_knows_its_own_plan(world, reports):
     assert found.plan_digests_ == (reports["port"].plan.digest,)
 
 
+@pytest.mark.slow
 def test_a_job_warns_of_a_release_that_does_not_fit_its_plan(start):
     plan = Plan(
         (Block((pm.Variable("sex", ("female", "male")),), Symmetric.from_probability(2, 0.3)),)

@@ -75,6 +75,7 @@ def test_the_miner_learns_what_fit_learns(world, copies, name):
     assert repr(again) == repr(found)
 
 
+@pytest.mark.slow
 def test_a_job_that_was_made_before_has_the_same_model(world):
     study = world.study()
     made = study.run(pm.Regression("debt", ["age"])).wait()

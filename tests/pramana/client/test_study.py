@@ -41,6 +41,7 @@ def test_releases_say_what_is_in_them(world):
     assert releases.loc["port", "records"] == 2201
 
 
+@pytest.mark.slow
 def test_masked_releases_are_listed_beside_others_and_in_no_sum(world):
     before = world.study().told()
     token = world.owner("bank")
@@ -92,6 +93,7 @@ def test_what_a_study_told_is_what_its_owners_reports_tell_together(world, toget
     assert told.warnings
 
 
+@pytest.mark.slow
 def test_jobs_are_listed(world):
     study = world.study()
     made = study.table("sex").wait()

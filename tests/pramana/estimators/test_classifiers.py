@@ -109,6 +109,7 @@ def test_reports_are_learned_from_about_as_well_as_the_truth(name: str):
     assert noisy > true - 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_reports_of_some_variables_each_are_learned_from(name: str):
     frame = people()
@@ -123,6 +124,7 @@ def test_reports_of_some_variables_each_are_learned_from(name: str):
         assert model.to_frame()["se_population"].isna().all()
 
 
+@pytest.mark.slow
 def test_three_classes():
     frame = people()
     for name in CLASSIFIERS:

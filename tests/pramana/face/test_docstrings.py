@@ -99,6 +99,7 @@ def test_a_function_that_raises_says_so(name: str):
         assert "raises" in sections(function), f"{name} has no section Raises:"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     _run(getattr(pm, name), name, tmp_path, monkeypatch)

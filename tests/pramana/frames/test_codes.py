@@ -68,6 +68,7 @@ def _told_apart(variable: Variable) -> bool:
     return len(labels) == variable.size
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_a_number_is_in_the_interval_that_holds_it(numbers: list[float]):
     wanted = [sum(number >= cut for cut in (0, 1.5)) for number in numbers]

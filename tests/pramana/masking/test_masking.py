@@ -105,6 +105,7 @@ def test_measures_of_reports_find_their_records(store):
     assert "security" in set(found["group"])
 
 
+@pytest.mark.slow
 def test_the_picture_draws_each_relationship_twice(masked):
     chart = masked._picture()
     assert chart.columns == 3
@@ -112,6 +113,7 @@ def test_the_picture_draws_each_relationship_twice(masked):
     assert "<svg" in chart.svg()
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_it(masked):
     html = masked._repr_html_()
     assert "MaskedFrame" in html

@@ -334,6 +334,7 @@ def test_options_are_refused(counts: pm.EstimatedCounts, people: pd.DataFrame):
             wrong()
 
 
+@pytest.mark.slow
 def test_of_many_variables_and_categories_the_first_are_printed():
     wide = Domain.of(**{f"variable{i}": ["a", "b"] for i in range(300)})
     reports = pm.Reports.from_frame(

@@ -334,6 +334,7 @@ def test_a_symmetric_problem_has_equal_weights():
 GAMMAS = st.floats(1.05, 200)
 
 
+@pytest.mark.slow
 @given(st.lists(GAMMAS, min_size=1, max_size=6), GAMMAS)
 @settings(max_examples=200, deadline=None, derandomize=True)
 def test_the_whole_is_divided_and_nobody_gets_more_than_allowed(limits, whole):

@@ -79,6 +79,7 @@ def test_an_outlier_of_a_told_column_would_be_released_as_it_is_and_is_refused()
     assert masked(told, income, 1, max_leverage=1.0)[0] == pytest.approx(income[0], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_copies_of_additive_noise_average_out():
     """Of 1 copy the noise has a tenth of the variance, of the mean of 100 a thousandth."""
     told, income = people(20_000)

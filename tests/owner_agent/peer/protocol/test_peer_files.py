@@ -174,6 +174,7 @@ def test_commands_need_an_identity_and_known_certificates(tmp_path, call, monkey
     assert "certificate of 'south'" in err
 
 
+@pytest.mark.slow
 def test_an_address_that_is_taken(tmp_path, call):
     import socket
 

@@ -216,6 +216,7 @@ def quiet(done: int, total: int) -> None:
     """Report steps to nobody."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_with_enough_records_the_true_class_is_found(seed: int):
     network = random_network(seed)

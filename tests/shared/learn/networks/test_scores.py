@@ -125,6 +125,7 @@ def test_scores_equal_an_independent_library(pgmpy: ModuleType):
                 assert judge.score(child, frozenset(parents)) == pytest.approx(wanted, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [None, 1.0, 2.5])
 def test_parameters_equal_an_independent_library(prior: float | None, pgmpy: ModuleType):
     columns = records_of(2)

@@ -555,6 +555,7 @@ def test_a_lift_of_which_nothing_is_known_is_drawn_without_its_interval():
     assert "1.50" in texts(draw_rules(OVER, [unknown]))
 
 
+@pytest.mark.slow
 def test_pictures_of_nothing_are_pictures():
     found = mine_itemsets(EXACT, all_items(OVER), RuleOptions(0.9))
     assert len(titles(draw_itemsets(found))) == 1

@@ -172,11 +172,13 @@ def test_point_decisions_do_not(name: str):
     assert not outcomes(name)["point"].kept
 
 
+@pytest.mark.slow
 def test_nor_does_a_procedure_blind_to_its_selection():
     """The second control: a family of dependent itemsets tells it apart."""
     assert not outcomes("families that stand or fall together")["blind_to_selection"].kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "true"), [("all pairs", 15), ("all triples", 105), ("all single items", 0)]
 )

@@ -229,6 +229,7 @@ def assert_same(tree: DecisionTree, clean: DecisionTree):
         assert np.allclose(ours.classes.counts, wanted.classes.counts, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["moment", "ml"])
 @pytest.mark.parametrize("p", [0.1, 0.3])
 def test_expected_reports_give_the_tree_of_the_true_records(estimator, p):

@@ -96,6 +96,7 @@ def test_progress_ends_and_large_tables_are_sampled():
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
 
 
+@pytest.mark.slow
 def test_the_same_generator_gives_the_same_advice():
     rng = np.random.default_rng(57)
     s, x = rng.standard_normal((200, 2)), rng.standard_normal(200)

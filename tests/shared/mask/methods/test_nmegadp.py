@@ -302,6 +302,7 @@ def test_details_say_what_was_chosen():
     assert (given.details["bandwidth"], given.details["penalty"]) == (0.5, 0.01)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_and_another_gives_other_values():
     frame = store(11, 800)
     s, x = frame[["age", "gender"]], frame[["expenditure", "debt"]]
@@ -310,6 +311,7 @@ def test_a_seed_gives_the_same_and_another_gives_other_values():
     assert np.abs(one - other).min(axis=0).max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_without_anything_to_learn_it_is_egadp_or_nearly(seed: int):
     rng = generator(seed)

@@ -65,6 +65,7 @@ def test_p_values_are_uniform_without_relation(assert_distribution):
         assert_distribution(np.histogram(related, np.linspace(0, 1, 11))[0], np.full(10, 100))
 
 
+@pytest.mark.slow
 def test_chance_is_exceeded_once_in_twenty():
     rng = np.random.default_rng(7)
     found = [canonical(*rng.standard_normal((2, 60, 1)), np.empty((60, 0))) for _ in range(1000)]

@@ -9,6 +9,7 @@ from scipy import stats
 from shared.mask.measures.security.snooper import FOLDS, snooper_gains
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linear", "kernel"])
 def test_who_has_x_knows_x(humped, kind):
     s, x = humped(1)
@@ -52,6 +53,7 @@ def test_its_p_value_alarms_rarely(humped, independent):
     assert stats.binomtest(low, 120, 0.05, alternative="greater").pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_curves_in_y_are_for_kernels_alone():
     """Y = (X - E(X|S))^2 tells the size of a deviation; X^2 is what it tells of."""
     rng = np.random.default_rng(3)
