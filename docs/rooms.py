@@ -23,21 +23,22 @@ shared.errors
 shared.domain shared.progress shared.pictures
 shared.terminal
 shared.channels shared.discretize shared.mixed
-shared.marginals shared.plan shared.kernel_regression shared.mask.core
-shared.estimation.core shared.privacy.structures
+shared.marginals shared.plan shared.kernel_regression shared.mask.core shared.model_sharing.core
+shared.estimation.core shared.privacy.structures shared.model_sharing.anonymity
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
 shared.mask.methods shared.mask.copies shared.mask.measures.core
 shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
 shared.mask shared.mask.measures shared.regression.exchange
 shared.mask.advice shared.mask.comparison shared.mask.pictures
-shared.estimation.pooled shared.study_plan
-shared.estimation shared.learn.networks
-shared.learn.networks.search
-shared.learn.networks.exchange shared.design shared.learn.bayes_classifier
+shared.estimation.pooled shared.study_plan shared.model_sharing.growing shared.model_sharing.private
+shared.estimation shared.learn.networks shared.model_sharing.generation
+shared.learn.networks.search shared.model_sharing.combination
+shared.learn.networks.exchange shared.model_sharing.exchange shared.design
+shared.learn.bayes_classifier
 shared.learn.rules shared.learn.tree shared.learn.linear shared.learn.bayes_classifier.exchange
 shared.learn.rules.exchange shared.learn.tree.exchange shared.learn.linear.exchange
-shared.learn shared.wire
+shared.learn shared.model_sharing shared.wire
 shared.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan miner_service.store.files

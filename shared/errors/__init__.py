@@ -16,6 +16,8 @@
     │   ├── OptionError             option-invalid
     │   ├── ConfigError             config-invalid
     │   ├── MaskingError            masking-invalid
+    │   ├── ModelError              model-invalid
+    │   ├── RequirementUnmet        requirement-unmet
     │   └── TableError              table-invalid
     │       ├── TableUnreadable         table-unreadable
     │       ├── EmptyTable              table-empty
@@ -78,12 +80,14 @@ from shared.errors.input import (
     MaskingError,
     MissingColumn,
     MissingRecordId,
+    ModelError,
     NotConverged,
     NotStochastic,
     OptionError,
     PlanConflict,
     PlanError,
     RecordsCorrected,
+    RequirementUnmet,
     SingularChannel,
     StructureError,
     TableError,
@@ -147,6 +151,7 @@ __all__ = [
     "MaskingError",
     "MissingColumn",
     "MissingRecordId",
+    "ModelError",
     "NoiseSpent",
     "NotConverged",
     "NotFitted",
@@ -169,6 +174,7 @@ __all__ = [
     "Refused",
     "ReleaseIncomplete",
     "ReleaseNotOpen",
+    "RequirementUnmet",
     "SessionEnded",
     "SingularChannel",
     "SmallCounts",

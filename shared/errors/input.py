@@ -115,6 +115,14 @@ class MaskingError(InputError, code="masking-invalid", title="The columns cannot
     """Numeric columns cannot be masked as asked, or it would release true values."""
 
 
+class ModelError(InputError, code="model-invalid", title="The shared model is wrong"):
+    """A tree or a global model whose parts contradict one another."""
+
+
+class RequirementUnmet(InputError, code="requirement-unmet", title="No tree meets the requirement"):
+    """However a tree is pruned, nothing is left of it that is anonymous enough."""
+
+
 class KeyFileError(
     PramanaError, code="key-file", title="A secret of the service is absent or unsafe", exit_code=3
 ):

@@ -1,0 +1,1 @@
+"""How shared trees and global models are written: JSON, text and pictures."""
