@@ -72,9 +72,9 @@ def cell_shares(
 
 def _step(shares: Floats, factors: Floats, records: float, even: Floats | None = None) -> Floats:
     prior = 1 / len(shares) if even is None else even
-    found = np.asarray((shares * factors + prior) / (records + 1), dtype=np.float64)
-    found /= found.sum()
-    return found
+    found: Floats = (shares * factors + prior) / (records + 1)
+    scaled: Floats = found / found.sum()
+    return scaled
 
 
 def class_shares(tree: SharedTree) -> Floats:
