@@ -56,7 +56,7 @@ def cell_shares(
     """
     widths = np.diff(edges)
     even = widths / widths.sum()
-    shares = even
+    shares: Floats = even
     for _ in range(_MOST_STEPS):
         sums = np.concatenate([[0.0], np.cumsum(shares)])
         expected = weights / np.maximum(sums[ends] - sums[starts], np.finfo(float).tiny)
