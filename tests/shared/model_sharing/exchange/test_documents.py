@@ -31,6 +31,7 @@ from shared.model_sharing.exchange.documents import (
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, shared_trees
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(shared_trees())
 def test_a_tree_comes_back_as_it_was(tree: SharedTree):

@@ -57,6 +57,7 @@ def test_models_come_back_equal(model: GlobalModel):
     assert json.loads(text)["kind"] == model.kind
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(shared_trees())
 def test_trees_come_back_node_by_node(tree: SharedTree):

@@ -72,6 +72,7 @@ def test_a_tree_as_text():
             write_shared_tree_text(BY_COLOUR, **wrong)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(shared_trees())
 def test_every_leaf_is_told_and_drawn(tree: SharedTree):
