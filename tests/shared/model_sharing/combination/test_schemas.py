@@ -45,7 +45,7 @@ def test_ranges_categories_and_classes_are_joined_in_the_order_they_occur():
             CategoricalAttribute("colour", ("red", "green", "blue")),
         ),
     )
-    assert common_schema([one, one]) is one.schema
+    assert common_schema([one, one]) == one.schema
 
 
 @pytest.mark.parametrize(
