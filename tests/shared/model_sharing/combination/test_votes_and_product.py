@@ -55,9 +55,10 @@ def test_votes_by_hand(weights, smoothing, red, green):
 
 def test_trees_that_say_nothing_leave_every_class_alike():
     empty = SharedTree(SCHEMA, Leaf(1, 0, 0))
-    assert votes_of([empty], VoteOptions(smoothing=0)).probabilities(TABLE).tolist() == [
-        [0.5, 0.5]
-    ] * 2
+    assert (
+        votes_of([empty], VoteOptions(smoothing=0)).probabilities(TABLE).tolist()
+        == [[0.5, 0.5]] * 2
+    )
 
 
 def test_one_tree_votes_as_it_predicts():
@@ -104,7 +105,9 @@ def test_the_product_counts_all_records_spread_evenly():
         Split("colour", ((Values((0,)), Leaf(1, 6, 0)), (Values((1, 2, 3)), Leaf(0, 9, 3)))),
     )
     product = product_tree(votes_of([one, two], VoteOptions(smoothing=0)))
-    found = {c.codes: leaf for p in product.paths() for c, leaf in [(p.conditions["colour"], p.leaf)]}
+    found = {
+        c.codes: leaf for p in product.paths() for c, leaf in [(p.conditions["colour"], p.leaf)]
+    }
     assert {codes: leaf.records for codes, leaf in found.items()} == pytest.approx(
         {(0,): 10 + 6, (1, 2): 20 + 8, (3,): 8 + 4}
     )
