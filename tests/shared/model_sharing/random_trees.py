@@ -1,13 +1,13 @@
-"""Random schemas and trees, for properties that hold of all."""
+"""Random schemas, tables and trees, made without the code that grows or reads them."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from hypothesis import strategies as st
 
 from shared.domain import Variable
+from shared.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
 from shared.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -15,78 +15,63 @@ from shared.model_sharing.core.attributes import (
     TreeSchema,
 )
 from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
+from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split
 
 
-def random_schema(rng: np.random.Generator) -> TreeSchema:
+def labels(number: int) -> tuple[str, ...]:
+    return tuple(f"c{place}" for place in range(number))
+
+
+def random_schema(rng: np.random.Generator, classes: int | None = None) -> TreeSchema:
     attributes: list[Attribute] = []
-    for place in range(rng.integers(1, 5)):
-        name = f"a{place}"
+    for place in range(int(rng.integers(1, 5))):
         if rng.random() < 0.5:
-            labels = tuple("pqrst"[: rng.integers(1, 6)])
-            attributes.append(CategoricalAttribute(name, labels))
+            attributes.append(CategoricalAttribute(f"a{place}", labels(int(rng.integers(1, 7)))))
         else:
-            low = float(rng.choice([-1e9, -3, 0, 0.1, 1e-300, 5]))
-            high = low + float(rng.choice([1, 2.5, 40, 1e6]))
-            attributes.append(NumericAttribute(name, low, high, bool(rng.random() < 0.5)))
-    classes = tuple("xyz"[: rng.integers(2, 4)])
-    return TreeSchema(Variable("class", classes), tuple(attributes))
+            attributes.append(NumericAttribute(f"a{place}", -4, 4, bool(rng.random() < 0.5)))
+    return TreeSchema(Variable("t", labels(classes or int(rng.integers(2, 5)))), tuple(attributes))
 
 
-def random_tree(
-    schema: TreeSchema, rng: np.random.Generator, depth: int = 4, fractions: bool = False
-) -> SharedTree:
-    """Return a tree; some intervals are very narrow, or beyond the declared range."""
-    box = {name: whole(schema, name) for name in schema.names}
-    return SharedTree(schema, _node(schema, box, rng, depth, fractions))
+def random_table(rng: np.random.Generator, schema: TreeSchema, records: int) -> MixedTable:
+    columns: list[Column] = []
+    for a in schema.attributes:
+        if isinstance(a, CategoricalAttribute):
+            codes = rng.integers(0, len(a.categories), records)
+            columns.append(CategoricalColumn(a.name, codes, a.categories))
+        else:
+            values = rng.uniform(-5, 5, records)
+            columns.append(NumericColumn(a.name, np.round(values) if a.whole else values))
+    return MixedTable(tuple(columns), records)
 
 
-def _node(
-    schema: TreeSchema,
-    box: dict[str, Condition],
-    rng: np.random.Generator,
-    depth: int,
-    fractions: bool,
-) -> Node:
-    name = str(rng.choice(list(schema.names)))
-    parts = _cut(schema, name, box[name], rng) if depth and rng.random() < 0.85 else []
-    if len(parts) < 2:
-        return _leaf(schema.classes, rng, fractions)
-    return Split(
-        name,
-        tuple((c, _node(schema, {**box, name: c}, rng, depth - 1, fractions)) for c in parts),
-    )
+def random_tree(rng: np.random.Generator, schema: TreeSchema, depth: int = 4) -> SharedTree:
+    box: dict[str, Condition] = {
+        a.name: Values(tuple(range(len(a.categories))))
+        if isinstance(a, CategoricalAttribute)
+        else Interval()
+        for a in schema.attributes
+    }
+    return SharedTree(schema, _node(rng, schema, box, depth))
 
 
-def _cut(
-    schema: TreeSchema, name: str, extent: Condition, rng: np.random.Generator
-) -> list[Condition]:
+def _node(rng: np.random.Generator, schema: TreeSchema, box: dict[str, Condition], depth: int):
+    name = str(rng.choice(schema.names))
+    parts = _parts(rng, box[name])
+    if depth == 0 or len(parts) < 2 or rng.random() < 0.2:
+        return Leaf.of(rng.integers(0, 9, schema.classes).astype(float))
+    below: list[tuple[Condition, Node]] = [
+        (part, _node(rng, schema, {**box, name: part}, depth - 1)) for part in parts
+    ]
+    return Split(name, tuple(below))
+
+
+def _parts(rng: np.random.Generator, extent: Condition) -> list[Condition]:
     if isinstance(extent, Values):
-        groups: dict[int, list[int]] = {}
-        for code in extent.codes:
-            groups.setdefault(int(rng.integers(0, 3)), []).append(code)
-        return [Values(tuple(codes)) for codes in groups.values()]
-    attribute = schema[name]
-    assert isinstance(attribute, NumericAttribute)
-    low, high = attribute.low, attribute.high
-    cut = float(
-        rng.choice([rng.uniform(low, high), low, high, low - 1.5, high + 1.5, math.floor(high)])
-    )
-    ends = [cut, math.nextafter(cut, math.inf)] if rng.random() < 0.2 else [cut]
-    inside = [end for end in ends if extent.above < end < extent.up_to]
-    edges = [extent.above, *inside, extent.up_to]
-    return [Interval(one, two) for one, two in zip(edges, edges[1:], strict=False)]
-
-
-def _leaf(classes: int, rng: np.random.Generator, fractions: bool) -> Leaf:
-    counts = rng.integers(0, 9, classes).astype(float)
-    if fractions:
-        counts += rng.random(classes)
-    leaf = Leaf.of(counts)
-    return leaf if rng.random() < 0.5 else Leaf(leaf.label, leaf.hit, leaf.miss)
-
-
-@st.composite
-def trees(draw: st.DrawFn, fractions: bool = False) -> SharedTree:
-    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
-    return random_tree(random_schema(rng), rng, draw(st.integers(0, 4)), fractions)
+        sides = rng.integers(0, 3, len(extent.codes))
+        codes = np.array(extent.codes)
+        return [Values(tuple(codes[sides == s].tolist())) for s in range(3) if np.any(sides == s)]
+    low, high = max(extent.above, -6.0), min(extent.up_to, 6.0)
+    cuts = sorted({float(c) for c in rng.uniform(low, high, int(rng.integers(1, 3)))})
+    bounds = [extent.above, *(c for c in cuts if low < c < high), extent.up_to]
+    assert all(math.isinf(b) or -6 <= b <= 6 for b in bounds)
+    return [Interval(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]

@@ -17,7 +17,7 @@ from shared.model_sharing.core.conditions import Values
 from shared.model_sharing.core.tree import Leaf, SharedTree, Split
 from shared.model_sharing.generation.generating import generate
 from shared.model_sharing.generation.options import GenerationOptions
-from tests.shared.model_sharing.random_trees import random_schema, random_tree
+from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree
 
 COLOUR = CategoricalAttribute("colour", ("red", "green"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b")), (COLOUR,))

@@ -24,7 +24,7 @@ from shared.model_sharing.generation.generating import _shuffled, generate, gene
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.generation.sizes import pseudo_records
 from shared.model_sharing.growing.growing import grow_tree
-from tests.shared.model_sharing.random_trees import random_schema, random_tree, trees
+from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree, trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)
@@ -255,7 +255,7 @@ def test_chunks_hold_at_least_one_record():
 
 
 def test_random_trees_are_not_all_alike():
-    """What the properties are tested on: intervals beyond the range, and narrower than any other."""
+    """What the properties are tested on: intervals beyond the range, and ones that hold a number."""
     rng = np.random.default_rng(0)
     beyond = narrow = 0
     for _ in range(100):
