@@ -23,7 +23,7 @@ from owner_agent.masking.columns import MaskTable, read_columns
 from owner_agent.masking.words import protection
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.stream import keyed_digest, masking_randomness
-from owner_agent.site.masking import AUTO
+from owner_agent.site.sections.masking import AUTO
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from shared.errors import ConfigError

@@ -12,8 +12,8 @@ from owner_agent.cli.main import build
 from owner_agent.departures.ledger import EntryState
 from owner_agent.http.service import create_app
 from owner_agent.site import channels, site
-from owner_agent.site.masking import MaskSection, TellSection
 from owner_agent.site.planning import planned
+from owner_agent.site.sections.masking import MaskSection, TellSection
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.study_plan.section import StudyPlanSection
