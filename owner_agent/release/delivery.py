@@ -144,14 +144,14 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
         "A table with more or fewer records makes a new release, in which the others are reported"
         " as before."
     )
-    if entry.masks:
+    if not entry.follows_plan:
         remedy = (
-            "What is masked in another way, or from other records, is another release, and can be"
+            "What is made in another way, or from other records, is another release, and can be"
             " compared with this one: it needs --accept-added-loss."
         )
     return ReleaseNotOpen(
-        f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
-        " content cannot be published again under that name.",
+        f"Release {entry.name}, which holds exactly this, was withdrawn {where}; the same content"
+        " cannot be published again under that name.",
         where=entry.name,
         remedy=remedy,
     )
