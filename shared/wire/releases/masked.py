@@ -15,7 +15,14 @@ from pydantic import (
 
 from shared.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message
 from shared.wire.parts import RecordSchema
-from shared.wire.releases.base import MASKED, MAX_SENTENCES, Described, ReleaseKind, Sentence, itself
+from shared.wire.releases.base import (
+    MASKED,
+    MAX_SENTENCES,
+    Described,
+    ReleaseKind,
+    Sentence,
+    itself,
+)
 
 MAX_COPIES = 100
 
