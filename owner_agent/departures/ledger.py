@@ -117,6 +117,11 @@ class Draw:
     shared: bool = False
 
     @property
+    def unbounded(self) -> bool:
+        """Whether the column leaves in a form that no number bounds: masked, or in a tree."""
+        return self.masked or (self.shared and math.isinf(self.epsilon))
+
+    @property
     def is_noise(self) -> bool:
         """Whether it comes from noise on counts, not from randomizing the column."""
         return self.draw_id.startswith(NOISE)

@@ -53,17 +53,17 @@ class Delivery:
             if self._entry.state == "prepared":
                 require_agreed(adopted, self._miner, self._entry.study)
 
-    def require_beside_plan(self, columns: Collection[str]) -> None:
+    def require_beside_plan(self, columns: Collection[str], section: str) -> None:
         """Check that the miner is there, and that its plan randomizes none of these columns.
 
-        Unless it has heard of the release: then it did not.
+        Unless it has heard of the release: then it did not. `section` of the site file names them.
 
         Raises:
             StudyPlanNotFollowed: the plan randomizes one.
         """
         with self._resumable():
             if self._entry.state == "prepared":
-                require_beside(columns, self._miner, self._entry.study)
+                require_beside(columns, self._miner, self._entry.study, section)
 
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from owner_agent.costs.measures import draw_text, loss_text
 from owner_agent.departures.composition import Unbounded, left_draws, renamed, spent
+from shared.wire.releases.base import KNOWLEDGE
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
@@ -127,4 +128,4 @@ def _how(entry: Entry) -> str:
     """Say how what left was made: by a plan, by a masking method, or as a tree."""
     if entry.follows_plan:
         return entry.plan_digest[:12]
-    return f"tree, {entry.method}" if entry.kind == TREE else f"masked by {entry.method}"
+    return f"tree, {entry.method}" if entry.kind == KNOWLEDGE else f"masked by {entry.method}"

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from owner_agent.departures import ledger as ledger_module
-from owner_agent.departures.composition import conflicting, losses, masked_columns, renamed, spent
+from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.refusals import refuse_conflicts
 from shared.errors import PlanConflict, StoreCorrupt
@@ -211,10 +211,10 @@ def test_a_ledger_of_another_version_is_left_alone(tmp_path):
     ledger.add(_entry())
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
         connection.execute("PRAGMA user_version=7")
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 3"):
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 4"):
         ledger.entries()
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=3")
+        connection.execute("PRAGMA user_version=4")
     assert ledger.entries() == (_entry(),)
 
 
@@ -300,7 +300,7 @@ def test_a_ledger_of_the_second_version_holds_randomized_records_alone(tmp_path)
     ledger = Ledger(tmp_path / "state")
     old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
     assert ledger.entries() == (old,)
-    assert (old.kind, old.method, old.masks) == ("randomized-records", "", False)
+    assert (old.kind, old.method, old.follows_plan) == ("randomized-records", "", True)
     new = _masked_entry("r-2")
     ledger.add(new)
     assert ledger.entries() == (old, new)
@@ -321,17 +321,17 @@ def test_a_masked_column_has_no_bound_and_is_in_no_sum(tmp_path):
     entry = _masked_entry()
     ledger.add(entry)
     assert ledger.entries() == (entry,)
-    assert entry.masks
+    assert not entry.follows_plan
     randomized = _entry("r-2", draws=[_draw("x", "1", 0.5), _draw("y", "2", 0.25)])
     composed = spent([entry, randomized])
     assert composed == {"s": math.inf, "x": math.inf, "y": 0.25}
     draws = [draw for one in (entry, randomized) for draw in one.draws]
-    assert masked_columns(draws) == {"x"}
+    assert Unbounded.of(draws).masked == {"x"}
     # What shares a name with a masked column, or had its values, is the same secret.
     renamed_copy = _draw("z", "3", 0.5, same_as=("x",))
-    assert masked_columns([*draws, renamed_copy]) == {"x", "z"}
-    assert masked_columns(entry.draws, beside=[renamed_copy]) == {"x", "z"}
-    assert masked_columns(randomized.draws) == frozenset()
+    assert Unbounded.of([*draws, renamed_copy]).masked == {"x", "z"}
+    assert Unbounded.of(entry.draws, beside=[renamed_copy]).masked == {"x", "z"}
+    assert Unbounded.of(randomized.draws).masked == frozenset()
 
 
 RANDOMIZED = _draw("x", "1", 2.0)
