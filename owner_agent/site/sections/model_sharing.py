@@ -49,8 +49,8 @@ class TargetSection(_Section):
 class AttributeSection(_Section):
     """An attribute that a tree may ask for: of the numbers of a range, or of categories.
 
-    A name alone is a column of numbers without a declared range. `taxonomy` has for each category
-    the groups that it is in, from the nearest on; `missing` is the category of empty cells.
+    A name alone is a column of numbers without a declared range. `taxonomy` has groups by name,
+    each of categories or of further groups; `missing` is the category of empty cells.
     """
 
     column: ColumnName
@@ -58,7 +58,7 @@ class AttributeSection(_Section):
     high: Finite | None = None
     whole: bool = False
     categories: Categories | None = None
-    taxonomy: dict[Label, tuple[Label, ...]] | None = None
+    taxonomy: dict[str, Any] | None = None
     missing: Label | None = None
 
     @property
@@ -68,10 +68,10 @@ class AttributeSection(_Section):
 
     @property
     def groups(self) -> Taxonomy | None:
-        """Its taxonomy, in the order of its categories. Raises DomainError."""
+        """Its taxonomy, in the order of its categories. Raises DomainError, LimitExceeded."""
         if self.taxonomy is None or self.categories is None:
             return None
-        return Taxonomy(tuple(self.taxonomy[label] for label in self.categories))
+        return Taxonomy.of(self.categories, self.taxonomy)
 
     @model_validator(mode="before")
     @classmethod
@@ -97,10 +97,6 @@ class AttributeSection(_Section):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.taxonomy is not None and set(self.taxonomy) != set(self.categories or ()):
-            raise ValueError(
-                f"the taxonomy of column {self.column!r} must name each of its categories once"
-            )
         try:
             if self.categories is not None:
                 CategoricalAttribute(self.column, self.categories, self.groups)

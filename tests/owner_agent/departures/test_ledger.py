@@ -271,7 +271,7 @@ def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
     assert ledger.entries() == (old, new)
     assert spent(ledger.entries()) == {"a": 3.0, "b": 3.0}
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
 
 
 def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
