@@ -156,8 +156,8 @@ def show_written(console: Console, path: Path) -> None:
     console.print(Text(str(shown), overflow="fold", no_wrap=False))
 
 
-def show_masked_apart(console: Console, site: Site) -> None:
-    """Say that the columns of [mask] leave by a command of their own, if there are any."""
+def show_others_apart(console: Console, site: Site) -> None:
+    """Say that columns of [mask] and [share_model] leave by commands of their own, if any do."""
     if site.file.mask is not None:
         console.print(
             f"Masked columns ({', '.join(site.file.mask.confidential)}) are no part of this:"
