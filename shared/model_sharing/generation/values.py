@@ -109,7 +109,9 @@ def _categories(
     number = len(attribute.categories)
     everything = tuple(range(number))
     allowed = [everything if c is None else c.codes for c in conditions]
-    codes, lengths, sums = [], [], []
+    codes: list[tuple[int, ...]] = []
+    lengths: list[int] = []
+    sums: list[Floats] = []
     for group in weights:
         if options.absent == "uniform":
             shares = np.full(number, 1 / number)
