@@ -73,7 +73,7 @@ class Chosen:
         """
         epsilon = float("inf") if self.private is None else self.private.epsilon
         return tuple(
-            Draw(name, name, self.identity, epsilon, randomized=name not in self.openly, shared=True)
+            Draw(name, name, self.identity, epsilon, name not in self.openly, shared=True)
             for name in self.columns.table.names
         )
 
@@ -108,9 +108,7 @@ def choose(site: Site, secrets: Secrets) -> Chosen:
     )
     how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
     identity = keyed_digest(secrets, FORM.encode(), how.encode(), *_content(columns))
-    return Chosen(
-        columns, schema, attributes, classes, section, _openly(site), identity, secrets
-    )
+    return Chosen(columns, schema, attributes, classes, section, _openly(site), identity, secrets)
 
 
 def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:

@@ -1,4 +1,4 @@
-"""The tree before and after it was cut back, drawn and as text: for the owner's eyes."""
+"""The tree with nothing required and the one that would leave, drawn and as text: for the owner's eyes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Drawing:
 
 
 def drawings_of(made: Made) -> tuple[Drawing, ...]:
-    """Return the tree before it was cut back, if it was, and the one that would leave."""
+    """Return the tree with nothing required, if anything is, and the one that would leave."""
     found = [Drawing("The tree that would leave", text=tree_text(made.tree, MOST_LINES))]
-    if made.pruned is not None and made.grown is not None:
-        found.insert(0, Drawing("As it was grown", text=tree_text(made.grown, MOST_LINES)))
+    if made.chosen.section.required is not None and made.grown is not None:
+        found.insert(0, Drawing("With nothing required", text=tree_text(made.grown, MOST_LINES)))
     return tuple(found)
 
 

@@ -5,6 +5,8 @@ A private tree is drawn once: see `kept`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +16,7 @@ from pydantic import ValidationError
 from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.model_sharing.kept import private_tree
 from owner_agent.model_sharing.words import protection
-from shared.errors import ConfigError, ModelError
+from shared.errors import ConfigError, ModelError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.anonymity.requirements import Requirement, meets
@@ -32,8 +34,8 @@ class Made:
     Attributes:
         chosen: what it was learned from, and how.
         tree: the tree, its leaves telling what is to be told.
-        grown: the tree before it was cut back; None if nothing was, or none may be seen.
-        pruned: what was given up, if it was cut back.
+        grown: the tree with nothing required of it; None of a private tree.
+        pruned: what was given up, if that tree was cut back.
         others: how many other private trees were drawn here of some of its columns.
     """
 
@@ -110,16 +112,35 @@ def make(chosen: Chosen, state: Path, watch: StagedProgress) -> Made:
         max_depth=section.growth.max_depth,
         min_leaf=section.growth.min_leaf,
     )
-    required = section.required
-    asked = None if required is None else required.required
-    while_growing = asked if required is not None and required.by == "growing" else None
+    learned = chosen.schema, chosen.attributes, chosen.classes, growth
     watch("growing", 0, 2)
-    grown = grow_tree(chosen.schema, chosen.attributes, chosen.classes, growth, while_growing)
+    grown = grow_tree(*learned)
     watch("growing", 1, 2)
-    pruned = None
-    if asked is not None:
+    required, pruned = section.required, None
+    if required is None:
+        tree = grown
+    elif required.by == "growing":
+        with _told_in_words_of_the_file():
+            tree = grow_tree(*learned, requirement=required.required)
+    else:
         options = PruningOptions(section.pruning.merge, section.pruning.counts)
-        pruned = prune(grown, asked, options)
+        with _told_in_words_of_the_file():
+            pruned = prune(grown, required.required, options)
+        tree = pruned.tree
     watch("growing", 2, 2)
-    tree = released_form(grown if pruned is None else pruned.tree, section.tell)
-    return Made(chosen, tree, grown, pruned)
+    return Made(chosen, released_form(tree, section.tell), grown, pruned)
+
+
+@contextmanager
+def _told_in_words_of_the_file() -> Iterator[None]:
+    """Say with keys of the site file what can be done where no tree meets what is required."""
+    try:
+        yield
+    except RequirementUnmet as error:
+        raise RequirementUnmet(
+            error.message,
+            where="share_model.requirement",
+            remedy='Try requirement.by = "growing", by which only splits are made whose parts all'
+            ' meet it, or pruning.merge = "fewest"; ask for less (a smaller k or l, a larger c); or'
+            " learn from more records.",
+        ) from error

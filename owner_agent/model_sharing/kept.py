@@ -9,6 +9,7 @@ after. What is kept is what may leave, and no more.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,10 +43,9 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
     path = folder / f"{chosen.identity}.json"
     if not path.exists():
         watch("growing", 0, 1)
-        try:
+        # If another command has drawn it meanwhile, that one counts.
+        with suppress(FileExistsError):
             write_new(path, write_tree_json(_draw(chosen)).encode())
-        except FileExistsError:
-            pass  # Another command has drawn it meanwhile: that one counts.
         watch("growing", 1, 1)
     tree = _read(path)
     if tree.schema != chosen.schema:

@@ -13,7 +13,11 @@ from shared.mixed.table import Floats
 
 
 class TreeNoise:
-    """What draws private trees (`shared.model_sharing.private.noise.Noise`). Raises NotInstalled."""
+    """What draws private trees, as `shared.model_sharing.private.noise.Noise`.
+
+    Raises:
+        NotInstalled: OpenDP is not installed.
+    """
 
     def __init__(self) -> None:
         self._library = library("Private trees are")

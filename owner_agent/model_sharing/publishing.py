@@ -79,8 +79,8 @@ class SharedNow:
             after = losses([*left_draws(self.entries), *self.draws])
             listed = "; ".join(f"column {c!r}: epsilon {after[c]:.4g}" for c in over)
             raise BudgetExceeded(
-                f"With this tree these columns would have lost more than the {private.max_epsilon:g}"
-                f" that the site file allows them in all ({listed}).",
+                "With this tree these columns would have lost more than the"
+                f" {private.max_epsilon:g} that the site file allows them in all ({listed}).",
                 where="share_model.private.max_epsilon",
                 remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
             )

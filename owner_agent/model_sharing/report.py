@@ -47,10 +47,10 @@ class TreeReport:
 
     Attributes:
         now: the tree, and what the ledger says.
-        before: the tree before it was cut back; None if it was not, or none may be seen.
+        before: the tree with nothing required of it; None if nothing is, or it is private.
         after: the tree that would leave.
         majority: the share of the records that are of the most frequent class.
-        violating: how many paths did not meet what is required before the tree was cut back.
+        violating: how many of that tree's paths do not meet what is required.
         losses: what the ledger says of the columns before and after; None if nothing has left.
     """
 
@@ -81,8 +81,10 @@ class TreeReport:
             found.append(f"{dropped:,} {have} empty cells and are left out of the tree.")
         found += self._beyond_ranges()
         if made.others:
-            trees = "another private tree was" if made.others == 1 else (
-                f"{made.others} other private trees were"
+            trees = (
+                "another private tree was"
+                if made.others == 1
+                else (f"{made.others} other private trees were")
             )
             found.append(
                 f"{trees[0].upper()}{trees[1:]} drawn here of some of these columns. Whoever"
@@ -119,8 +121,9 @@ class TreeReport:
                 )
             if attribute.name not in declared:
                 found.append(
-                    f"The range of {attribute.name} that is told, {low:g} to {high:g}, was looked up"
-                    " in the table and rounded outward; declare low and high to tell nothing of it."
+                    f"The range of {attribute.name} that is told, {low:g} to {high:g}, was looked"
+                    " up in the table and rounded outward; declare low and high to tell nothing of"
+                    " it."
                 )
         return found
 
@@ -144,15 +147,14 @@ class TreeReport:
 
     @property
     def given_up(self) -> dict[str, Any] | None:
-        """What cutting back cost; None if nothing was cut."""
-        pruned = self.now.made.pruned
-        if pruned is None:
+        """What the requirement cost; None if nothing is required."""
+        if self.before is None:
             return None
+        pruned = self.now.made.pruned
         return {
             "paths_that_did_not_meet_it": self.violating,
-            "leaves": pruned.leaves_before - pruned.leaves_after,
-            "merges": len(pruned.steps),
-            "records_on_another_path": round(pruned.records_moved),
+            "leaves": self.before.leaves - self.after.leaves,
+            "records_on_merged_paths": None if pruned is None else round(pruned.records_moved),
         }
 
     def as_dict(self) -> dict[str, Any]:
@@ -183,7 +185,7 @@ def report_of(now: SharedNow) -> TreeReport:
     made = now.made
     chosen = made.chosen
     required = chosen.section.required
-    grown = made.grown if made.pruned is not None else None
+    grown = made.grown if required is not None else None
     counts = np.bincount(chosen.classes, minlength=chosen.schema.classes)
     left = [entry for entry in now.entries if entry.left]
     return TreeReport(

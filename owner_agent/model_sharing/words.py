@@ -41,17 +41,24 @@ def protection(section: ShareModelSection, classes: int) -> tuple[str, ...]:
 
 
 def _private(epsilon: float) -> tuple[str, ...]:
-    return (
-        f"The whole tree, its splits and its counts, is differentially private with epsilon"
+    bound = (
+        "The whole tree, its splits and its counts, is differentially private with epsilon"
         f" {epsilon:g}: replacing one record by any other changes the probability of no tree by"
-        f" more than a factor of e to the {epsilon:g}.",
-        "That holds whatever else anybody knows. Epsilons of releases of the same records add; the"
-        " ledger adds them.",
-        "Ranges and categories are declared and were not read from the records. How many records"
-        " there are is taken to be known.",
-        "What holds for most people on a path is told of each of them, whether they are in the"
-        " table or not.",
+        f" more than a factor of e to the {epsilon:g}."
     )
+    adds = (
+        "That holds whatever else anybody knows. Epsilons of releases of the same records add; the"
+        " ledger adds them."
+    )
+    declared = (
+        "Ranges and categories are declared and were not read from the records. How many records"
+        " there are is taken to be known."
+    )
+    general = (
+        "What holds for most people on a path is told of each of them, whether they are in the"
+        " table or not."
+    )
+    return bound, adds, declared, general
 
 
 def _required(section: RequirementSection, classes: int) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from owner_agent.model_sharing.publishing import ShareOutcome
     from owner_agent.model_sharing.report import TreeReport
 
-MOST_LINES = 40
+MOST_LINES = 24
 """So many lines of a tree are printed; the report has more."""
 
 
@@ -41,8 +41,8 @@ def show_tree_report(console: Console, loud: Console, report: TreeReport) -> Non
     for said in made.message.protection:
         console.print(f"* {said}", markup=False, soft_wrap=True)
     _show_figures(console, report)
-    if made.pruned is not None and made.grown is not None:
-        _show_tree(console, "As it was grown", tree_text(made.grown, MOST_LINES))
+    if report.before is not None and made.grown is not None:
+        _show_tree(console, "With nothing required", tree_text(made.grown, MOST_LINES))
     _show_tree(console, "What would leave", tree_text(made.tree, MOST_LINES))
     for loss in report.earlier:
         console.print(
@@ -54,7 +54,7 @@ def show_tree_report(console: Console, loud: Console, report: TreeReport) -> Non
 
 def _show_figures(console: Console, report: TreeReport) -> None:
     """Print the tree before and after it was cut back, and what that cost."""
-    trees = [("as grown", report.before), ("would leave", report.after)]
+    trees = [("nothing required", report.before), ("would leave", report.after)]
     table = Table(box=SIMPLE)
     table.add_column("")
     known = [(title, tree) for title, tree in trees if tree is not None]
@@ -75,10 +75,11 @@ def _show_figures(console: Console, report: TreeReport) -> None:
     )
     given = report.given_up
     if given is not None and report.before is not None:
+        merged = given["records_on_merged_paths"]
+        moved = f"; {merged:,} records are on paths that were merged" if merged else ""
         console.print(
-            f"{given['paths_that_did_not_meet_it']:,} of {report.before.leaves:,} paths did not"
-            f" meet what is required; {given['records_on_another_path']:,} records are on a path"
-            " that was merged from others.",
+            f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
+            f" {report.before.leaves:,} paths would not meet the requirement{moved}.",
             soft_wrap=True,
         )
 

@@ -165,3 +165,11 @@ def show_others_apart(console: Console, site: Site) -> None:
             markup=False,
             soft_wrap=True,
         )
+    if site.file.share_model is not None:
+        console.print(
+            f"The tree of {site.file.share_model.target.column} is no part of this:"
+            " `owner-agent share-model` shows it, and `owner-agent share-model --publish` sends"
+            " it.",
+            markup=False,
+            soft_wrap=True,
+        )
