@@ -1,4 +1,4 @@
-"""The tree with nothing required and the one that would leave, drawn and as text: for the owner's eyes."""
+"""The tree with nothing required and the one that would leave, for her eyes."""
 
 from __future__ import annotations
 

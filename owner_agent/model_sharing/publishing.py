@@ -60,10 +60,11 @@ class SharedNow:
         if private is None or private.max_epsilon is None:
             return ()
         left = left_draws(self.entries)
-        before, after = losses(left, beside=self.draws), losses([*left, *self.draws])
+        known = {draw.identity for draw in left}
+        after = losses([*left, *self.draws])
         most = private.max_epsilon * (1 + _CRUMB)
-        columns = [draw.column for draw in self.draws if draw.randomized]
-        return tuple(c for c in columns if after[c] > before[c] and after[c] > most)
+        new = [draw.column for draw in self.draws if draw.randomized and draw.identity not in known]
+        return tuple(column for column in new if after[column] > most)
 
     def require_allowed(self, *, accept_added_loss: bool) -> None:
         """Check that the tree may leave after what has left.

@@ -164,7 +164,7 @@ class PrivateSection(_Section):
 
     epsilon: Positive
     max_epsilon: Positive | None = None
-    depth: Annotated[int, Field(ge=1, le=20, strict=True)] | None = None
+    depth: Annotated[int, Field(ge=1, le=12, strict=True)] | None = None
 
     @model_validator(mode="after")
     def _within(self) -> Self:
@@ -225,6 +225,14 @@ class ShareModelSection(_Section):
             )
         if required is None and "pruning" in self.model_fields_set:
             raise ValueError("pruning goes with a requirement")
+        if self.pruning.counts == "propagated":
+            if required is not None and required.c is not None and required.counts == "exact":
+                raise ValueError(
+                    "propagated counts are hits and misses, which cannot show diversity by the"
+                    ' exact counts; take counts = "hits" in the requirement'
+                )
+            if self.tell == "distribution":
+                raise ValueError("propagated counts are hits and misses, and no distribution")
         return self
 
     @model_validator(mode="after")

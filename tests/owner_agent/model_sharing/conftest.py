@@ -15,7 +15,7 @@ url = "http://127.0.0.1:9"
 study = "asia"
 
 [share_model]
-requirement = { k = 10, c = 8, l = 2 }
+requirement = { k = 10, c = 8, l = 2, by = "growing" }
 
 [share_model.target]
 column = "diagnosis"
@@ -78,7 +78,9 @@ def site_text():
 @pytest.fixture
 def private_text(site_text):
     """The site file of the clinic, its tree private."""
-    return site_text.replace("requirement = { k = 10, c = 8, l = 2 }", "private = { epsilon = 2 }")
+    return site_text.replace(
+        'requirement = { k = 10, c = 8, l = 2, by = "growing" }', "private = { epsilon = 2 }"
+    )
 
 
 @pytest.fixture
