@@ -56,7 +56,7 @@ def cell_shares(
     """
     widths = np.diff(edges)
     even = widths / widths.sum()
-    shares = even
+    shares: Floats = even
     for _ in range(_MOST_STEPS):
         sums = np.concatenate([[0.0], np.cumsum(shares)])
         expected = weights / np.maximum(sums[ends] - sums[starts], np.finfo(float).tiny)
@@ -73,8 +73,8 @@ def cell_shares(
 def _step(shares: Floats, factors: Floats, records: float, even: Floats | None = None) -> Floats:
     prior = 1 / len(shares) if even is None else even
     found: Floats = (shares * factors + prior) / (records + 1)
-    found /= found.sum()
-    return found
+    scaled: Floats = found / found.sum()
+    return scaled
 
 
 def class_shares(tree: SharedTree) -> Floats:
@@ -91,9 +91,8 @@ def class_shares(tree: SharedTree) -> Floats:
         expected = missed / np.maximum(1 - shares, np.finfo(float).tiny)
         factors = expected.sum() - expected
         total = known.sum() + missed.sum()
-        before = shares
-        shares = (known + shares * factors + 1 / number) / (total + 1)
-        shares = shares / shares.sum()
+        before, shares = shares, (known + shares * factors + 1 / number) / (total + 1)
+        shares /= shares.sum()
         if np.abs(shares - before).max() < _TOLERANCE:
             break
     return shares

@@ -94,6 +94,15 @@ def _others(leaf: Leaf, classes: Floats, options: GenerationOptions) -> Floats:
     return shares
 
 
+def shared_out(counts: Floats, total: int) -> Sizes:
+    """Return a whole number shared out in proportion to counts, by largest remainders."""
+    wanted = counts * (total / counts.sum())
+    found: Sizes = np.floor(wanted).astype(np.int64)
+    missing = total - int(found.sum())
+    found[np.argsort(found - wanted, kind="stable")[:missing]] += 1
+    return found
+
+
 def _rounded(counts: Floats, start: float, total: int) -> Sizes:
     """Return counts made whole, of a given sum, by systematic sampling."""
     sums = np.concatenate([[0.0], np.cumsum(counts)])
