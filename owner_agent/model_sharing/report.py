@@ -77,8 +77,12 @@ class TreeReport:
         made = self.now.made
         chosen, found = made.chosen, list[str]()
         if dropped := chosen.columns.dropped:
-            have = "record has" if dropped == 1 else "records have"
-            found.append(f"{dropped:,} {have} empty cells and are left out of the tree.")
+            have = (
+                "record has empty cells and is"
+                if dropped == 1
+                else "records have empty cells and are"
+            )
+            found.append(f"{dropped:,} {have} left out of the tree.")
         found += self._beyond_ranges()
         if made.others:
             trees = (
