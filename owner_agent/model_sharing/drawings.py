@@ -1,4 +1,4 @@
-"""The tree with nothing required and the one that would leave, for her eyes."""
+"""The tree with nothing required and the one that would leave, for the owner's eyes."""
 
 from __future__ import annotations
 
@@ -6,28 +6,37 @@ from dataclasses import dataclass
 
 from owner_agent.model_sharing.growing import Made
 from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from shared.model_sharing.exchange.text import write_shared_tree_text
-
-MOST_LINES = 400
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A tree as a picture or as text."""
+    """A picture of one tree or two, and their text."""
 
     title: str
-    svg: str | None = None
-    text: str | None = None
+    svg: str
+    text: str
 
 
 def drawings_of(made: Made) -> tuple[Drawing, ...]:
-    """Return the tree with nothing required, if anything is, and the one that would leave."""
-    found = [Drawing("The tree that would leave", text=tree_text(made.tree, MOST_LINES))]
-    if made.chosen.section.required is not None and made.grown is not None:
-        found.insert(0, Drawing("With nothing required", text=tree_text(made.grown, MOST_LINES)))
-    return tuple(found)
+    """Return pictures of the tree with nothing required, if anything is, and of what would leave.
+
+    Where one was cut back to the other they are one picture, in which what is gone is pale.
+    """
+    leaving = "The tree that would leave"
+    if made.chosen.section.required is None or made.grown is None:
+        return (_one(leaving, made.tree),)
+    if made.pruned is None:
+        return (_one("With nothing required", made.grown), _one(leaving, made.tree))
+    title = f"With nothing required, and cut back: {leaving[0].lower()}{leaving[1:]}"
+    return (Drawing(title, draw_pruning(made.grown, made.tree), tree_text(made.tree)),)
 
 
-def tree_text(tree: SharedTree, most: int) -> str:
+def tree_text(tree: SharedTree, most: int = 400) -> str:
     """Return a tree as lines, at most so many."""
     return write_shared_tree_text(tree, most_lines=most)
+
+
+def _one(title: str, tree: SharedTree) -> Drawing:
+    return Drawing(title, draw_shared_tree(tree), tree_text(tree))
