@@ -50,6 +50,7 @@ def _private(epsilon: float) -> tuple[str, ...]:
         "That holds whatever else anybody knows. Epsilons of releases of the same records add; the"
         " ledger adds them."
     )
+    classes = "Each path tells how many of its records are of each class, with noise."
     declared = (
         "Ranges and categories are declared and were not read from the records. How many records"
         " there are is taken to be known."
@@ -58,7 +59,7 @@ def _private(epsilon: float) -> tuple[str, ...]:
         "What holds for most people on a path is told of each of them, whether they are in the"
         " table or not."
     )
-    return bound, adds, declared, general
+    return bound, adds, classes, declared, general
 
 
 def _required(section: RequirementSection, classes: int) -> list[str]:
