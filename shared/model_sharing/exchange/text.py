@@ -18,6 +18,7 @@ from shared.model_sharing.exchange.words import (
     records_words,
     rounded,
 )
+from shared.model_sharing.global_models.measures import told_by_attribute
 from shared.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -128,7 +129,8 @@ def _leaves(node: Node) -> list[Leaf]:
 
 def _set_in(lead: str, said: str, width: int) -> Iterator[str]:
     """Yield what is said in lines of a width, those after the first set in."""
-    inner = max(width - len(lead), _NARROW)
+    # Lines after the first are set in two columns further.
+    inner = max(width - len(lead) - 2, _NARROW)
     bars = lead[: -len("|--- ")]
     for place, line in enumerate(
         textwrap.wrap(said, inner, break_long_words=False, break_on_hyphens=False) or [""]
@@ -173,12 +175,10 @@ def _forest(model: ForestModel) -> Iterator[str]:
         f"{len(leaves)} trees of {min(leaves):,} to {max(leaves):,} leaves, whose probabilities are"
         " averaged."
     )
-    used = dict.fromkeys(model.schema.names, 0)
-    for tree in model.trees:
-        for name in {name for path in tree.paths() for name in path.conditions}:
-            used[name] += 1
-    ranked = sorted(used, key=lambda name: -used[name])
-    yield "Trees that ask for each attribute: " + ", ".join(f"{n} {used[n]}" for n in ranked) + "."
+    told = told_by_attribute(model.trees)
+    ranked = sorted(told, key=lambda name: -told[name])
+    said = ", ".join(f"{name} {told[name]:.3f}" for name in ranked)
+    yield f"What splits tell of the class, in bits, by attribute: {said}."
 
 
 def _wrapped(lines: Iterator[str], width: int) -> str:
