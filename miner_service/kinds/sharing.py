@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from miner_service.kinds.base import (
+from miner_service.kinds.common.base import (
     Content,
     ModelJobKind,
     ModelKind,
@@ -13,8 +13,8 @@ from miner_service.kinds.base import (
     SharedTrees,
     TreeSource,
 )
-from miner_service.kinds.page import render
-from miner_service.kinds.predicting import read_document, write_document
+from miner_service.kinds.common.page import render
+from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
 from shared.errors import LimitExceeded, NotFound
 from shared.learn.common.resampling import stream
@@ -50,9 +50,7 @@ def _check(spec: ModelSharingSpec) -> None:
         require_installed()
 
 
-def _require_affordable(
-    spec: ModelSharingSpec, used: Sequence[TreeSource], limits: Limits
-) -> None:
+def _require_affordable(spec: ModelSharingSpec, used: Sequence[TreeSource], limits: Limits) -> None:
     """Bound the numbers of the pseudo-data, and what a model may be. Raises LimitExceeded."""
     options = spec.options()
     documents = [source.model.tree for source in used if source.model.tree is not None]
@@ -83,9 +81,7 @@ def _columns(schema: TreeSchema) -> int:
     )
 
 
-def _learn(
-    spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress
-) -> tuple[int, Content]:
+def _learn(spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress) -> tuple[int, Content]:
     options = spec.options()
     owners = [source.owner for source in shared.sources]
     made = combine(shared.trees, options, stream(options.seed), on_step, owners=owners)
@@ -139,9 +135,7 @@ def _model(message: ModelSharingMessage) -> GlobalModel:
     return read_model_json(read_document(message))
 
 
-def _pseudo_data(
-    message: ModelSharingMessage, trees: Sequence[SharedTree]
-) -> Iterator[MixedTable]:
+def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> Iterator[MixedTable]:
     """Draw again what the model was learned from. Raises NotFound: from nothing."""
     spec = message.spec
     if not isinstance(spec, ModelSharingSpec) or not spec.options().draws:

@@ -38,9 +38,7 @@ class _Learned(WithOptions):
     owners: Annotated[list[Name], Field(min_length=1, max_length=MAX_OWNERS)] | None = None
     method: Method = "pgen"
     model: GlobalName = "tree"
-    pseudo_records: (
-        Annotated[int, Field(ge=1, le=MOST_PSEUDO_RECORDS, strict=True)] | None
-    ) = None
+    pseudo_records: Annotated[int, Field(ge=1, le=MOST_PSEUDO_RECORDS, strict=True)] | None = None
     scale: _Positive = 1.0
     numeric: Numeric = "uniform"
     absent: Absent = "uniform"
