@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miner_service.kinds.base import (
+from miner_service.kinds.common.base import (
     Content,
     MaskedTables,
     ModelKind,
@@ -12,8 +12,8 @@ from miner_service.kinds.base import (
     TableExtent,
     TableJobKind,
 )
-from miner_service.kinds.page import render
-from miner_service.kinds.predicting import read_document, write_document
+from miner_service.kinds.common.page import render
+from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
 from shared.errors import LimitExceeded, OptionError
 from shared.progress import Progress
@@ -39,7 +39,7 @@ from shared.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
 from shared.regression.trees import require_installed
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import MaskingMessage, RegressionSpec
-from shared.wire.release_kinds import TableColumn
+from shared.wire.releases.masked import TableColumn
 
 KERNELS, DEPTH = 300, 64
 """What a kernel regression and a tree count as columns for the work."""

@@ -14,9 +14,11 @@ from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.store.tokens import new_id
 from shared.errors import Conflict
+from shared.model_sharing.core.tree import SharedTree
 from shared.plan import Plan
-from shared.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from shared.wire.releases import Consistency, Release, ReleaseCreate
+from shared.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName
+from shared.wire.releases.catalogue import KINDS
 
 
 def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:
@@ -82,6 +84,24 @@ def find_release(session: Session, identifier: str) -> ReleaseRow:
     return row
 
 
+def tree_of_release(session: Session, identifier: str) -> SharedTree:
+    """Return the tree that a release holds.
+
+    Raises:
+        NotFound: there is no such release.
+        Conflict: it was withdrawn, and its tree with it.
+    """
+    row = find_release(session, identifier)
+    if row.state == "withdrawn":
+        raise Conflict(
+            f"Release {row.name} of {row.owner} was withdrawn, and its tree with it.",
+            where=row.id,
+            remedy="Create the job again; it will use the trees there are then.",
+        )
+    tree: SharedTree = content_of(row).to_tree()
+    return tree
+
+
 def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:
     """Return a release's parts by number."""
     query = select(PartRow).where(PartRow.release == identifier).order_by(PartRow.number)
@@ -144,22 +164,24 @@ def create_release(
     return row, True
 
 
-def anything_arrived(session: Session, identifier: str) -> bool:
-    """Whether any part of a release arrived."""
-    query = select(PartRow.number).where(
-        PartRow.release == identifier, PartRow.received.is_not(None)
-    )
-    return session.scalar(query.limit(1)) is not None
+def anything_arrived(session: Session, row: ReleaseRow) -> bool:
+    """Whether any part of a release arrived, or it needs none."""
+    query = select(PartRow.number).where(PartRow.release == row.id, PartRow.received.is_not(None))
+    return not kind_of_release(row).has_records or session.scalar(query.limit(1)) is not None
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
-    """Return all releases of a study, oldest first, and of each whether any part arrived.
+    """Return all releases of a study, oldest first, and of each whether any of it arrived.
 
-    A release that was withdrawn, and one whose owner was removed, arrived as before.
+    What has no parts arrived when it was announced. A release that was withdrawn, and one whose
+    owner was removed, arrived as before.
     """
     arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
     query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
-    return [(row, there) for row, there in session.execute(query)]
+    return [
+        (row, there or not kind_of_release(row).has_records)
+        for row, there in session.execute(query)
+    ]
 
 
 def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow]:
@@ -178,12 +200,15 @@ def mark_sealed(
     session: Session,
     row: ReleaseRow,
     *,
-    keys_digest: str,
-    data_sha256: str,
+    keys_digest: str | None,
+    data_sha256: str | None,
     consistency: Consistency,
     now: datetime,
 ) -> None:
-    """Close a release; from now on it is the one of its owner and kind in use."""
+    """Close a release; from now on it is the one of its owner and kind in use.
+
+    Both digests are None where it has no records.
+    """
     row.state = "sealed"
     row.sealed = now
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
@@ -208,6 +233,11 @@ def releases_in_use(
     return {
         owner: last[owner] for owner in owners if owner in last and last[owner].state == "sealed"
     }
+
+
+def kinds_in_use(session: Session, study: str) -> set[str]:
+    """Return of which kinds releases are in use."""
+    return {kind for kind in KINDS if releases_in_use(session, study, KINDS[kind].name)}
 
 
 def owners_without_release(session: Session, study: str) -> list[str]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from miner_service.kinds.base import ModelKind, TableJobKind
+from miner_service.kinds.common.base import ModelKind, TableJobKind
 from shared.errors import LimitExceeded
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import RegressionSpec
 from shared.wire.parts import content_digest, encode_part, parts_of
-from shared.wire.release_kinds import MaskedTableMessage
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from shared.wire.releases.masked import MaskedTableMessage
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "role": "told", "type": "numeric"},

@@ -145,7 +145,8 @@ class FakeMiner:
             return problem(409, "conflict", "The name was used with other content.")
         if found is None:
             self.releases[identity] = {
-                "study": study, "manifest": manifest, "bodies": {}, "state": "open",
+                "study": study, "manifest": manifest, "bodies": {},
+                "state": "open" if manifest.parts else "sealed",
             }  # fmt: skip
         return httpx.Response(200 if found else 201, json=self._describe(identity))
 
@@ -154,7 +155,7 @@ class FakeMiner:
         assert request.headers[DIGEST_HEADER] == content_digest(body)
         assert release["bodies"].get(number, body) == body, "a part was sent with other bytes"
         kind = manifest.release_kind
-        keys, _ = decode_part(kind.schema(kind.read(manifest.content)), body)
+        keys, _ = decode_part(kind.schema_of(kind.read(manifest.content)), body)
         assert len(keys) == manifest.parts[number].records
         release["bodies"][number] = body
         receipt = PartReceipt(
@@ -169,7 +170,7 @@ class FakeMiner:
         kind = manifest.release_kind
         described = Release(
             id=identity, study=release["study"], owner="clinic-north", name=manifest.name,
-            state=release["state"], kind=manifest.kind, plan=manifest.plan, table=manifest.table,
+            state=release["state"], kind=manifest.kind, **{kind.field: manifest.content},
             **{kind.digest_field: kind.read(manifest.content).digest},
             records=manifest.records, parts=len(manifest.parts),
             parts_received=sorted(release["bodies"]), digest=manifest.digest, created=NOW,
