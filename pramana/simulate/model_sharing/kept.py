@@ -107,8 +107,15 @@ class Kept:
         key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
         if key not in self._made:
             growth = GrowthOptions(seed=options.seed)
+            wanted: Any = {} if asked is None else {"requirement": asked}
             self._made[key] = [
-                grow_tree(self.schema, self.attributes.rows(rows), self.codes[rows], growth, asked)
+                grow_tree(
+                    self.schema,
+                    self.attributes.rows(rows),
+                    self.codes[rows],
+                    growth,
+                    **wanted,
+                )
                 for rows in self.owners(fold, options)
             ]
         found: list[SharedTree] = self._made[key]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-
 from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from shared.errors import OptionError, RequirementUnmet
@@ -69,7 +68,8 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
 
     asked = CombineOptions(
         method=options.method,
-        model=GlobalOptions(model=options.model, seed=options.seed),
+        model=options.model,
+        learning=GlobalOptions(seed=options.seed),
         generation=GenerationOptions(scale=options.scale, absent=options.absent),
     )
     combined = combine(trees, asked, miner_stream(fold, options))
