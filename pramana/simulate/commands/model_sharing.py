@@ -9,6 +9,7 @@ import typer
 
 from pramana.simulate.commands import options as given
 from pramana.simulate.model_sharing.options import (
+    Absent,
     By,
     Counts,
     Global,
@@ -17,7 +18,6 @@ from pramana.simulate.model_sharing.options import (
     SimulationOptions,
     Tell,
 )
-from shared.model_sharing.anonymity.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -66,9 +66,8 @@ Scale = Annotated[float, typer.Option(help="Pseudo-records for each record of a 
 Epsilon = Annotated[
     float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
 ]
-Absent = Annotated[
-    str,
-    typer.Option(help="Values of attributes that a path does not ask for: uniform or marginal."),
+AbsentOption = Annotated[
+    Absent, typer.Option(help="Where values of attributes come from that a path does not ask for.")
 ]
 
 
@@ -88,7 +87,7 @@ def model_sharing(
     tell: TellOption = SimulationOptions.tell,
     scale: Scale = SimulationOptions.scale,
     epsilon: Epsilon = SimulationOptions.epsilon,
-    absent: Absent = SimulationOptions.absent,
+    absent: AbsentOption = SimulationOptions.absent,
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
     seed: Seed = SimulationOptions.seed,
@@ -105,6 +104,7 @@ def model_sharing(
     from pramana.simulate.model_sharing.simulation import simulate
     from pramana.simulate.model_sharing.tables import read_sharing_table
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from shared.model_sharing.anonymity.requirements import Requirement
 
     require_place(json)
     with given.options_as_typed():
