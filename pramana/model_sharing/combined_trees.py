@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from pydantic import Field, ValidationError
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom, plain
@@ -17,7 +18,7 @@ from pramana.model_sharing.columns import attribute_columns, class_codes
 from pramana.model_sharing.messages import content_of
 from pramana.reporting.estimating import EstimatedCounts
 from shared.errors import InputError, OptionError, TableError
-from shared.learn.common.documents import write_json
+from shared.learn.common.documents import DocumentPart, faults, write_json
 from shared.model_sharing.combination.combining import (
     Combined,
     CombineOptions,
@@ -29,9 +30,6 @@ from shared.model_sharing.combination.labelling import Labels
 from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.votes import VoteOptions, Weights
 from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.drawing import draw_model
-from shared.model_sharing.exchange.models import model_json, read_model_json
-from shared.model_sharing.exchange.text import write_model_text
 from shared.model_sharing.generation.options import Absent, GenerationOptions
 from shared.model_sharing.global_models.model import GlobalModel
 from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
@@ -44,6 +42,23 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     from sklearn.utils import Tags
+
+
+class _Document(DocumentPart):
+    """What is saved of combined trees: the model, and what it was made of."""
+
+    model: dict[str, Any]
+    trees: int = Field(ge=1)
+    pseudo_records: int = Field(ge=0)
+    notes: list[str]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> _Document:
+        """Read what was saved. Raises InputError."""
+        try:
+            return cls.model_validate(dict(document))
+        except ValidationError as error:
+            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
 
 
 class CombinedTrees(Estimator):
@@ -245,6 +260,8 @@ class CombinedTrees(Estimator):
 
     def to_text(self) -> str:
         """Return the model as text. Raises NotFitted."""
+        from shared.model_sharing.exchange.text import write_model_text
+
         return write_model_text(self._fitted)
 
     @property
@@ -299,13 +316,27 @@ class CombinedTrees(Estimator):
 
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
         """Refuse counts: `fit` learns from trees."""
-        raise TableError("CombinedTrees learn from shared trees, not from counts.", where="messages")
+        raise TableError(
+            "CombinedTrees learn from shared trees, not from counts.", where="messages"
+        )
 
     def _document(self) -> dict[str, Any]:
-        return model_json(self._fitted)
+        from shared.model_sharing.exchange.models import model_json
+
+        return {
+            "model": model_json(self._fitted),
+            "trees": self.n_trees_,
+            "pseudo_records": self.n_pseudo_records_,
+            "notes": list(self.notes_),
+        }
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        self.model_ = read_model_json(write_json(document))
+        from shared.model_sharing.exchange.models import read_model_json
+
+        told = _Document.of(document)
+        self.model_ = read_model_json(write_json(told.model))
+        self.n_trees_, self.n_pseudo_records_ = told.trees, told.pseudo_records
+        self.notes_ = tuple(told.notes)
         self._trees = None
 
     def source_told(self) -> str:
@@ -322,6 +353,8 @@ class CombinedTrees(Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
+        from shared.model_sharing.exchange.drawing import draw_model
+
         return Layout(draw_model(self._fitted))
 
     def _facts(self) -> list[tuple[str, str]]:

@@ -48,5 +48,7 @@ def combine_trees(
         >>> round(model.score(people), 2)
         0.79
     """
-    seed = int(generator_of(rng).integers(1 << 32))
+    generator = generator_of(rng)
+    # A seed stays what it is, so that the estimator's options say it.
+    seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))
     return CombinedTrees(method=method, model=model, seed=seed, **options).fit(messages)
