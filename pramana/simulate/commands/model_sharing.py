@@ -15,8 +15,12 @@ from pramana.simulate.model_sharing.options import (
     Global,
     Merge,
     Method,
+    Misses,
+    Numeric,
     SimulationOptions,
+    Spread,
     Tell,
+    Weights,
 )
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
@@ -66,8 +70,21 @@ Scale = Annotated[float, typer.Option(help="Pseudo-records for each record of a 
 Epsilon = Annotated[
     float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
 ]
+NumericOption = Annotated[
+    Numeric, typer.Option(help="The number of an interval: drawn evenly, its middle, its end, ...")
+]
 AbsentOption = Annotated[
     Absent, typer.Option(help="Where values of attributes come from that a path does not ask for.")
+]
+MissesOption = Annotated[
+    Misses, typer.Option(help="Which classes misses take where leaves tell hits alone.")
+]
+SpreadOption = Annotated[
+    Spread, typer.Option(help="Values drawn independently, or more evenly than by chance.")
+]
+WeightsOption = Annotated[
+    Weights,
+    typer.Option(help="Votes of all trees alike, or by the records of the tree or of the leaf."),
 ]
 
 
@@ -87,7 +104,11 @@ def model_sharing(
     tell: TellOption = SimulationOptions.tell,
     scale: Scale = SimulationOptions.scale,
     epsilon: Epsilon = SimulationOptions.epsilon,
+    numeric: NumericOption = SimulationOptions.numeric,
     absent: AbsentOption = SimulationOptions.absent,
+    misses: MissesOption = SimulationOptions.misses,
+    spread: SpreadOption = SimulationOptions.spread,
+    weights: WeightsOption = SimulationOptions.weights,
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
     seed: Seed = SimulationOptions.seed,
@@ -121,7 +142,11 @@ def model_sharing(
             tell=tell,
             scale=scale,
             epsilon=epsilon,
+            numeric=numeric,
             absent=absent,
+            misses=misses,
+            spread=spread,
+            weights=weights,
             folds=folds,
             runs=runs,
             seed=seed,

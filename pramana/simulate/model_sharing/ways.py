@@ -11,6 +11,7 @@ from shared.errors import OptionError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.combination.combining import CombineOptions, combine
+from shared.model_sharing.combination.votes import VoteOptions
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.model import GlobalModel, TreeModel
@@ -69,7 +70,14 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
         method=options.method,
         model=options.model,
         learning=GlobalOptions(seed=options.seed),
-        generation=GenerationOptions(scale=options.scale, absent=options.absent),
+        generation=GenerationOptions(
+            scale=options.scale,
+            numeric=options.numeric,
+            absent=options.absent,
+            misses=options.misses,
+            spread=options.spread,
+        ),
+        votes=VoteOptions(weights=options.weights),
     )
     combined = combine(trees, asked, miner_stream(fold, options))
     return Made(
