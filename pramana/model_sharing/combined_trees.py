@@ -259,8 +259,8 @@ class CombinedTrees(Estimator):
         columns: dict[str, Any] = {}
         for column in table.columns:
             if isinstance(column, CategoricalColumn):
-                codes = pd.Categorical.from_codes(column.codes, list(column.categories))
-                columns[column.name] = codes
+                labels: Any = list(column.categories)
+                columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
             else:
                 columns[column.name] = column.values
         return pd.DataFrame(columns)

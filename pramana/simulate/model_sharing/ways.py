@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
@@ -11,6 +12,7 @@ from shared.errors import OptionError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.combination.combining import CombineOptions, combine
+from shared.model_sharing.combination.combining import Method as Combining
 from shared.model_sharing.combination.votes import VoteOptions
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.options import GenerationOptions
@@ -67,7 +69,7 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     if not trees:
         return Made((), refused=len(found))
     asked = CombineOptions(
-        method=options.method,
+        method=cast("Combining", options.method),
         model=options.model,
         learning=GlobalOptions(seed=options.seed),
         generation=GenerationOptions(
