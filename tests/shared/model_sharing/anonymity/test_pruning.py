@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -53,7 +54,8 @@ def collapsed(node: Node, requirement: Requirement) -> Node:
     return Leaf.of(np.sum(list(counted(node)), axis=0))
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=80, deadline=None)
 @given(trees(), REQUIREMENTS, OPTIONS)
 def test_what_is_pruned_meets_the_requirement_or_is_refused(
     grown: SharedTree, requirement: Requirement, options: PruningOptions
@@ -62,9 +64,8 @@ def test_what_is_pruned_meets_the_requirement_or_is_refused(
         return
     try:
         pruned = prune(grown, requirement, options)
-    except RequirementUnmet as refused:
+    except RequirementUnmet:
         assert not meets(grown, requirement)
-        assert refused.remedy
         return
     assert meets(pruned.tree, requirement)
     assert isinstance(pruned.tree.root, Split)
@@ -105,7 +106,8 @@ def accounted(pruned: Pruned) -> None:
         )
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
 @given(trees(), REQUIREMENTS)
 def test_merging_all_siblings_gives_the_one_largest_collapse(
     grown: SharedTree, requirement: Requirement
@@ -118,7 +120,8 @@ def test_merging_all_siblings_gives_the_one_largest_collapse(
         assert prune(grown, requirement).tree.root == wanted
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
 @given(trees(), REQUIREMENTS)
 def test_what_all_siblings_leave_the_other_ways_leave_too(
     grown: SharedTree, requirement: Requirement
@@ -295,6 +298,7 @@ def test_a_refusal_says_what_could_be_asked_for():
         prune(grown, Requirement(k=1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merge", ["all", "taxonomy", "fewest"])
 def test_deep_and_wide_trees_are_pruned(merge: str):
     """As many questions one below the other as may be; and 6,000 leaves."""
@@ -302,16 +306,14 @@ def test_deep_and_wide_trees_are_pruned(merge: str):
     deep = SharedTree(schema, chain(MOST_DEPTH))
     pruned = prune(deep, Requirement(k=5), PruningOptions(merge))
     assert pruned.tree.depth == MOST_DEPTH - 1
-    wide = tuple(
-        (Interval(n - 1.0 if n else -math.inf, float(n) if n < 5999 else math.inf), one)
-        for n, one in enumerate([Leaf.of((1.0, 1.0))] * 6000)
-    )
-    halves = SharedTree(schema, Split("x", wide))
-    if merge == "fewest":
-        assert prune(halves, Requirement(k=4), PruningOptions(merge)).leaves_after == 3000
-    else:
-        with pytest.raises(RequirementUnmet):
-            prune(halves, Requirement(k=4), PruningOptions(merge))
+    ends = [-math.inf, *map(float, range(1, 6000)), math.inf]
+    small = [(Interval(a, b), Leaf.of((1.0, 1.0))) for a, b in pairwise(ends)]
+    wide = SharedTree(schema, Split("x", tuple(
+        (Interval(ends[n], ends[n + 60]), Split("x", tuple(small[n : n + 60])))
+        for n in range(0, 6000, 60)
+    )))  # fmt: skip
+    leaves = prune(wide, Requirement(k=4), PruningOptions(merge)).leaves_after
+    assert leaves == (3000 if merge == "fewest" else 100)
 
 
 def chain(depth: int) -> Node:
