@@ -74,7 +74,7 @@ def model(told: Any = None, **more: Any) -> dict[str, Any]:
     """A knowledge model's JSON; by default it promises what it meets."""
     return {
         "tree": tree() if told is None else told,
-        "requirement": {"k": 40, "c": 8, "l": 3},
+        "requirement": {"k": 40, "c": 8, "l": 3, "exact": False},
         "counts": "exact",
         "protection": ["Every path has at least 40 records."],
         **more,
