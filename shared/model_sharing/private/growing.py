@@ -40,7 +40,7 @@ from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
 from shared.model_sharing.private.counts import count_records, noised
 from shared.model_sharing.private.noise import Noise
 from shared.model_sharing.private.options import (
-    DEEPEST,
+    DEEP_ENOUGH,
     PrivateOptions,
     PrivateTree,
     Spent,
@@ -126,7 +126,7 @@ def depth_for(records: int, classes: int, epsilon: float) -> int:
     spent on the counts.
     """
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
-    return min(max(int(math.log2(max(leaves, 1))), 1), DEEPEST)
+    return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
 
 
 def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> None:

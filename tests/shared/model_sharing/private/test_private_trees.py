@@ -111,7 +111,7 @@ def test_thresholds_are_public():
 
 def test_depth_follows_public_figures():
     assert depth_for(10, 2, 1e-6) == 1
-    assert depth_for(10**9, 2, 1e3) == 12
+    assert depth_for(10**9, 2, 1e3) == 8
     assert depth_for(12_960, 5, 0.5) < depth_for(12_960, 5, 2.0)
 
 
