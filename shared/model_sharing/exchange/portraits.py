@@ -13,6 +13,7 @@ from shared.model_sharing.core.attributes import (
 )
 from shared.model_sharing.core.tree import Leaf
 from shared.model_sharing.exchange.words import condition_words, leaf_words, rounded
+from shared.model_sharing.global_models.measures import told_by_attribute
 from shared.model_sharing.global_models.model import ForestModel, RuleModel
 from shared.model_sharing.global_models.naive_bayes import (
     Density,
@@ -56,26 +57,24 @@ def draw_rule(model: RuleModel) -> str:
 
 
 def draw_forest(model: ForestModel) -> str:
-    """Return a picture of how many trees of a forest ask for each attribute, the most first."""
-    used = dict.fromkeys(model.schema.names, 0)
-    for tree in model.trees:
-        for name in {name for path in tree.paths() for name in path.conditions}:
-            used[name] += 1
-    ranked = sorted(used, key=lambda name: -used[name])[:MOST_DRAWN]
-    heading = f"How many of {len(model.trees)} trees ask for each attribute"
-    left = len(used) - len(ranked)
-    heading += f"; {left} that fewer ask for are not drawn" if left else ""
+    """Return a picture of what the splits of a forest tell by attribute, the most first."""
+    told = told_by_attribute(model.trees)
+    ranked = sorted(told, key=lambda name: -told[name])[:MOST_DRAWN]
+    heading = f"What splits tell of {model.schema.target.name}, in bits; mean of"
+    heading += f" {len(model.trees)} trees"
+    left = len(told) - len(ranked)
+    heading += f"; {left} attributes that tell less are not drawn" if left else ""
     start = _MARGIN + max(breadth(short(name, 30), 13) for name in ranked) + 10
     parts, y = [text(_MARGIN, _MARGIN + 13, heading, 14, "#222", _BOLD)], _MARGIN + 30
     for name in ranked:
-        wide = _BAR * used[name] / len(model.trees)
+        wide = _BAR * told[name] / (told[ranked[0]] or 1.0)
         parts += [
             text(start - 8, y + 12, short(name, 30), 13, "#333", _END),
             titled(name, box(start, y, wide, 16, PALETTE[0])),
-            text(start + wide + 6, y + 12, str(used[name]), 12),
+            text(start + wide + 6, y + 12, f"{told[name]:.3f}", 12),
         ]
         y += _ROW
-    width = max(start + _BAR + 50, breadth(heading) + 2 * _MARGIN)
+    width = max(start + _BAR + 60, breadth(heading) + 2 * _MARGIN)
     return document(width, y + 8, f"Forest for {model.schema.target.name}", parts)
 
 
@@ -88,7 +87,7 @@ def draw_naive_bayes(model: NaiveBayesModel) -> str:
     schema, target = model.schema, model.schema.target
     drawn = list(zip(schema.attributes, model.densities, strict=True))[:MOST_DRAWN]
     named = max(breadth(short(label, 24), 12) for label in target.categories)
-    start = _MARGIN + max(20 + named, 10 + breadth(target.name))
+    start = _MARGIN + max(20 + named, 30 + breadth(target.name))
     parts, y, wide = [text(_MARGIN, _MARGIN + 13, target.name, 14, "#222", _BOLD)], 44.0, 0.0
     parts.append(_stacked(target.categories, model.prior, start, _MARGIN))
     keys, end = key(start + _BAR + 14, _MARGIN + 1, _colours(target.categories))

@@ -18,6 +18,7 @@ from shared.model_sharing.exchange.words import (
     records_words,
     rounded,
 )
+from shared.model_sharing.global_models.measures import told_by_attribute
 from shared.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -173,12 +174,10 @@ def _forest(model: ForestModel) -> Iterator[str]:
         f"{len(leaves)} trees of {min(leaves):,} to {max(leaves):,} leaves, whose probabilities are"
         " averaged."
     )
-    used = dict.fromkeys(model.schema.names, 0)
-    for tree in model.trees:
-        for name in {name for path in tree.paths() for name in path.conditions}:
-            used[name] += 1
-    ranked = sorted(used, key=lambda name: -used[name])
-    yield "Trees that ask for each attribute: " + ", ".join(f"{n} {used[n]}" for n in ranked) + "."
+    told = told_by_attribute(model.trees)
+    ranked = sorted(told, key=lambda name: -told[name])
+    said = ", ".join(f"{name} {told[name]:.3f}" for name in ranked)
+    yield f"What splits tell of the class, in bits, by attribute: {said}."
 
 
 def _wrapped(lines: Iterator[str], width: int) -> str:
