@@ -56,7 +56,8 @@ def pooled(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
 
 def local(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
-    trees = kept.trees(fold, options)
+    grown = kept.trees(fold, options.with_(by="pruning", requirement=None))
+    trees = [tree for tree in grown if tree is not None]
     return Made(
         tuple(map(TreeModel, trees)), leaves=tuple(float(len(tree.leaves)) for tree in trees)
     )
@@ -95,6 +96,8 @@ def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> 
     if options.epsilon is not None:
         return private(kept, fold, options, owner, options.epsilon)
     tree = kept.trees(fold, options)[owner]
+    if tree is None:
+        return None
     if options.requirement is None:
         return released_form(tree, options.told)
     try:

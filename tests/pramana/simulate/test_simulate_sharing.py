@@ -174,8 +174,12 @@ def test_cells_that_share_what_was_made_are_the_same_as_alone(table: SharingTabl
     assert [one.folds for one in together] == [one.folds for one in alone]
 
 
-def test_a_requirement_that_nobody_meets_counts_as_the_most_frequent_class(table: SharingTable):
-    found = simulate(table, QUICK.with_(requirement=Requirement(k=79)))
+@pytest.mark.parametrize("by", ["pruning", "growing"])
+@pytest.mark.parametrize("requirement", [Requirement(k=79), Requirement(c=0.1, l=2)], ids=str)
+def test_a_requirement_that_nobody_meets_counts_as_the_most_frequent_class(
+    table: SharingTable, requirement: Requirement, by: str
+):
+    found = simulate(table, QUICK.with_(requirement=requirement, by=by))
     assert (found.refused, found.without_model) == (6, 3)
     for fold in found.folds:
         assert fold.accuracy == fold.majority
