@@ -46,7 +46,8 @@ owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan miner_service.store.files
 miner_service.store
 owner_agent.site miner_service.alignment
-owner_agent.table owner_agent.departures miner_service.kinds
+owner_agent.table owner_agent.departures miner_service.kinds.common
+miner_service.kinds
 owner_agent.corrections owner_agent.predict miner_service.mining
 miner_service.services
 owner_agent.release miner_service.intake
