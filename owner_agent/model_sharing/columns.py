@@ -44,7 +44,8 @@ def read_tree_columns(site: Site) -> TreeColumns:
     text = read_table(site.table, [ids, *section.columns])
     problems = record_id_problems(text.columns[ids], ids)
     read: list[ReadColumn] = []
-    for column in (*section.attributes, section.target):
+    asked: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
+    for column in asked:
         try:
             read.append(_column(text, column))
         except PramanaError as error:

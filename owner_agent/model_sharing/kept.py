@@ -57,7 +57,8 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
 
 def _draw(chosen: Chosen) -> SharedTree:
     from owner_agent.model_sharing.noise import TreeNoise
-    from shared.model_sharing.private.growing import PrivateOptions, grow_private_tree
+    from shared.model_sharing.private.growing import grow_private_tree
+    from shared.model_sharing.private.options import PrivateOptions
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn

@@ -75,17 +75,17 @@ class SharedNow:
                 the added loss is not accepted.
         """
         private = self.made.chosen.private
-        limited = private is not None and private.max_epsilon is not None
-        if limited and (over := self.over):
+        most = None if private is None else private.max_epsilon
+        if most is not None and (over := self.over):
             after = losses([*left_draws(self.entries), *self.draws])
             listed = "; ".join(f"column {c!r}: epsilon {after[c]:.4g}" for c in over)
             raise BudgetExceeded(
                 "With this tree these columns would have lost more than the"
-                f" {private.max_epsilon:g} that the site file allows them in all ({listed}).",
+                f" {most:g} that the site file allows them in all ({listed}).",
                 where="share_model.private.max_epsilon",
                 remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
             )
-        if not (limited or accept_added_loss):
+        if most is None and not accept_added_loss:
             refuse_conflicts(self.draws, self.entries)
 
 
