@@ -36,6 +36,7 @@ from shared.marginals.counts import ReportedCounts
 from shared.plan import Block, Plan
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.regression import RecordsSpec
+from shared.wire.releases.catalogue import KINDS
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 
@@ -234,10 +235,15 @@ def test_a_table_of_all_records_of_owners_of_different_people(miner, build):
 
 
 def test_every_job_says_which_records_it_counts():
-    """Who may know of a job is decided by that (access.py), whatever its kind."""
-    assert len(JOB_KINDS) == 8
+    """Who may know of a job is decided by that (access.py), whatever its kind.
+
+    One that uses no records says nothing, and owners do not see it.
+    """
+    assert len(JOB_KINDS) == 9
     for spec, kind in JOB_KINDS.items():
-        assert issubclass(spec, CountsSpec | RecordsSpec)
+        has_records = KINDS[kind.release_kind].has_records
+        assert issubclass(spec, CountsSpec | RecordsSpec) == has_records
+        assert ("records" in spec.model_fields) == has_records
         assert MODEL_KINDS[kind.model.name] is kind.model
         assert "page" in kind.model.offers
 
