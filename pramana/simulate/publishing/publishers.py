@@ -18,7 +18,7 @@ from shared.errors import NotInstalled, OptionError, RequirementUnmet
 from shared.mixed.table import MixedTable
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.publishing.full_domain import Cells, all_meet, best_levels
+from shared.model_sharing.publishing.full_domain import Cells, best_levels
 from shared.model_sharing.publishing.hierarchies import hierarchies_of
 
 WORKER = Path(__file__).with_name("anjana_worker.py")
@@ -174,11 +174,9 @@ def _check(levels: Any, requirement: Requirement, cells: Cells) -> None:
         return
     heights = {h.attribute.name: h.height for h in cells.hierarchies}
     known = isinstance(levels, dict) and set(levels) == set(heights)
-    if not known or not all(
-        isinstance(v, int) and 0 <= v <= heights[n] for n, v in levels.items()
-    ):
+    if not known or not all(isinstance(v, int) and 0 <= v <= heights[n] for n, v in levels.items()):
         raise _failed("answered levels that are not those of the attributes")
-    if not all_meet(cells.groups([levels[name] for name in heights]), requirement):
+    if not cells.groups([levels[name] for name in heights]).meet(requirement):
         raise _failed("published a table that does not meet the requirement")
 
 
@@ -198,7 +196,5 @@ def publisher_at(python: str | None) -> Publisher:
     """
     chosen = python or os.environ.get(PUBLISHER, "")
     if not chosen:
-        raise NotInstalled(
-            "Publishing needs anjana, in an environment of its own.", remedy=_REMEDY
-        )
+        raise NotInstalled("Publishing needs anjana, in an environment of its own.", remedy=_REMEDY)
     return Process(chosen)

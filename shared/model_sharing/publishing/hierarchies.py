@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -71,18 +72,26 @@ class Hierarchy:
 
     def categories(self, level: int) -> tuple[str, ...]:
         """Return the names that there are at a level, in the order of the values."""
-        return tuple(dict.fromkeys(self.levels[level]))
+        return _places(self.levels[level])[0]
 
     def places(self, level: int) -> npt.NDArray[np.intp]:
         """Return for each base value the place of its name among `categories(level)`."""
-        known = {name: place for place, name in enumerate(self.categories(level))}
-        return np.array([known[name] for name in self.levels[level]], dtype=np.intp)
+        return _places(self.levels[level])[1]
 
     def at(self, column: Column, level: int) -> CategoricalColumn:
         """Return a column generalized to a level."""
         return CategoricalColumn(
             column.name, self.places(level)[self.base(column)], self.categories(level)
         )
+
+
+@lru_cache(maxsize=4096)
+def _places(names: tuple[str, ...]) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
+    """Return the different names of base values in their order, and the place of each value's."""
+    known = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    places = np.array([known[name] for name in names], dtype=np.intp)
+    places.flags.writeable = False
+    return tuple(known), places
 
 
 def hierarchy_of(attribute: Attribute) -> Hierarchy:
