@@ -39,6 +39,7 @@ shared.learn.bayes_classifier
 shared.learn.rules shared.learn.tree shared.learn.linear shared.learn.bayes_classifier.exchange
 shared.learn.rules.exchange shared.learn.tree.exchange shared.learn.linear.exchange
 shared.learn shared.model_sharing shared.wire
+shared.wire.releases
 shared.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan miner_service.store.files

@@ -23,8 +23,8 @@ from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
-from shared.wire.release_kinds import RANDOMIZED, ReleaseKindName
 from shared.wire.releases import Alignment
+from shared.wire.releases.base import RANDOMIZED, ReleaseKindName
 
 
 @dataclass(frozen=True)

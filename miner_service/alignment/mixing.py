@@ -11,7 +11,7 @@ from miner_service.alignment.align import AlignedSource, Aligner, Mask
 from miner_service.alignment.joining import LoadColumns
 from shared.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
 from shared.wire.parts import Values
-from shared.wire.release_kinds import MaskedTableMessage, TableColumn
+from shared.wire.releases.masked import MaskedTableMessage, TableColumn
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from miner_service.store.study_plans import find_study_plan, remove_study_plan, 
 from shared.channels import Coordinated
 from shared.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
 from shared.study_plan import StudyPlan
-from shared.wire.release_kinds import ReleaseKind
+from shared.wire.releases.base import ReleaseKind
 from shared.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9

@@ -9,8 +9,8 @@ from typing import Any
 from shared.errors import PramanaError
 from shared.estimation.plausibility.examination import examine
 from shared.wire.parts import Values
-from shared.wire.release_kinds import ReleaseKind
 from shared.wire.releases import Consistency
+from shared.wire.releases.base import ReleaseKind
 
 log = logging.getLogger(__name__)
 

@@ -53,8 +53,8 @@ from shared.wire.parts import (
     decode_part_json,
 )
 from shared.wire.problems import ProblemDetail, problem_of
-from shared.wire.release_kinds import ReleaseKind
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate, release_digest
+from shared.wire.releases.base import ReleaseKind
 
 _NAMED = 10
 

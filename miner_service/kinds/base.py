@@ -15,13 +15,8 @@ from shared.progress import Progress
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.models import ModelHead
 from shared.wire.learning.regression import RecordsSpec
-from shared.wire.release_kinds import (
-    MASKED,
-    RANDOMIZED,
-    MaskedTableMessage,
-    ReleaseKindName,
-    TableColumn,
-)
+from shared.wire.releases.base import MASKED, RANDOMIZED, ReleaseKindName
+from shared.wire.releases.masked import MaskedTableMessage, TableColumn
 
 if TYPE_CHECKING:
     from shared.learn.networks.exchange.documents import NetworkDocument

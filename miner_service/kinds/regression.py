@@ -39,7 +39,7 @@ from shared.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
 from shared.regression.trees import require_installed
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import MaskingMessage, RegressionSpec
-from shared.wire.release_kinds import TableColumn
+from shared.wire.releases.masked import TableColumn
 
 KERNELS, DEPTH = 300, 64
 """What a kernel regression and a tree count as columns for the work."""

@@ -20,8 +20,8 @@ from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec
-from shared.wire.release_kinds import MASKED, RANDOMIZED, ReleaseKindName
 from shared.wire.releases import Alignment
+from shared.wire.releases.base import MASKED, RANDOMIZED, ReleaseKindName
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from miner_service.settings import Limits
 from shared.errors import Conflict, DomainError, VariablesMissing
 from shared.progress import Progress
 from shared.wire.learning.regression import RecordsSpec
-from shared.wire.release_kinds import TableColumn
 from shared.wire.releases import Alignment
+from shared.wire.releases.masked import TableColumn
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.store.tokens import new_id
 from shared.errors import Conflict
 from shared.plan import Plan
-from shared.wire.release_kinds import KINDS, RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from shared.wire.releases import Consistency, Release, ReleaseCreate
+from shared.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName
+from shared.wire.releases.catalogue import KINDS
 
 
 def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:

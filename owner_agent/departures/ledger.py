@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from owner_agent.departures.outbox import OUTBOX, prepared_names
 from owner_agent.state.private_files import FILE_MODE, private_directory
 from shared.errors import StoreCorrupt
-from shared.wire.release_kinds import RANDOMIZED
+from shared.wire.releases.base import RANDOMIZED
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 

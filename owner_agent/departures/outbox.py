@@ -20,8 +20,9 @@ from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from shared.wire.base import MAX_PARTS
 from shared.wire.parts import Keys, RecordSchema, Values, encode_part, parts_of
 from shared.wire.plans import PlanMessage
-from shared.wire.release_kinds import KINDS, RANDOMIZED, ReleaseKindName
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from shared.wire.releases.base import RANDOMIZED, ReleaseKindName
+from shared.wire.releases.catalogue import KINDS
 
 OUTBOX = "outbox"
 """The folder's name in a state directory."""

@@ -33,7 +33,8 @@ from shared.mask.copies import require_few_copies
 from shared.mixed.table import CategoricalColumn, Column
 from shared.progress import StagedProgress
 from shared.wire.parts import Keys, key_order
-from shared.wire.release_kinds import MASKED, MaskedTableMessage, TableColumn
+from shared.wire.releases.base import MASKED
+from shared.wire.releases.masked import MaskedTableMessage, TableColumn
 
 BINS = 8
 """Numeric columns are known again by which of so many groups of ranks a record is in."""

@@ -29,7 +29,7 @@ from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from shared.mask import Masked
 from shared.progress import StagedProgress
-from shared.wire.release_kinds import MASKED
+from shared.wire.releases.base import MASKED
 
 COMMAND = "owner-agent mask --publish"
 

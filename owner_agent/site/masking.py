@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from shared.errors import OptionError
 from shared.wire.base import Label
-from shared.wire.release_kinds import MAX_COPIES
+from shared.wire.releases.masked import MAX_COPIES
 
 AUTO = "auto"
 """The method that says: the one recommended for this table."""

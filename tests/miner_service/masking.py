@@ -14,8 +14,8 @@ from shared.errors import LimitExceeded
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import RegressionSpec
 from shared.wire.parts import content_digest, encode_part, parts_of
-from shared.wire.release_kinds import MaskedTableMessage
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from shared.wire.releases.masked import MaskedTableMessage
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "role": "told", "type": "numeric"},

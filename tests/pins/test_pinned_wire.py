@@ -77,7 +77,6 @@ from shared.wire.people import (
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import problem_of
-from shared.wire.release_kinds import MaskedTableMessage
 from shared.wire.releases import (
     Alignment,
     PartManifest,
@@ -86,6 +85,7 @@ from shared.wire.releases import (
     ReleaseCreate,
     release_digest,
 )
+from shared.wire.releases.masked import MaskedTableMessage
 from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.places import ROOT
 

@@ -13,7 +13,8 @@ from miner_service.store.people import no_such
 from miner_service.store.releases import active_owners
 from shared.errors import Forbidden, OptionError, StudyPlanNotFollowed
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
-from shared.wire.release_kinds import KINDS, RANDOMIZED
+from shared.wire.releases.base import RANDOMIZED
+from shared.wire.releases.catalogue import KINDS
 
 router = APIRouter(tags=["privacy"])
 

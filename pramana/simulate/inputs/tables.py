@@ -57,7 +57,7 @@ def read_source(
             f"intervals must be between {_FEWEST} and {MOST_INTERVALS}, not {intervals}.",
             where="--intervals",
         )
-    frame = _read(path)
+    frame = read_text(path)
     names = _wanted(path, frame, variables)
     done = Done(len(frame), intervals)
     found: list[Variable] = []
@@ -97,7 +97,13 @@ def _require_usable(
         )
 
 
-def _read(path: Path) -> pd.DataFrame:
+def read_text(path: Path) -> pd.DataFrame:
+    """Return the cells of a CSV or Parquet file as text, without blanks around; empty ones as "".
+
+    Raises:
+        TableUnreadable: absent, not the format its name says, or with two columns of one name.
+        EmptyTable: no rows.
+    """
     if not path.is_file():
         raise TableUnreadable(
             f"There is no table at {path}.", where="--table", remedy="Name a CSV or Parquet file."
@@ -122,7 +128,18 @@ def _read(path: Path) -> pd.DataFrame:
         raise EmptyTable(f"The table {path} has no rows.", where="--table")
     cleaned: pd.DataFrame = frame.apply(lambda column: column.str.strip())
     cleaned.columns = cleaned.columns.map(lambda name: str(name).strip())
+    _require_each_once(path, list(cleaned.columns))
     return cleaned
+
+
+def _require_each_once(path: Path, present: Sequence[str]) -> None:
+    twice = sorted({name for name in present if present.count(name) > 1})
+    if twice:
+        raise TableUnreadable(
+            f"{path.name} has two columns called {', '.join(map(repr, twice))}.",
+            where="--table",
+            remedy="Give each column a name of its own.",
+        )
 
 
 def _headed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -134,13 +151,6 @@ def _headed(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _wanted(path: Path, frame: pd.DataFrame, variables: Sequence[str] | None) -> list[str]:
     present = list(frame.columns)
-    twice = sorted({name for name in present if present.count(name) > 1})
-    if twice:
-        raise TableUnreadable(
-            f"{path.name} has two columns called {', '.join(map(repr, twice))}.",
-            where="--table",
-            remedy="Give each column a name of its own.",
-        )
     asked = [name for text in variables or () for name in _split(text, present)]
     missing = [name for name in asked if name not in present]
     if missing:

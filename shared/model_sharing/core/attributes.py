@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from shared.domain import Variable
-from shared.errors import DomainError, MissingColumn, TableError, UnknownCategory
+from shared.errors import DomainError, LimitExceeded, MissingColumn, TableError, UnknownCategory
 from shared.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
 from shared.model_sharing.core.taxonomies import Taxonomy
+
+
+MOST_CATEGORIES = 10_000
+"""An attribute of more categories is refused: it names records more than it describes them."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class NumericAttribute:
     whole: bool = False
 
     def __post_init__(self) -> None:
+        _require_name(self.name)
         if not (-LARGEST <= self.low < self.high <= LARGEST):
             raise DomainError(
                 f"The range of {self.name!r} must go from a lower to a higher finite number, not"
@@ -47,13 +53,26 @@ class NumericAttribute:
 
 @dataclass(frozen=True)
 class CategoricalAttribute:
-    """An attribute of categories, in code order; `taxonomy` says which belong together."""
+    """An attribute of categories, in code order; `taxonomy` says which belong together.
+
+    Raises:
+        DomainError: there is no category or one is there twice; the taxonomy is of others.
+        LimitExceeded: there are more than `MOST_CATEGORIES`.
+    """
 
     name: str
     categories: tuple[str, ...]
     taxonomy: Taxonomy | None = None
 
     def __post_init__(self) -> None:
+        _require_name(self.name)
+        if len(self.categories) > MOST_CATEGORIES:
+            raise LimitExceeded(
+                f"{self.name!r} has {len(self.categories):,} categories; a tree has at most"
+                f" {MOST_CATEGORIES:,} of an attribute.",
+                where=self.name,
+                remedy="Leave it out, if it names the records, or group its categories.",
+            )
         if not self.categories or len(set(self.categories)) < len(self.categories):
             raise DomainError(
                 f"The categories of {self.name!r} must be at least one, each once.", where=self.name
@@ -63,6 +82,11 @@ class CategoricalAttribute:
 
 
 Attribute = NumericAttribute | CategoricalAttribute
+
+
+def _require_name(name: str) -> None:
+    if not name:
+        raise DomainError("An attribute has no name.")
 
 
 @dataclass(frozen=True)
@@ -85,10 +109,14 @@ class TreeSchema:
                 where=self.target.name,
             )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the attributes, in order."""
         return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def _places(self) -> dict[str, Attribute]:
+        return {attribute.name: attribute for attribute in self.attributes}
 
     @property
     def classes(self) -> int:
@@ -97,9 +125,8 @@ class TreeSchema:
 
     def __getitem__(self, name: str) -> Attribute:
         """Return an attribute. Raises MissingColumn."""
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
+        if found := self._places.get(name):
+            return found
         raise MissingColumn(
             f"The tree has no attribute {name!r}; it has {list(self.names)}.", where=name
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,17 @@ from shared.mixed.table import CategoricalColumn, Column, NumericColumn
 
 @dataclass(frozen=True)
 class Values:
-    """One of some categories: their codes, ascending."""
+    """One of some categories: their codes, ascending.
+
+    Raises:
+        ModelError: there is none, one is negative, or they do not ascend.
+    """
 
     codes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if not self.codes or tuple(sorted(set(self.codes))) != self.codes:
+        ascending = all(a < b for a, b in pairwise(self.codes))
+        if not self.codes or self.codes[0] < 0 or not ascending:
             raise ModelError("A condition must name at least one category, each once, ascending.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:
@@ -33,13 +39,17 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """A number above `above` and at most `up_to`; either may be infinite, not both."""
+    """A number above `above` and at most `up_to`; both infinite where any number will do.
+
+    Raises:
+        ModelError: no finite number is within it.
+    """
 
     above: float = -math.inf
     up_to: float = math.inf
 
     def __post_init__(self) -> None:
-        if not self.above < self.up_to:
+        if not self.above < self.up_to or self.above == math.inf or self.up_to == -math.inf:
             raise ModelError(f"No number is above {self.above:g} and at most {self.up_to:g}.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:

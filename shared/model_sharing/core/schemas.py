@@ -113,7 +113,7 @@ def inner_range(values: Floats) -> tuple[float, float]:
     """Return a range of numbers that tells of no single record.
 
     It goes from the k-th least to the k-th greatest number, both rounded outward to the power of
-    ten below their distance; k is a twentieth of the records, at least 3 and at most 10, but never
+    ten below half their distance; k is a twentieth of the records, at least 3 and at most 10, but never
     beyond the middle.
     """
     ordered = np.sort(values)
@@ -122,7 +122,7 @@ def inner_range(values: Floats) -> tuple[float, float]:
     width = high - low if high > low else abs(low)
     # Not finer than floats of that size are apart.
     width = max(width, 1e-12 * max(abs(low), abs(high)), 1e-300)
-    power = math.floor(math.log10(width))
+    power = math.floor(math.log10(width / 2))
     rounded_low, rounded_high = _multiple(low, power, -1), _multiple(high, power, 1)
     if not rounded_low < rounded_high:
         rounded_low, rounded_high = (

@@ -12,7 +12,7 @@ from shared.domain import Variable
 from shared.errors import StudyPlanNotFollowed
 from shared.mask import METHODS
 from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.release_kinds import MaskedTableMessage, TableColumn
+from shared.wire.releases.masked import MaskedTableMessage, TableColumn
 
 
 def _plan_of(name):

@@ -22,8 +22,9 @@ from shared.wire.parts import (
     encode_part_json,
 )
 from shared.wire.plans import PlanMessage
-from shared.wire.release_kinds import KINDS, MaskedTableMessage
 from shared.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
+from shared.wire.releases.catalogue import KINDS
+from shared.wire.releases.masked import MaskedTableMessage
 
 AGE = {"name": "age", "role": "told", "type": "numeric"}
 SEX = {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]}

@@ -11,13 +11,10 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from shared.wire.base import KEY_COLUMN, MAX_PARTS, MAX_RECORDS, Label, Message, Name, Sha256
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import DrawIds, require_one_each
-from shared.wire.release_kinds import (
-    KINDS,
-    RANDOMIZED,
-    MaskedTableMessage,
-    ReleaseKind,
-    ReleaseKindName,
-)
+from shared.wire.releases.base import RANDOMIZED, ReleaseKind, ReleaseKindName
+from shared.wire.releases.catalogue import KINDS
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+from shared.wire.releases.masked import MaskedTableMessage
 
 
 class PartManifest(Message):
@@ -32,13 +29,14 @@ class PartManifest(Message):
 class OfAKind(Message):
     """What a message on a release says of its kind, and what the release holds.
 
-    Of the contents there is the one of the kind: a `plan` of randomized records, or the `table` of
-    masked ones.
+    Of the contents there is the one of the kind: a `plan` of randomized records, the `table` of
+    masked ones, or a knowledge `model`.
     """
 
     kind: ReleaseKindName = RANDOMIZED
     plan: PlanMessage | None = None
     table: MaskedTableMessage | None = None
+    model: KnowledgeModelMessage | None = None
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> OfAKind:
@@ -71,25 +69,31 @@ class OfAKind(Message):
 class ReleaseCreate(OfAKind):
     """The manifest of a release; `digest` is that of its content's digest and parts.
 
-    It holds a `plan` or, of the kind `masked-records`, a `table`. `draws` has, per block of the
+    It holds a `plan` or, of the kind `masked-records`, a `table`, or, of the kind
+    `knowledge-model`, a `model`: that has neither records nor parts. `draws` has, per block of the
     plan, an opaque identity of the block's draws: equal in two releases of an owner exactly if
     every record's draw is the same, so that the second tells nothing new. Without it every release
     counts as drawn anew.
     """
 
     name: Name
-    records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
-    parts: Annotated[list[PartManifest], Field(min_length=1, max_length=MAX_PARTS)]
+    records: Annotated[int, Field(ge=0, le=MAX_RECORDS)] = 0
+    parts: Annotated[list[PartManifest], Field(max_length=MAX_PARTS, default_factory=list)]
     digest: Sha256
     draws: DrawIds | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseCreate:
+        kind = self.release_kind
+        if kind.has_records and not (self.parts and self.records):
+            raise ValueError(f"a release of kind {kind.name} must have records and parts")
+        if not kind.has_records and (self.parts or self.records):
+            raise ValueError(f"a release of kind {kind.name} has neither records nor parts")
         if [part.number for part in self.parts] != list(range(len(self.parts))):
             raise ValueError("the parts must be numbered 0, 1, 2, ... in order")
         if sum(part.records for part in self.parts) != self.records:
             raise ValueError("the records of the parts do not add up to the records announced")
-        if KEY_COLUMN in self.release_kind.names(self.content):
+        if KEY_COLUMN in kind.names(self.content):
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
         if self.plan is not None:
             require_one_each(self.plan, self.draws)
@@ -130,7 +134,7 @@ class Consistency(Message):
 
 
 class Release(OfAKind):
-    """A release as the miner has it: of its kind either a plan or a masked table, and its digest.
+    """A release as the miner has it: what its kind holds, and the digest of that.
 
     `consistency` is found when it is sealed; releases sealed by earlier versions have none.
     """
@@ -142,6 +146,7 @@ class Release(OfAKind):
     state: ReleaseState
     plan_digest: Sha256 | None = None
     table_digest: Sha256 | None = None
+    model_digest: Sha256 | None = None
     records: int
     parts: int
     parts_received: list[int]
@@ -184,7 +189,7 @@ class AlignedOwner(Message):
     not_everywhere: int | None
 
 
-AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatch"]
+AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatch", "no-records"]
 
 
 class Alignment(Message):
@@ -192,7 +197,8 @@ class Alignment(Message):
 
     `identical`: all owners reported the same set of records. `partial`: only `in_all` of
     `in_any`. `disjoint`: no record is at every owner. `waiting`: no such release is sealed
-    yet, or an owner that joined has none in use, of whatever kind (`missing`).
+    yet, or an owner that joined has none in use, of whatever kind (`missing`). `no-records`: all
+    releases in use are knowledge models, of which no records can align.
 
     An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
     only if the state is `identical`: else it could learn whether a person is known to another
@@ -209,6 +215,6 @@ class Alignment(Message):
 
 
 def release_digest(content_digest: str, parts: list[PartManifest]) -> str:
-    """Return the identity of a release: the digest of its plan or table, and its parts in order."""
+    """Return the identity of a release: that of what it holds, and its parts in order."""
     lines = [content_digest, *(f"{p.number}:{p.records}:{p.bytes}:{p.sha256}" for p in parts)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

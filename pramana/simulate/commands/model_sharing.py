@@ -1,0 +1,135 @@
+"""`pramana simulate model-sharing`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pramana.simulate.commands import options as given
+from pramana.simulate.model_sharing.options import (
+    Counts,
+    Global,
+    By,
+    Merge,
+    Method,
+    SimulationOptions,
+    Tell,
+)
+from shared.model_sharing.anonymity.requirements import Requirement
+
+Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
+Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
+MethodOption = Annotated[
+    Method,
+    typer.Option(
+        help="pgen, basegen: pseudo-data by paths, or labelled by each tree; labelled: by the votes"
+        " of all; votes, product: the trees themselves; ldiversity: records made l-diverse; pooled:"
+        " all records; local: each owner alone."
+    ),
+]
+K = Annotated[int | None, typer.Option("--k", help="The fewest records of a path.")]
+L = Annotated[int | None, typer.Option("--l", help="(c, l)-diversity: classes on a path.")]
+C = Annotated[
+    float | None, typer.Option("--c", help="(c, l)-diversity: how far one class may outweigh.")
+]
+GlobalOption = Annotated[Global, typer.Option("--global", help="What the miner learns.")]
+Folds = Annotated[int, typer.Option(help="Each of so many parts of the records is held out once.")]
+Runs = Annotated[int, typer.Option(help="How often all folds are drawn anew.")]
+Seed = Annotated[int, typer.Option(help="Decides folds, owners and pseudo-data.")]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact/--by-hits",
+        help="(c, l)-diversity by the counts of all classes, or by hits and misses as in the paper.",
+    ),
+]
+ByOption = Annotated[
+    By,
+    typer.Option(help="pruning: grow, then prune; growing: split only where parts can meet it."),
+]
+MergeOption = Annotated[
+    Merge,
+    typer.Option(help="Which siblings are merged where one does not meet the requirement."),
+]
+CountsOption = Annotated[
+    Counts, typer.Option(help="Counts of merged nodes: exact, or the paper's equation 1.")
+]
+TellOption = Annotated[
+    Tell | None,
+    typer.Option(
+        help="What leaves tell: hits and misses (default for pgen and basegen), or all classes."
+    ),
+]
+Scale = Annotated[float, typer.Option(help="Pseudo-records for each record of a tree.")]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
+]
+Absent = Annotated[
+    str,
+    typer.Option(help="Values of attributes that a path does not ask for: uniform or marginal."),
+]
+
+
+def model_sharing(
+    table: Table,
+    target: given.Target,
+    owners: Owners = SimulationOptions.owners,
+    method: MethodOption = SimulationOptions.method,
+    k: K = None,
+    l: L = None,  # noqa: E741
+    c: C = None,
+    model: GlobalOption = SimulationOptions.model,
+    exact: Exact = False,
+    by: ByOption = SimulationOptions.by,
+    merge: MergeOption = SimulationOptions.merge,
+    counts: CountsOption = SimulationOptions.counts,
+    tell: TellOption = SimulationOptions.tell,
+    scale: Scale = SimulationOptions.scale,
+    epsilon: Epsilon = SimulationOptions.epsilon,
+    absent: Absent = SimulationOptions.absent,
+    folds: Folds = SimulationOptions.folds,
+    runs: Runs = SimulationOptions.runs,
+    seed: Seed = SimulationOptions.seed,
+    json: given.Json = None,
+) -> None:
+    """Measure what a miner learns from trees that owners share in place of records.
+
+    One fold is held out, the others are divided among the owners; each prunes its own tree until it
+    meets the requirement, and the miner learns from what is released. A tree that cannot meet it is
+    not released; a fold without any counts as told by the most frequent class. Exit codes: 0 done;
+    2 bad input; 4 too large.
+    """
+    from pramana.simulate.commands.display_sharing import show_sharing
+    from pramana.simulate.model_sharing.simulation import simulate
+    from pramana.simulate.model_sharing.tables import read_sharing_table
+    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+
+    require_place(json)
+    with given.options_as_typed():
+        asked = [k, c, l] != [None] * 3
+        requirement = Requirement(k, c, l, exact) if asked else None
+        options = SimulationOptions(
+            owners=owners,
+            method=method,
+            model=model,
+            requirement=requirement,
+            by=by,
+            merge=merge,
+            counts=counts,
+            tell=tell,
+            scale=scale,
+            epsilon=epsilon,
+            absent=absent,
+            folds=folds,
+            runs=runs,
+            seed=seed,
+        )
+    read = read_sharing_table(table, target)
+    with given.watched(f"{folds * runs} folds") as watch, given.options_as_typed():
+        outcome = simulate(read, options, watch)
+    if json is not None:
+        write_result(outcome.as_dict(), json)
+    if json != STANDARD_OUTPUT:
+        show_sharing(outcome)

@@ -1,0 +1,140 @@
+"""What the cells of an experiment share: folds, owners' records, their trees, global basis models.
+
+All of it is a function of the seed, the run and the fold (and of the owners, where there are some),
+so that a cell finds what another one made, and gives the same numbers if nothing was kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana.simulate.model_sharing.options import Global, SimulationOptions
+from pramana.simulate.model_sharing.tables import SharingTable
+from shared.errors import OptionError
+from shared.mixed.table import CategoricalColumn, MixedTable
+from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.combination.global_models import GlobalModel, learn_global
+from shared.model_sharing.core.attributes import TreeSchema
+from shared.model_sharing.core.schemas import schema_of
+from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
+
+Rows = npt.NDArray[np.intp]
+
+_FOLDS, _OWNERS, _TREES, _MINER = range(4)
+"""What randomness is for: each has a stream of its own."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One fold of one run.
+
+    Attributes:
+        run: which run, from 0.
+        number: which fold of it, from 0.
+        test: the records held out.
+        train: all others.
+    """
+
+    run: int
+    number: int
+    test: Rows
+    train: Rows
+
+
+@dataclass(eq=False)
+class Kept:
+    """A table, and what was made of it for the cells of an experiment.
+
+    Raises:
+        TableError: the table has no class or no attribute.
+    """
+
+    table: SharingTable
+    taxonomies: Any = None
+    schema: TreeSchema = field(init=False)
+    attributes: MixedTable = field(init=False)
+    codes: Rows = field(init=False)
+    _made: dict[tuple[Any, ...], Any] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found = schema_of(self.table.records, self.table.target, taxonomies=self.taxonomies)
+        self.schema, self.attributes, self.codes = found
+
+    def folds(self, options: SimulationOptions) -> list[Fold]:
+        """Return the folds of all runs. Raises OptionError where records are too few."""
+        records = self.attributes.records
+        fewest = options.folds * options.owners
+        if records < fewest or records - -(-records // options.folds) < options.owners:
+            raise OptionError(
+                f"{records:,} records are too few for {options.folds} folds and"
+                f" {options.owners} owners.",
+                where="folds",
+                remedy="Take fewer folds or owners.",
+            )
+        found = []
+        for run in range(options.runs):
+            mixed = stream(options.seed, run, _FOLDS).permutation(records)
+            for number, test in enumerate(np.array_split(mixed, options.folds)):
+                train = np.setdiff1d(mixed, test)
+                found.append(Fold(run, number, np.sort(test), train))
+        return found
+
+    def owners(self, fold: Fold, options: SimulationOptions) -> list[Rows]:
+        """Return each owner's records of a fold: equal parts of the training records, at random."""
+        chance = stream(options.seed, fold.run, _OWNERS, fold.number, options.owners)
+        return list(np.array_split(chance.permutation(fold.train), options.owners))
+
+    def basis(self, fold: Fold, options: SimulationOptions) -> GlobalModel:
+        """Return the global basis model, learned from all training records (section 2)."""
+        key = ("basis", fold.run, fold.number, options.folds, options.seed, options.model)
+        if key not in self._made:
+            self._made[key] = self.learned(self.rows(fold.train), options.model, options.seed)
+        found: GlobalModel = self._made[key]
+        return found
+
+    def trees(self, fold: Fold, options: SimulationOptions) -> list[SharedTree]:
+        """Return each owner's own tree, before any pruning."""
+        asked: Requirement | None = options.requirement if options.by == "growing" else None
+        key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
+        if key not in self._made:
+            growth = GrowthOptions(seed=options.seed)
+            self._made[key] = [
+                grow_tree(
+                    self.schema, self.attributes.rows(rows), self.codes[rows], growth, asked
+                )
+                for rows in self.owners(fold, options)
+            ]
+        found: list[SharedTree] = self._made[key]
+        return found
+
+    def rows(self, rows: Rows) -> MixedTable:
+        """Return some of the records, the class last."""
+        target = self.schema.target
+        classes = CategoricalColumn(target.name, self.codes[rows], target.categories)
+        return self.attributes.rows(rows).beside(MixedTable((classes,), len(rows)))
+
+    def learned(self, records: MixedTable, model: Global, seed: int) -> GlobalModel:
+        """Return a global model of records."""
+        from shared.model_sharing.combination.global_models import GlobalOptions
+
+        return learn_global(records, self.schema.target.name, model, GlobalOptions(seed=seed))
+
+
+def stream(*numbers: int) -> np.random.Generator:
+    """Return the randomness of one purpose."""
+    return np.random.default_rng(list(numbers))
+
+
+def miner_stream(fold: Fold, options: SimulationOptions) -> np.random.Generator:
+    """Return the randomness of the miner in a fold."""
+    return stream(options.seed, fold.run, _MINER, fold.number, options.owners)
+
+
+def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.random.Generator:
+    """Return the randomness of an owner's private tree."""
+    return stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)

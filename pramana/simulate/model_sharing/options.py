@@ -1,0 +1,164 @@
+"""What is simulated: how many owners, what they release, and what the miner makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from shared.errors import OptionError
+from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.core.taxonomies import Taxonomy
+
+Method = Literal[
+    "pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"
+]
+Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
+By = Literal["pruning", "growing"]
+Merge = Literal["all", "taxonomy", "fewest"]
+Counts = Literal["exact", "propagated"]
+Tell = Literal["hits", "distribution"]
+
+COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
+"""The methods by which a miner combines owners' trees."""
+
+TELLING = {"pgen": "hits", "basegen": "hits"}
+"""What leaves tell unless said otherwise: what is in the paper has hits and misses alone."""
+
+MOST_OWNERS, MOST_FOLDS, MOST_RUNS, MOST_SCALE = 1000, 100, 1000, 100.0
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """How sharing is simulated; the defaults are the paper's, unpruned.
+
+    Attributes:
+        owners: how many there are; the training records are divided among them at random.
+        method: what the miner learns from: pseudo-data by the paths (`pgen`) or labelled by each
+            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`,
+            `product`); records made l-diverse (`ldiversity`); or, to compare with, all records
+            (`pooled`), and each owner's own tree (`local`).
+        model: the global model.
+        requirement: what every path of a released tree must meet; None prunes nothing.
+        by: whether trees are grown freely and then pruned, as in the paper, or split only where
+            all parts can meet the requirement.
+        merge: which siblings are merged when one does not meet it.
+        counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
+        tell: whether leaves tell hits and misses, or the counts of all classes; None for what
+            the method is for.
+        scale: pseudo-records for each record that the trees count.
+        epsilon: with it trees are differentially private, and the requirement is not asked.
+        absent: where values of attributes that are not on a path are drawn from.
+        taxonomies: of attributes, for `merge="taxonomy"`.
+        folds: into how many parts the records are divided; each is held out once.
+        runs: how often all of it is repeated with other folds.
+        seed: decides folds, owners and pseudo-data.
+
+    Raises:
+        OptionError: one of them is out of its range, or two do not go together.
+    """
+
+    owners: int = 5
+    method: Method = "pgen"
+    model: Global = "tree"
+    requirement: Requirement | None = None
+    by: By = "pruning"
+    merge: Merge = "all"
+    counts: Counts = "exact"
+    tell: Tell | None = None
+    scale: float = 1.0
+    epsilon: float | None = None
+    absent: str = "uniform"
+    taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
+    folds: int = 10
+    runs: int = 1
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise OptionError(
+                    f"{name} must be one of {', '.join(map(str, choices))}, not"
+                    f" {getattr(self, name)!r}.",
+                    where=name,
+                )
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise OptionError(
+                    f"{name} must be at least {least} and at most {most:g}, not"
+                    f" {getattr(self, name)}.",
+                    where=name,
+                )
+        if self.by == "growing" and self.requirement is None:
+            raise OptionError(
+                "Trees can be grown with a requirement only where there is one.",
+                where="by",
+                remedy="Give k, or c and l.",
+            )
+        if self.epsilon is not None and not 0 < self.epsilon <= _LARGEST_EPSILON:
+            raise OptionError(
+                f"epsilon must be above 0 and at most {_LARGEST_EPSILON:g}, not {self.epsilon}.",
+                where="epsilon",
+            )
+        if self.epsilon is not None and self.requirement is not None:
+            raise OptionError(
+                "A private tree is bounded by its epsilon and not pruned by a requirement.",
+                where="epsilon",
+                remedy="Give either epsilon, or k, c and l.",
+            )
+        if self.method == "ldiversity" and (self.requirement is None or not self.requirement.l):
+            raise OptionError(
+                "Records are made l-diverse for a given c and l.", where="l", remedy="Give both."
+            )
+
+    @property
+    def told(self) -> Tell:
+        """What leaves tell."""
+        if self.tell is not None:
+            return self.tell
+        return "hits" if TELLING.get(self.method) == "hits" else "distribution"
+
+    def with_(self, **changed: Any) -> SimulationOptions:
+        """Return the same with some options changed. Raises OptionError."""
+        return replace(self, **changed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        asked = self.requirement
+        return {
+            "owners": self.owners,
+            "method": self.method,
+            "global": self.model,
+            "k": None if asked is None else asked.k,
+            "c": None if asked is None else asked.c,
+            "l": None if asked is None else asked.l,
+            "exact": None if asked is None else asked.exact,
+            "by": self.by,
+            "merge": self.merge,
+            "counts": self.counts,
+            "tell": self.told,
+            "scale": self.scale,
+            "epsilon": self.epsilon,
+            "absent": self.absent,
+            "folds": self.folds,
+            "runs": self.runs,
+            "seed": self.seed,
+        }
+
+
+_CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "method": get_args(Method),
+    "model": get_args(Global),
+    "by": get_args(By),
+    "merge": get_args(Merge),
+    "counts": get_args(Counts),
+    "tell": (*get_args(Tell), None),
+}
+_LIMITS: Mapping[str, tuple[float, float]] = {
+    "owners": (1, MOST_OWNERS),
+    "folds": (2, MOST_FOLDS),
+    "runs": (1, MOST_RUNS),
+    "scale": (0.01, MOST_SCALE),
+    "seed": (0, 2**63 - 1),
+}
+_LARGEST_EPSILON = 100.0

@@ -1,0 +1,105 @@
+"""Tables for a simulation of shared models: numbers stay numbers, and incomplete records go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pramana.simulate.inputs.tables import read_text
+from shared.errors import EmptyTable, MissingColumn, TableError
+from shared.mixed.table import MixedTable, read_mixed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING = ("", "?")
+"""Cells that say that nothing is known."""
+
+FEWEST = 2
+"""A class has at least so many categories, and a table so many records for each fold."""
+
+
+@dataclass(frozen=True)
+class SharingTable:
+    """Records of which owners could have a part each.
+
+    Attributes:
+        name: the file's name.
+        records: the columns, the target among them as categories.
+        target: the column that holds the class.
+        note: what was done to the table, in sentences; empty if nothing.
+    """
+
+    name: str
+    records: MixedTable
+    target: str
+    note: str = ""
+
+
+def read_sharing_table(path: Path, target: str) -> SharingTable:
+    """Read a CSV or Parquet file.
+
+    Columns of numbers alone are numeric, all others categories. Records with an empty cell or a
+    question mark are left out, and columns of one value.
+
+    Args:
+        path: the file.
+        target: the column that holds the class.
+
+    Raises:
+        TableUnreadable: absent, or not the format its name says.
+        EmptyTable: no complete record.
+        MissingColumn: no column is called like the target.
+        TableError: the target has one value, or nearly as many as there are records; or no other
+            column can be used.
+    """
+    return sharing_table(read_text(path), target, path.name)
+
+
+def sharing_table(frame: pd.DataFrame, target: str, name: str) -> SharingTable:
+    """Return a frame of text cells as a table to simulate. Raises as `read_sharing_table`."""
+    import pandas as pd
+
+    if target not in frame.columns:
+        raise MissingColumn(
+            f"{name} has no column {target!r}.",
+            where="--target",
+            remedy=f"It has {', '.join(map(str, frame.columns))}.",
+        )
+    complete = frame[~frame.isin(MISSING).any(axis=1)].reset_index(drop=True)
+    if complete.empty:
+        raise EmptyTable(f"{name} has no complete record.", where="--table")
+    notes = []
+    if dropped := len(frame) - len(complete):
+        notes.append(f"{dropped:,} records with cells that are empty or '?' were left out.")
+    constant = [n for n in complete.columns if n != target and complete[n].nunique() == 1]
+    if constant:
+        notes.append(f"Columns of one value were left out: {', '.join(constant)}.")
+    _require_classes(complete[target], name)
+    kept = complete.drop(columns=constant)
+    if kept.shape[1] < FEWEST:
+        raise TableError(f"{name} has no column to tell {target!r} from.", where="--table")
+    for column in kept.columns:
+        if column == target:
+            continue
+        numbers = pd.to_numeric(kept[column], errors="coerce")
+        if numbers.notna().all():
+            kept[column] = numbers.astype("float64")
+    return SharingTable(name, read_mixed(kept, name), target, " ".join(notes))
+
+
+def _require_classes(column: pd.Series[str], name: str) -> None:
+    classes = int(column.nunique())
+    if classes < FEWEST:
+        raise TableError(
+            f"Column {str(column.name)!r} of {name} has one value: there is nothing to predict.",
+            where="--target",
+        )
+    if classes > max(FEWEST, len(column) // 4):
+        raise TableError(
+            f"Column {str(column.name)!r} of {name} has {classes} values in {len(column)} records,"
+            " too many for a class.",
+            where="--target",
+            remedy="Name a column of few categories, or put its numbers into groups before.",
+        )

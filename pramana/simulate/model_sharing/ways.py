@@ -1,0 +1,112 @@
+"""What each method makes of a fold: the owners' part, and the miner's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
+from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
+from shared.errors import OptionError, RequirementUnmet
+from shared.model_sharing.anonymity.pruning import PruningOptions, prune, released_form
+from shared.model_sharing.combination.combining import CombineOptions, combine
+from shared.model_sharing.combination.global_models import GlobalOptions, Predicts
+from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.generation.options import GenerationOptions
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a method makes of a fold.
+
+    Attributes:
+        models: what predicts; several are measured one by one, none if there is nothing to learn.
+        refused: how many owners released nothing.
+        leaves: of each released tree.
+        pseudo_records: how many the model was learned from; None where it was from none.
+    """
+
+    models: tuple[Predicts, ...]
+    refused: int = 0
+    leaves: tuple[float, ...] = ()
+    pseudo_records: int | None = None
+
+
+Way = Callable[[Kept, Fold, SimulationOptions], Made]
+
+
+def way_of(method: str) -> Way:
+    """Return what makes a model of a fold. Raises OptionError for a method that is not there."""
+    if method not in WAYS:
+        raise OptionError(
+            f"method must be one of {', '.join(WAYS)}, not {method!r}.", where="method"
+        )
+    return WAYS[method]
+
+
+def pooled(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+    """All records at one place: the global basis model itself."""
+    return Made((kept.basis(fold, options),))
+
+
+def local(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+    """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
+    trees = tuple(kept.trees(fold, options))
+    return Made(trees, leaves=tuple(float(len(tree.leaves)) for tree in trees))
+
+
+def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+    """Owners release trees, and the miner combines them."""
+    found = [released(kept, fold, options, owner) for owner in range(options.owners)]
+    trees = [tree for tree in found if tree is not None]
+    if not trees:
+        return Made((), refused=len(found))
+    asked = CombineOptions(
+        method=options.method,
+        model=GlobalOptions(model=options.model, seed=options.seed),
+        generation=GenerationOptions(scale=options.scale, absent=options.absent),
+    )
+    combined = combine(trees, asked, miner_stream(fold, options))
+    return Made(
+        (combined.model,),
+        refused=len(found) - len(trees),
+        leaves=tuple(float(len(tree.leaves)) for tree in trees),
+        pseudo_records=combined.pseudo_records,
+    )
+
+
+def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> SharedTree | None:
+    """Return the tree that an owner releases; None where it cannot meet the requirement."""
+    if options.epsilon is not None:
+        return private(kept, fold, options, owner)
+    tree = kept.trees(fold, options)[owner]
+    if options.requirement is None:
+        return released_form(tree, options.told)
+    try:
+        asked = PruningOptions(merge=options.merge, counts=options.counts)
+        return released_form(prune(tree, options.requirement, asked).tree, options.told)
+    except RequirementUnmet:
+        return None
+
+
+def private(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> SharedTree:
+    """Return the differentially private tree that an owner releases."""
+    from shared.model_sharing.private.growing import grow_private_tree
+
+    rows = kept.owners(fold, options)[owner]
+    made = grow_private_tree(
+        kept.schema,
+        kept.attributes.rows(rows),
+        kept.codes[rows],
+        options.epsilon,
+        owner_stream(fold, options, owner),
+    )
+    return made.tree
+
+
+WAYS: Mapping[str, Way] = {
+    "pooled": pooled,
+    "local": local,
+    **dict.fromkeys(COMBINING, shared),
+}
+"""Every method; who adds one adds its name to `Method`, too."""

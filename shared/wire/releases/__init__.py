@@ -1,0 +1,33 @@
+"""Releases on the wire: what each kind of them holds, and how they are announced and aligned.
+
+The records of their parts are in `shared.wire.parts`. What differs by kind is asked of the
+catalogue; storing and using releases is up to the miner.
+"""
+
+from shared.wire.releases.messages import (
+    AlignedOwner,
+    Alignment,
+    AlignmentState,
+    Consistency,
+    OfAKind,
+    PartManifest,
+    PartReceipt,
+    Release,
+    ReleaseCreate,
+    ReleaseState,
+    release_digest,
+)
+
+__all__ = [
+    "AlignedOwner",
+    "Alignment",
+    "AlignmentState",
+    "Consistency",
+    "OfAKind",
+    "PartManifest",
+    "PartReceipt",
+    "Release",
+    "ReleaseCreate",
+    "ReleaseState",
+    "release_digest",
+]
