@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import re
+from dataclasses import dataclass, replace
 
-from shared.errors import OptionError
+from shared.errors import ModelError, OptionError
+from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.tree import Leaf, SharedTree
+
+SLACK = 1e-10
+"""Counts this near a border, relative to it, are on it: sums of fractions are rounded."""
+
+_K = re.compile(r"\bk\s*=\s*(?P<k>[^\s,;]+)")
+_CL = re.compile(r"\(\s*c\s*,\s*l\s*\)\s*=\s*\(\s*(?P<c>[^\s,]+)\s*,\s*(?P<l>[^\s,)]+)\s*\)")
+_EXACT = ", by the exact counts"
+_HITS = ", by hits and misses"
+_FORMS = f"such as 'k = 5', '(c, l) = (10, 3){_EXACT}' or 'k = 5 and (c, l) = (10, 3){_HITS}'"
 
 
 @dataclass(frozen=True)
@@ -15,14 +27,23 @@ class Requirement:
     Attributes:
         k: the fewest records of a path: hit + miss >= k.
         c: with `l`, how far the class may outweigh the others.
-        l: how well represented classes there must be.
+        l: how many classes must be well represented.
         exact: whether the counts of all classes decide, or hit and miss alone, the misses taken to
             be spread evenly over l - 1 classes.
 
-    With hits and misses (section 3.1): l <= miss + 1 and hit < c miss / (l - 1). With the exact
-    counts d_1 >= d_2 >= ... : d_1 < c (d_l + d_(l+1) + ...), as Machanavajjhala et al. (2006)
-    define recursive (c, l)-diversity; Sharkey's sum from l - 1 is a misprint, for with it the even
-    spread would give a looser bound than the one derived from it.
+    By hits and misses (section 3.1): l <= miss + 1 and hit < c miss / (l - 1). By the exact counts
+    d_1 >= d_2 >= ... : d_1 < c (d_l + d_(l+1) + ...), which is recursive (c, l)-diversity as
+    Machanavajjhala et al. (2006) define it. Sharkey prints d_1 <= c (d_(l-1) + d_l + ...), which is
+    a misprint: with l = 2 that sum holds d_1 itself, so that a path of one class would be diverse
+    for every c >= 1; and (14, 3, 3), the example there, would be (3, 3)-diverse, where both the
+    definition and the form by hits and misses ask for more than c = 14 / 3, as the 5 in the text.
+
+    The two forms are the same for l = 2; for l the number of classes the exact one is the stricter.
+    Between these neither follows from the other: misses all of one class may meet the form by hits
+    and misses only, misses spread over more than l - 1 classes the exact one only.
+
+    Raises:
+        OptionError: a number is out of its range, or nothing is required.
     """
 
     k: float | None = None
@@ -35,25 +56,112 @@ class Requirement:
             raise OptionError("c and l go together: (c, l)-diversity needs both.", where="c")
         if self.k is None and self.c is None:
             raise OptionError("A requirement must have k, or c and l.", where="k")
-        if self.k is not None and not self.k >= 1:
+        if self.k is not None and not 1 <= self.k < math.inf:
             raise OptionError(f"k must be at least 1, not {self.k}.", where="k")
-        if self.l is not None and self.l < 2:
-            raise OptionError(f"l must be at least 2, not {self.l}.", where="l")
-        if self.c is not None and not self.c > 0:
+        if self.l is not None and not (self.l >= 2 and self.l == int(self.l)):
+            raise OptionError(f"l must be a whole number of at least 2, not {self.l}.", where="l")
+        if self.c is not None and not 0 < self.c < math.inf:
             raise OptionError(f"c must be above 0, not {self.c}.", where="c")
 
+    def require_for(self, schema: TreeSchema) -> None:
+        """Check that trees of a schema can meet it. Raises OptionError: l is above its classes."""
+        if self.l is not None and self.l > schema.classes:
+            raise OptionError(
+                f"l = {self.l} asks for more classes than there are: {schema.target.name!r} has"
+                f" {schema.classes}.",
+                where="l",
+                remedy=f"Ask for an l of 2 to {schema.classes}.",
+            )
+
+    @property
+    def by_hits(self) -> Requirement:
+        """The same requirement, decided by hits and misses."""
+        return replace(self, exact=False)
+
     def met_by(self, leaf: Leaf) -> bool:
-        """Return whether a leaf meets it."""
-        if self.k is not None and leaf.records < self.k:
+        """Return whether a leaf meets it.
+
+        A count less than a ten-thousand-millionth below k counts as k; one as near below the
+        border of (c, l) as on it, which does not meet it.
+
+        Raises:
+            ModelError: the exact counts decide, and a leaf does not tell them.
+        """
+        if self.k is not None and leaf.records < self.k * (1 - SLACK):
             return False
         if self.c is None or self.l is None:
             return True
-        if self.exact and leaf.distribution is not None:
-            ranked = sorted(leaf.distribution, reverse=True)
-            return ranked[0] < self.c * sum(ranked[self.l - 1 :])
-        return self.l <= leaf.miss + 1 and leaf.hit < self.c * leaf.miss / (self.l - 1)
+        most, rest = _ranked(leaf, self.l) if self.exact else (leaf.hit, leaf.miss / (self.l - 1))
+        enough = self.exact or leaf.miss >= (self.l - 1) * (1 - SLACK)
+        return enough and most < self.c * rest * (1 - SLACK)
+
+    def could_be_met_by(self, leaf: Leaf, classes: int) -> bool:
+        """Return whether a leaf of these hits and misses can meet it, however misses are spread.
+
+        By the exact counts that is so if it is met with the misses spread evenly over all other
+        classes, which makes the sum from d_l the largest.
+        """
+        if not self.exact or leaf.distribution is not None or leaf.hit * (classes - 1) < leaf.miss:
+            return self.met_by(leaf) if not self.exact or leaf.distribution is not None else True
+        return self.met_by(replace(leaf, distribution=tuple(leaf.classes(classes))))
+
+    def __str__(self) -> str:
+        """Return it in words, as `parse_requirement` reads it."""
+        told = [] if self.k is None else [f"k = {self.k:.12g}"]
+        if self.c is not None:
+            told.append(f"(c, l) = ({self.c:.12g}, {self.l}){_EXACT if self.exact else _HITS}")
+        return " and ".join(told)
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Return the requirement that words tell, such as "k = 5 and (c, l) = (10, 3)".
+
+    ", by the exact counts" may follow (c, l), and is what is meant if nothing does; or ", by hits
+    and misses".
+
+    Raises:
+        OptionError: the words are not those of a requirement, or its numbers out of their range.
+    """
+    rest = text.strip().lower()
+    k, cl = _K.search(rest), _CL.search(rest)
+    try:
+        read = Requirement(
+            k=float(k["k"]) if k else None,
+            c=float(cl["c"]) if cl else None,
+            l=int(cl["l"]) if cl else None,
+            exact=_HITS not in rest,
+        )
+    except ValueError:
+        read = None
+    for known in (_K, _CL):
+        rest = known.sub("", rest, count=1)
+    for known_words in (_EXACT, _HITS) if cl else ():
+        rest = rest.replace(known_words, "", 1)
+    if read is None or not re.fullmatch(r"\s*(and|,)?\s*", rest):
+        raise OptionError(
+            f"{text!r} is no requirement.", where="requirement", remedy=f"Write one {_FORMS}."
+        )
+    return read
 
 
 def meets(tree: SharedTree, requirement: Requirement) -> bool:
-    """Return whether every path of a tree meets a requirement."""
+    """Return whether every path of a tree meets a requirement.
+
+    Raises:
+        ModelError: the exact counts decide, and a leaf does not tell them.
+    """
     return all(requirement.met_by(leaf) for leaf in tree.leaves)
+
+
+def _ranked(leaf: Leaf, l: int) -> tuple[float, float]:  # noqa: E741
+    """Return d_1 and d_l + d_(l+1) + ... of a leaf."""
+    if leaf.distribution is not None:
+        ranked = sorted(leaf.distribution, reverse=True)
+        return ranked[0], sum(ranked[l - 1 :])
+    if l > 2:
+        raise ModelError(
+            "Whether paths are diverse by the exact counts cannot be seen from hits and misses.",
+            where="exact",
+            remedy="Ask for diversity by hits and misses, or use a tree that counts all classes.",
+        )
+    return leaf.hit, leaf.miss
