@@ -188,13 +188,19 @@ def _failed(what: str) -> OptionError:
     )
 
 
-def publisher_at(python: str | None) -> Publisher:
-    """Return the publisher of a Python, of the environment variable where none is named.
+def publisher_of(named: Publisher | str | None = None) -> Publisher:
+    """Return a publisher by name: `full-domain`, our own search, or the path of a Python.
+
+    Where none is named the environment variable `PRAMANA_PUBLISHER` decides.
 
     Raises:
-        NotInstalled: none is named.
+        NotInstalled: there is none.
     """
-    chosen = python or os.environ.get(PUBLISHER, "")
+    if named is not None and not isinstance(named, str):
+        return named
+    chosen = named or os.environ.get(PUBLISHER, "")
+    if chosen == FullDomain.name:
+        return FullDomain()
     if not chosen:
         raise NotInstalled("Publishing needs anjana, in an environment of its own.", remedy=_REMEDY)
     return Process(chosen)

@@ -151,7 +151,7 @@ def best_levels(cells: Cells, requirement: Requirement, most: int = MOST_TABLES)
         nonlocal best
         groups = cells.groups(levels)
         if groups.meet(requirement):
-            rank = (-groups.hits, -sum(levels), levels)
+            rank = (-groups.hits, sum(levels), levels)
             heapq.heappush(waiting, rank)
             best = rank if best is None else min(best, rank)
 
