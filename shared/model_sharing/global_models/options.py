@@ -1,0 +1,44 @@
+"""How global models are learned: names, limits and defaults, once for all who take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
+
+from shared.learn.common.options import InnerShare, Seed, require_limits
+from shared.model_sharing.core.tree import MOST_DEPTH
+
+GlobalName = Literal["tree", "naive-bayes", "forest", "conjunctive"]
+
+
+@dataclass(frozen=True)
+class GlobalOptions:
+    """How a global model is learned from records.
+
+    Args:
+        max_depth: the most questions on a way of a tree, or of one of a forest; None for any.
+        min_leaf: the fewest records of a leaf, and of either side of a conjunctive rule.
+        trees: how many trees a forest has.
+        most_leaves: the most leaves of each of them.
+        alpha: what naive Bayes adds to the count of each category.
+        held_out: the share of the records that a conjunctive rule is pruned by and not grown from;
+            a third, as in Weka's ConjunctiveRule.
+        seed: decides between splits that are equally good, what a tree of a forest sees, and which
+            records are held out.
+
+    Raises:
+        OptionError: a number out of its range.
+    """
+
+    max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
+    min_leaf: Annotated[int, Ge(1), Le(1_000_000)] = 1
+    trees: Annotated[int, Ge(1), Le(500)] = 100
+    most_leaves: Annotated[int, Ge(2), Le(100_000)] = 2_000
+    alpha: Annotated[float, Gt(0), Le(1_000_000)] = 1.0
+    held_out: InnerShare = 1 / 3
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        require_limits(self)

@@ -1,0 +1,151 @@
+"""Naive Bayes on records of numbers and categories."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+from shared.domain import Variable
+from shared.errors import EmptyTable, ModelError, UnknownCategory
+from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
+from shared.model_sharing.global_models.naive_bayes import (
+    NaiveBayesModel,
+    Normal,
+    Shares,
+    learn_naive_bayes,
+)
+
+COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
+SHAPE = CategoricalAttribute("shape", ("round", "square"))
+SIZE = NumericAttribute("size", -10, 10)
+WEIGHT = NumericAttribute("weight", 0, 1000)
+TARGET = Variable("class", ("a", "b", "c"))
+MIXED = TreeSchema(TARGET, (COLOUR, SIZE, SHAPE, WEIGHT))
+
+
+def records(number: int, seed: int = 0) -> tuple[MixedTable, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, number)
+    return MixedTable(
+        (
+            CategoricalColumn(
+                "colour", (classes + rng.integers(0, 2, number)) % 3, COLOUR.categories
+            ),
+            NumericColumn("size", rng.normal(classes, 1 + classes)),
+            CategoricalColumn(
+                "shape", rng.integers(0, 2, number) | (classes == 2), SHAPE.categories
+            ),
+            NumericColumn("weight", rng.gamma(2, 50 * (1 + classes))),
+        ),
+        number,
+    ), classes
+
+
+def test_categories_are_as_scikit_learn_has_them():
+    schema = TreeSchema(TARGET, (COLOUR, SHAPE))
+    table, classes = records(400)
+    model = learn_naive_bayes(schema, table, classes, alpha=0.7)
+    matrix = np.column_stack([table["colour"].codes, table["shape"].codes])
+    theirs = CategoricalNB(alpha=0.7, min_categories=[3, 2]).fit(matrix, classes)
+    assert model.probabilities(table) == pytest.approx(theirs.predict_proba(matrix), abs=1e-12)
+    assert (model.predict(table) == theirs.predict(matrix)).all()
+
+
+def test_numbers_are_as_scikit_learn_has_them():
+    schema = TreeSchema(TARGET, (SIZE, WEIGHT))
+    table, classes = records(400)
+    model = learn_naive_bayes(schema, table, classes)
+    matrix = np.column_stack([table["size"].values, table["weight"].values])
+    theirs = GaussianNB().fit(matrix, classes)
+    assert model.probabilities(table) == pytest.approx(theirs.predict_proba(matrix), abs=1e-12)
+    assert (model.predict(table) == theirs.predict(matrix)).all()
+
+
+def test_evidence_of_both_kinds_is_added_up():
+    """Their log posteriors, added, less one prior too many."""
+    table, classes = records(300)
+    model = learn_naive_bayes(MIXED, table, classes)
+    one = learn_naive_bayes(TreeSchema(TARGET, (COLOUR, SHAPE)), table, classes)
+    other = learn_naive_bayes(TreeSchema(TARGET, (SIZE, WEIGHT)), table, classes)
+    both = one.probabilities(table) * other.probabilities(table) / np.array(model.prior)
+    assert model.probabilities(table) == pytest.approx(both / both.sum(axis=1, keepdims=True))
+
+
+def test_a_class_without_records_is_never_predicted():
+    table, classes = records(200)
+    model = learn_naive_bayes(MIXED, table, np.where(classes == 2, 0, classes))
+    found = model.probabilities(table)
+    assert (found[:, 2] == 0).all()
+    assert found.sum(axis=1) == pytest.approx(1)
+
+
+def test_one_class_alone_is_always_predicted():
+    table, classes = records(20)
+    model = learn_naive_bayes(MIXED, table, np.ones_like(classes))
+    assert (model.probabilities(table) == [0, 1, 0]).all()
+
+
+def test_columns_that_do_not_vary_tell_nothing():
+    table, classes = records(30)
+    still = NumericColumn("size", np.full(30, 4.0))
+    table = MixedTable((still, NumericColumn("weight", np.zeros(30))), 30)
+    model = learn_naive_bayes(TreeSchema(TARGET, (SIZE, WEIGHT)), table, classes)
+    other = MixedTable((NumericColumn("size", [9.0]), NumericColumn("weight", [1000.0])), 1)
+    assert model.probabilities(other)[0] == pytest.approx(model.prior)
+
+
+def test_numbers_beyond_all_densities_leave_the_prior():
+    table, classes = records(30)
+    model = learn_naive_bayes(TreeSchema(TARGET, (SIZE,)), table, classes)
+    narrow = NaiveBayesModel(model.schema, model.prior, (Normal((0, 0, 0), (1e-100,) * 3),))
+    far = MixedTable((NumericColumn("size", [1e100, -1e100]),), 2)
+    for one in (model, narrow):
+        found = one.probabilities(far)
+        assert np.isfinite(found).all()
+        assert found.sum(axis=1) == pytest.approx(1)
+
+
+def test_no_records_and_unknown_categories_are_refused():
+    table, classes = records(10)
+    with pytest.raises(EmptyTable):
+        learn_naive_bayes(MIXED, table.rows(np.zeros(10, dtype=bool)), classes[:0])
+    model = learn_naive_bayes(TreeSchema(TARGET, (COLOUR,)), table, classes)
+    with pytest.raises(UnknownCategory):
+        model.predict(MixedTable((CategoricalColumn("colour", [0], ("violet",)),), 1))
+
+
+@pytest.mark.parametrize(
+    ("prior", "density"),
+    [
+        ((0.5, 0.5), Normal((0, 0, 0), (1, 1, 1))),
+        ((0.5, 0.6, -0.1), Normal((0, 0, 0), (1, 1, 1))),
+        ((0.2, 0.2, 0.2), Normal((0, 0, 0), (1, 1, 1))),
+        ((0.5, 0.5, 0.0), Normal((0, 0), (1, 1))),
+        ((0.5, 0.5, 0.0), Normal((0, 0, 1e101), (1, 1, 1))),
+        ((0.5, 0.5, 0.0), Normal((0, 0, 0), (1, 1, 0))),
+        ((0.5, 0.5, 0.0), Normal((0, 0, 0), (1, 1, math.inf))),
+        ((0.5, 0.5, 0.0), Shares(((0.5, 0.5),) * 3)),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(prior, density):
+    schema = TreeSchema(TARGET, (SIZE,))
+    assert NaiveBayesModel(schema, (0.5, 0.5, 0.0), (Normal((0, 0, 0), (1, 1, 1)),))
+    with pytest.raises(ModelError):
+        NaiveBayesModel(schema, prior, (density,))
+
+
+@pytest.mark.parametrize("row", [(0.5, 0.5), (1.0, 0.0, 0.0), (0.5, 0.2, 0.2), (1.2, -0.1, -0.1)])
+def test_shares_that_cannot_be_are_refused(row):
+    schema = TreeSchema(TARGET, (COLOUR,))
+    with pytest.raises(ModelError):
+        NaiveBayesModel(schema, (0.5, 0.5, 0.0), (Shares((row,) * 3),))
+    with pytest.raises(ModelError):
+        NaiveBayesModel(schema, (0.5, 0.5, 0.0), ())
