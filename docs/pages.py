@@ -63,6 +63,12 @@ GROUPS = (
         ("pramana.masking",),
     ),
     Group(
+        "model-sharing",
+        "Sharing models",
+        "Trees that leave in place of records, and what is learned from several owners' trees.",
+        ("pramana.model_sharing", "shared.model_sharing"),
+    ),
+    Group(
         "reports",
         "Reports and counts",
         "What an owner gives away, and the counts estimated from it, with both errors.",

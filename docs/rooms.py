@@ -63,12 +63,12 @@ owner_agent.cli
 pramana.setups pramana.network_command
 pramana.simulate.inputs
 pramana.frames pramana.simulate
-pramana.showing pramana.frequent_patterns
+pramana.showing pramana.frequent_patterns pramana.simulate.model_sharing
 pramana.planning pramana.reporting
 pramana.owner pramana.exchange
 pramana.networks
 pramana.estimators
-pramana.masking
+pramana.masking pramana.model_sharing
 pramana.client pramana.saving
 pramana.simulate.commands pramana.reproduce.engine pramana.demo
 pramana.reproduce.data

@@ -22,6 +22,11 @@ from .masking.combining import combine_copies as combine_copies
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masking import mask as mask
 from .masking.measuring import masking_measures as masking_measures
+from .model_sharing.combined_trees import CombinedTrees as CombinedTrees
+from .model_sharing.combining import combine_trees as combine_trees
+from .model_sharing.requirements import Requirement as Requirement
+from .model_sharing.shared_model import SharedModel as SharedModel
+from .model_sharing.sharing import share_tree as share_tree
 from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns
 from shared.errors import OptionError, TableError
@@ -13,12 +14,6 @@ from shared.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LEAST = 20
-"""Of fewer records distinct values are no sign of an id."""
-
-NEARLY_ALL = 0.9
-"""Text of which so large a share of the records has a value of its own identifies them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +77,7 @@ def columns_of(
         )
     _require_numbers(table, hidden)
     for name in told:
-        _require_no_id(table[name], name)
+        require_no_id(table[name], name, "tell")
     kept = [name for name in table.columns if name in {*told, *hidden}]
     found = Columns(
         table=table[kept],
@@ -127,29 +122,3 @@ def _holds(given: Any) -> str:
     if kind.is_bool_dtype(given):
         return f"true and false; {instead}"
     return f"text or categories; pd.to_numeric reads numbers written as text, and {instead}"
-
-
-def _require_no_id(column: pd.Series, name: str) -> None:
-    """Refuse a column that tells whose record it is."""
-    import pandas as pd
-
-    kind = pd.api.types
-    records, distinct = len(column), int(column.nunique())
-    if records < LEAST:
-        return
-    words = not kind.is_numeric_dtype(column.dtype) and not kind.is_datetime64_any_dtype(
-        column.dtype
-    )
-    many = distinct >= NEARLY_ALL * records
-    numbered = (
-        distinct == records
-        and kind.is_integer_dtype(column.dtype)
-        and int(column.max()) - int(column.min()) == records - 1
-    )
-    if (words and many) or numbered:
-        which = "numbers the records" if numbered else "has nearly as many values as records"
-        raise TableError(
-            f"Column {name!r} {which}, so that it identifies people and cannot be told; leave it"
-            " out, or name the columns that may be released with tell=[...].",
-            where=name,
-        )

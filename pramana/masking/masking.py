@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame
 from pramana.masking.methods import (
     AUTO,
-    Rng,
     copies_of,
-    generator_of,
     method_of,
     methods,
     options_of,

@@ -11,15 +11,10 @@ from pramana.frames.tables import shown
 from shared.errors import OptionError
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from shared.mask.methods.registry import Method
 
 AUTO = "auto"
 """The name that stands for what `recommend_masking` recommends."""
-
-Rng = Any
-"""None for fresh randomness, a seed, or a generator of numpy's."""
 
 
 def methods() -> Mapping[str, Method]:
@@ -69,21 +64,6 @@ def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         with one_sentence():
             found["kernel"] = KernelOptions(**kernel)
     return found
-
-
-def generator_of(rng: Rng) -> np.random.Generator:
-    """Return a generator: fresh, of a seed, or the one passed. Raises OptionError."""
-    import numpy as np
-
-    if isinstance(rng, np.random.Generator):
-        return rng
-    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
-    if rng is not None and not (whole and rng >= 0):
-        raise OptionError(
-            f"rng must be None, a seed of 0 or more, or a numpy Generator, not {shown(rng)}.",
-            where="rng",
-        )
-    return np.random.default_rng(rng)
 
 
 def copies_of(copies: object) -> int:

@@ -17,10 +17,12 @@ from pramana.simulate.model_sharing.tables import SharingTable
 from shared.errors import OptionError
 from shared.mixed.table import CategoricalColumn, MixedTable
 from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.combination.global_models import GlobalModel, learn_global
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.schemas import schema_of
 from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.global_models.learning import learn_global
+from shared.model_sharing.global_models.model import GlobalModel
+from shared.model_sharing.global_models.options import GlobalOptions
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 
 Rows = npt.NDArray[np.intp]
@@ -120,8 +122,6 @@ class Kept:
 
     def learned(self, records: MixedTable, model: Global, seed: int) -> GlobalModel:
         """Return a global model of records."""
-        from shared.model_sharing.combination.global_models import GlobalOptions
-
         return learn_global(records, self.schema.target.name, model, GlobalOptions(seed=seed))
 
 

@@ -20,6 +20,7 @@ NAMES = [
     "BayesClassifier",
     "BayesNet",
     "Block",
+    "CombinedTrees",
     "CutAndPaste",
     "DecisionTree",
     "Dense",
@@ -42,7 +43,9 @@ NAMES = [
     "RandomSymmetric",
     "Regression",
     "Reports",
+    "Requirement",
     "Sampled",
+    "SharedModel",
     "StructuralZeros",
     "Symmetric",
     "Variable",
@@ -51,6 +54,7 @@ NAMES = [
     "apriori",
     "association_rules",
     "combine_copies",
+    "combine_trees",
     "connect",
     "design",
     "domain",
@@ -65,6 +69,7 @@ NAMES = [
     "randomize",
     "recommend_masking",
     "save",
+    "share_tree",
 ]
 
 

@@ -1,0 +1,145 @@
+"""The columns of a frame as a tree sees them: its class, its attributes, all rows complete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.frames.identifying import require_no_id
+from pramana.frames.mixed import mixed_columns
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
+from shared.errors import MissingColumn, OptionError, TableError, UnknownCategory
+from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from shared.model_sharing.core.schemas import schema_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Declared = Mapping[str, Any] | None
+
+
+def training_columns(
+    frame: Frame,
+    target: str,
+    features: str | Sequence[str] | None,
+    ranges: Declared,
+    categories: Declared,
+    taxonomies: Declared,
+) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
+    """Return the schema of a frame of n rows, its attributes and its n class codes.
+
+    Raises:
+        TableError: it is no table, has empty cells, or a column identifies people.
+        MissingColumn: a column is named that it lacks.
+        OptionError: what is declared is no mapping, or of other columns.
+        DomainError: what is declared cannot be.
+        UnknownCategory: a record has a category that is not declared.
+    """
+    table = as_frame(frame, "frame")
+    if not isinstance(target, str):
+        raise OptionError(
+            f"target must be the name of a column, not {shown(target)}.", where="target"
+        )
+    require_columns(table, [target], "target")
+    names = [str(name) for name in table.columns if name != target]
+    if features is not None:
+        names = names_of(features, "features")
+        require_columns(table, names, "features")
+    if target in names or len(set(names)) < len(names) or not names:
+        raise OptionError(
+            f"features must be one or more other columns than the target {target!r}, each once.",
+            where="features",
+        )
+    declared = {"ranges": ranges, "categories": categories, "taxonomies": taxonomies}
+    for argument, given in declared.items():
+        _require_of(given, argument, [*names, target])
+    for name in names:
+        if name not in (categories or {}) and name not in (ranges or {}):
+            require_no_id(table[name], name, "features")
+    with one_sentence():
+        mixed = mixed_columns(table, [*names, target], "frame")
+        return schema_of(
+            mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories
+        )
+
+
+def _require_of(given: Any, argument: str, names: Sequence[str]) -> None:
+    if given is None:
+        return
+    if not isinstance(given, Mapping):
+        raise OptionError(
+            f"{argument} must be a dict by column, not {shown(given)}.", where=argument
+        )
+    if unknown := [name for name in given if name not in names]:
+        raise OptionError(
+            f"{argument} names {quoted(unknown)}, no column of the tree; it has {quoted(names)}.",
+            where=argument,
+        )
+
+
+def attribute_columns(schema: TreeSchema, frame: Frame) -> MixedTable:
+    """Return the attributes of a frame of n rows as a tree asks for them.
+
+    Raises:
+        TableError: it is no table, a cell is empty, or a column has words in place of numbers.
+        MissingColumn: an attribute is not there.
+        UnknownCategory: a cell has a category that the tree does not know.
+    """
+    with one_sentence():
+        table = mixed_columns(frame, schema.names, "frame")
+        columns = [
+            _labels(column) if isinstance(schema[column.name], CategoricalAttribute) else column
+            for column in table.columns
+        ]
+        return schema.read(MixedTable(tuple(columns), table.records))
+
+
+def _labels(column: Any) -> Any:
+    """Return a column of whole numbers as one of categories that are called like them."""
+    if not isinstance(column, NumericColumn) or np.any(column.values != np.floor(column.values)):
+        return column
+    values, codes = np.unique(column.values, return_inverse=True)
+    return CategoricalColumn(column.name, codes, tuple(str(int(value)) for value in values))
+
+
+def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp]:
+    """Return the class of each of n rows, of `y` or else of the frame's column.
+
+    Raises:
+        MissingColumn: neither is there.
+        TableError: `y` has another length than the frame.
+        UnknownCategory: a class that the tree does not know.
+    """
+    import pandas as pd
+
+    table, name = as_frame(frame, "frame"), schema.target.name
+    if y is None:
+        if name not in table.columns:
+            raise MissingColumn(
+                f"y must be given, for frame has no column {name!r}; it has"
+                f" {quoted(table.columns)}.",
+                where=name,
+            )
+        y = table[name]
+    values = pd.Series(np.asarray(y, dtype=object).ravel())
+    if len(values) != len(table):
+        raise TableError(
+            f"y must have {len(table)} labels, one for each row of frame, not {len(values)}.",
+            where="y",
+        )
+    known = {label: code for code, label in enumerate(schema.target.categories)}
+    found = values.map(_label).map(known)
+    if unknown := int(found.isna().sum()):
+        raise UnknownCategory(
+            f"y has {unknown} labels that are none of the classes {quoted(known)}.", where="y"
+        )
+    return found.to_numpy(dtype=np.intp)
+
+
+def _label(value: Any) -> str:
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value)) if whole else str(value)

@@ -1,0 +1,91 @@
+"""Messages of shared trees as people pass them: objects, what JSON is made of, text, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pramana.frames.tables import shown
+from pramana.reporting.files import require_version
+from shared.errors import InputError, TableUnreadable
+from shared.learn.common.documents import faults, parse_json, write_json
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+
+FORMAT = "pramana"
+KIND = "knowledge-model"
+VERSION = 1
+
+_FIELD = "model"
+"""What a release calls its message."""
+
+_WANTED = "a tree of pm.share_tree, its message, JSON text of it, or a file of it"
+
+
+def written(content: KnowledgeModelMessage) -> str:
+    """Return a message as the text of a file."""
+    inner = content.model_dump(mode="json")
+    return write_json({"format": FORMAT, "version": VERSION, "kind": KIND, "content": inner})
+
+
+def content_of(given: Any, argument: str) -> KnowledgeModelMessage:
+    """Return the message of whatever was passed.
+
+    Args:
+        given: an object with a `content`, what JSON is made of, JSON text, or the path of a file.
+        argument: the parameter it was passed as.
+
+    Raises:
+        InputError: it is none of these.
+        TableUnreadable: there is no such file, or it is of a later version.
+    """
+    content = getattr(given, "content", None)
+    if isinstance(content, KnowledgeModelMessage):
+        return content
+    if isinstance(given, KnowledgeModelMessage):
+        return given
+    if isinstance(given, Mapping):
+        return _of_document(given, argument)
+    if isinstance(given, Path) or (isinstance(given, str) and not given.lstrip().startswith("{")):
+        return _of_file(Path(given), argument)
+    if isinstance(given, str | bytes):
+        return read_message(given, argument)
+    raise InputError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
+
+
+def read_message(text: str | bytes, argument: str) -> KnowledgeModelMessage:
+    """Return the message of JSON text. Raises InputError."""
+    try:
+        document = parse_json(text)
+    except (ValueError, TypeError):
+        raise InputError(f"{argument} is not JSON.", where=argument) from None
+    if not isinstance(document, Mapping):
+        raise InputError(f"{argument} must be {_WANTED}; it is other JSON.", where=argument)
+    return _of_document(document, argument)
+
+
+def _of_file(path: Path, argument: str) -> KnowledgeModelMessage:
+    if not path.is_file():
+        raise TableUnreadable(
+            f"{argument} {str(path)!r} must be a file; there is none.", where=argument
+        )
+    return read_message(path.read_bytes(), f"{argument} {str(path)!r}")
+
+
+def _of_document(document: Mapping[str, Any], argument: str) -> KnowledgeModelMessage:
+    """Read a message, bare or in a file's wrapping, or the release that has it."""
+    if document.get("format") == FORMAT:
+        require_version(document.get("version"), VERSION, Path(argument))
+        if document.get("kind") != KIND:
+            raise InputError(f"{argument} holds no shared tree.", where=argument)
+        document = document.get("content") or {}
+    elif isinstance(document.get(_FIELD), Mapping):
+        document = document[_FIELD]
+    try:
+        return KnowledgeModelMessage.model_validate(dict(document))
+    except ValidationError as error:
+        raise InputError(
+            f"{argument} is no message of a shared tree: {faults(error)}.", where=argument
+        ) from None

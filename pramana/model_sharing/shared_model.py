@@ -1,0 +1,283 @@
+"""A tree that may leave in place of records, and what was given up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame
+from pramana.model_sharing.columns import attribute_columns, class_codes
+from pramana.model_sharing.messages import read_message, written
+from pramana.model_sharing.requirements import told
+from pramana.reporting.files import write_whole
+from pramana.showing.axes import plotted
+from pramana.showing.html import card
+from shared.errors import OptionError
+from shared.model_sharing.anonymity.pruning import Pruned
+from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.text import write_shared_tree_text
+from shared.pictures.chart import Layout
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedModel:
+    """A decision tree that may leave in place of records; `pm.share_tree` makes it.
+
+    `message` may leave, and what `save` writes; the object itself stays, for it remembers the tree
+    as it was before it was pruned.
+
+    Attributes:
+        tree: the tree that may leave.
+        content: the message with it: the requirement, how counts came about, epsilon.
+        pruned: the tree before and what was given up, for whoever may see that; None of what was
+            loaded, or is private.
+
+    Examples:
+        >>> import pramana as pm
+        >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
+        >>> shared
+        SharedModel(survived by class, age, sex: 9 paths, k = 20; pruned from 14)
+        >>> shared.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
+        array(['yes'], dtype=object)
+    """
+
+    tree: SharedTree
+    content: KnowledgeModelMessage
+    pruned: Pruned | None = field(default=None, repr=False)
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """What may leave, as JSON can say it: the `model` of a release."""
+        return self.content.model_dump(mode="json")
+
+    @property
+    def target(self) -> str:
+        """The column that holds the class."""
+        return self.tree.schema.target.name
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes' labels, (classes,)."""
+        return np.array(self.tree.schema.target.categories, dtype=object)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the attributes, (attributes,)."""
+        return np.array(self.tree.schema.names, dtype=object)
+
+    @property
+    def before(self) -> SharedTree:
+        """The tree before it was pruned, which stays.
+
+        Raises:
+            OptionError: this was loaded, or no tree was pruned.
+        """
+        return self._origin("before").before
+
+    @property
+    def given_up(self) -> Mapping[str, float]:
+        """What pruning gave up, numbers by name.
+
+        `leaves_before`, `leaves`; `records_moved`, how many records are on a path that is shorter
+        than before; `hits_before`, `hits`: of how many training records the class is told right.
+
+        Raises:
+            OptionError: this was loaded, or no tree was pruned.
+        """
+        found = self._origin("given_up")
+        return found.given_up
+
+    @property
+    def protection(self) -> tuple[str, ...]:
+        """What must be known before this leaves, a sentence each."""
+        return tuple(self.content.protection)
+
+    def predict(self, frame: Frame) -> npt.NDArray[Any]:
+        """Return the class of each row, by the tree that may leave.
+
+        Args:
+            frame: a table of n rows with all attributes.
+
+        Returns:
+            labels, (n,).
+
+        Raises:
+            TableError: it is no table, or a cell is empty or of another type.
+            MissingColumn: an attribute is not there.
+            UnknownCategory: a category that the tree does not know.
+        """
+        return self.classes_[self.tree.predict(attribute_columns(self.tree.schema, frame))]
+
+    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, (n, classes); raises as `predict`.
+
+        Where leaves tell hits and misses alone, the misses are spread evenly.
+        """
+        return self.tree.probabilities(attribute_columns(self.tree.schema, frame))
+
+    def score(self, frame: Frame, y: Any = None) -> float:
+        """Return the share of rows whose class is told right.
+
+        Args:
+            frame: a table as in `predict`.
+            y: the true classes, n labels; by default the frame's column of the target.
+
+        Raises:
+            TableError, MissingColumn, UnknownCategory: see `predict`; also of `y`.
+        """
+        found = self.tree.predict(attribute_columns(self.tree.schema, frame))
+        return float(np.mean(found == class_codes(self.tree.schema, frame, y)))
+
+    def paths(self) -> pd.DataFrame:
+        """Return the paths, a row each.
+
+        Columns: `conditions` in words, `class`, `hit`, `miss`, and, where the counts of all classes
+        are told, `count_` and the class.
+        """
+        import pandas as pd
+
+        from shared.model_sharing.exchange.words import condition_words
+
+        schema, rows = self.tree.schema, []
+        for path in self.tree.paths():
+            words = [
+                condition_words(schema[name], asked) for name, asked in path.conditions.items()
+            ]
+            row = {
+                "conditions": " and ".join(words),
+                "class": schema.target.categories[path.leaf.label],
+                "hit": path.leaf.hit,
+                "miss": path.leaf.miss,
+            }
+            if path.leaf.distribution is not None:
+                labels = schema.target.categories
+                counts = zip(labels, path.leaf.distribution, strict=True)
+                row |= {f"count_{label}": count for label, count in counts}
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def to_text(self) -> str:
+        """Return the tree as indented text."""
+        return write_shared_tree_text(self.tree)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the tree; beside it, where it was pruned, the tree before, with what is gone.
+
+        The tree before is for whoever may see the records.
+
+        Args:
+            ax: matplotlib axes to draw on; None makes a figure.
+
+        Returns:
+            the axes.
+
+        Raises:
+            OptionError: `ax` is no axes.
+        """
+        return plotted(self._picture(), ax)
+
+    def _picture(self) -> Layout:
+        return Layout(draw_shared_tree(self.tree))
+
+    def to_json(self) -> str:
+        """Return what may leave as JSON text."""
+        return written(self.content)
+
+    def save(self, path: str | Path) -> None:
+        """Write what may leave as a JSON file; `pm.load` reads it.
+
+        Args:
+            path: the file; one that is there is replaced.
+
+        Raises:
+            OptionError: it cannot be written there.
+
+        Examples:
+            >>> import pramana as pm, tempfile
+            >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     shared.save(f"{folder}/tree.json")
+            ...     pm.load(f"{folder}/tree.json").message == shared.message
+            True
+        """
+        text = self.to_json()
+        write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+
+    @classmethod
+    def from_json(cls, text: str) -> SharedModel:
+        """Return the tree of the text of `to_json`, or of a miner's or an owner's message.
+
+        Raises:
+            InputError: the text is no such message.
+            ModelError: its paths are not those of a tree, or do not meet what is promised.
+            LimitExceeded: it is too large or too deep.
+        """
+        with one_sentence():
+            content = read_message(text, "text")
+            return cls(content.require_promised(), content)
+
+    def _origin(self, asked: str) -> Pruned:
+        if self.pruned is None:
+            raise OptionError(
+                f"{asked} is known only where a tree was pruned, and is not in a file of what may"
+                " leave.",
+                where=asked,
+            )
+        return self.pruned
+
+    def __reduce__(self) -> Any:
+        """Refuse to be pickled or copied deeply: the tree before would go with it."""
+        raise OptionError(
+            "A SharedModel must not be pickled, for it remembers the tree before it was pruned; its"
+            " message may be, and save writes what may leave.",
+            where="SharedModel",
+        )
+
+    def __repr__(self) -> str:
+        return f"SharedModel({self._told()})"
+
+    def _told(self) -> str:
+        schema, leaves = self.tree.schema, len(self.tree.leaves)
+        paths = "1 path" if leaves == 1 else f"{leaves:,} paths"
+        promised = self._promised()
+        was = f"; pruned from {len(self.pruned.before.leaves):,}" if self.pruned else ""
+        return f"{schema.target.name} by {_listed(schema.names)}: {paths}, {promised}{was}"
+
+    def _promised(self) -> str:
+        if self.content.epsilon is not None:
+            return f"epsilon = {self.content.epsilon:g}"
+        asked = self.content.requirement
+        return told(None if asked is None else asked.to_requirement())
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("class", self.target),
+            ("attributes", _listed(self.tree.schema.names)),
+            ("paths", f"{len(self.tree.leaves):,}"),
+            ("promised", self._promised()),
+        ]
+        facts += [(n.replace("_", " "), f"{v:,.0f}") for n, v in self._numbers().items()]
+        facts += [("know", words) for words in self.protection]
+        with one_sentence():
+            return card("SharedModel", facts, self._picture().svg(), self.paths(), "paths() has all")
+
+    def _numbers(self) -> Mapping[str, float]:
+        return {} if self.pruned is None else self.given_up
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    from pramana.frames.sentences import listed
+
+    return listed(names)

@@ -1,0 +1,143 @@
+"""`pm.share_tree`: a frame in, a tree that may leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pramana.frames.randomness import Rng, generator_of
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame, shown
+from pramana.model_sharing.columns import training_columns
+from pramana.model_sharing.requirements import NOT_GIVEN, requirement_of
+from pramana.model_sharing.shared_model import SharedModel
+from shared.errors import OptionError
+from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
+from shared.model_sharing.anonymity.released import released_form
+from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.exchange.documents import TreeDocument
+from shared.model_sharing.exchange.words import protection_words
+from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
+from shared.terminal import progress_bar
+from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+
+
+def share_tree(
+    frame: Frame,
+    target: str,
+    requirement: Requirement | Mapping[str, Any] | int | str | None = NOT_GIVEN,  # type: ignore[assignment]
+    *,
+    features: str | Sequence[str] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
+    taxonomies: Mapping[str, Any] | None = None,
+    by: Literal["pruning", "growing"] = "pruning",
+    merge: Literal["all", "taxonomy", "fewest"] = "all",
+    tell: Literal["hits", "distribution"] = "hits",
+    criterion: Literal["entropy", "gini"] = "entropy",
+    max_depth: int | None = None,
+    min_leaf: int = 1,
+    epsilon: float | None = None,
+    rng: Rng = None,
+) -> SharedModel:
+    """Learn a decision tree that may leave in place of the records.
+
+    The tree is cut back until each path meets the requirement (Sharkey et al. 2008, section 3).
+    That is anonymity, not a bound: k-anonymity and (c, l)-diversity bound nothing about one record
+    against someone who knows others. Only `epsilon` bounds what a tree tells of a record (the guide
+    `docs/model-sharing.md` says what is protected and what is not).
+
+    Args:
+        frame: the true records, n rows without missing cells.
+        target: the column that holds the class: categories, or at most 50 whole numbers.
+        requirement: what each path must meet: `pm.Requirement(k=5)`, at least five records;
+            `pm.Requirement(c=10, l=3)`, whose most frequent class has less than ten times the
+            records of the third and all rarer ones; a number is k. None, written out, prunes
+            nothing: then paths tell single people's classes.
+        features: the columns that may be asked for; by default all others. Columns that identify
+            people are refused.
+        ranges: the least and the greatest number of columns, by name. Of others a range is rounded
+            outward from inner values, never a person's extreme.
+        categories: all labels of columns, by name; of others those that occur.
+        taxonomies: which categories belong together, by column: nested dicts of lists, or for each
+            category a list of its ancestors, the nearest first; for `merge="taxonomy"`.
+        by: `pruning` grows the tree as far as it goes and cuts it back; `growing` makes only splits
+            whose parts can all meet the requirement, which often leaves more.
+        merge: what a path that does not meet it is merged with: `all` its siblings, those of one
+            `taxonomy` group, or the `fewest` that suffice.
+        tell: what leaves tell: `hits` and misses, as in the paper, or the `distribution` of all
+            classes, which is more useful, and tells which classes a path has not.
+        criterion: what a split lowers.
+        max_depth: the most questions on a path; None for any.
+        min_leaf: the fewest records of a leaf before pruning.
+        epsilon: with it the tree is differentially private, splits and counts, for the replacement
+            of one record by any other; ranges and categories must then be declared. The
+            requirement must be None.
+        rng: of a private tree: None draws from the operating system's randomness; a seed makes the
+            same noise again, and whoever guesses it may undo it: it is for experiments. For
+            releases there is the owner's agent (`owner-agent share-model`).
+
+    Returns:
+        the tree, its message, and what was given up.
+
+    Raises:
+        TableError: it is no table; cells are missing; a column identifies people; the target has
+            too many numbers. `MissingColumn` and `EmptyTable` are of this kind.
+        OptionError: an option is out of its range, or no requirement is written.
+        DomainError, UnknownCategory: what is declared cannot be, or a record does not fit it.
+        RequirementUnmet: nothing but the root would be left; it says what could be asked.
+        NotInstalled: scikit-learn is not installed.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> shared = pm.share_tree(people, "survived", pm.Requirement(k=20))
+        >>> print(shared.paths().head(3).to_string(index=False))
+        >>> round(shared.score(people), 3)
+    """
+    growth = _growth(criterion, max_depth, min_leaf)
+    if epsilon is not None:
+        return _private(
+            frame, target, requirement, epsilon, rng, (features, ranges, categories, taxonomies)
+        )
+    asked = requirement_of(requirement)
+    if by not in ("pruning", "growing"):
+        raise OptionError(f"by must be 'pruning' or 'growing', not {shown(by)}.", where="by")
+    if rng is not None:
+        raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
+    schema, table, classes = training_columns(
+        frame, target, features, ranges, categories, taxonomies
+    )
+    with one_sentence(), progress_bar("growing a tree"):
+        pruning = PruningOptions(merge=merge)
+        released_form_is(tell)
+        tree = grow_tree(schema, table, classes, growth, asked if by == "growing" else None)
+        pruned = None if asked is None else prune(tree, asked, pruning)
+        released = released_form(tree if pruned is None else pruned.tree, tell)
+        return _made(released, asked, pruned, table.records)
+
+
+def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
+    for name, value in (("max_depth", max_depth), ("min_leaf", min_leaf)):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole and not (name == "max_depth" and value is None):
+            raise OptionError(f"{name} must be a whole number, not {shown(value)}.", where=name)
+    with one_sentence():
+        return GrowthOptions(criterion=criterion, max_depth=max_depth, min_leaf=min_leaf)
+
+
+def _made(
+    tree: SharedTree, asked: Requirement | None, pruned: Pruned | None, records: int
+) -> SharedModel:
+    content = KnowledgeModelMessage(
+        tree=TreeDocument.of(tree),
+        requirement=None
+        if asked is None
+        else RequirementMessage(k=asked.k, c=asked.c, l=asked.l, exact=asked.exact),
+        counts="exact",
+        records=records,
+        protection=[],
+    )
+    return SharedModel(tree, content, pruned)
