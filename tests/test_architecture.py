@@ -62,6 +62,7 @@ SAMPLERS = {
     "shared.learn.networks.search.structure_learning",
     "shared.marginals.counts",
     "shared.mask.synthetic.trees",
+    "shared.model_sharing.private.noise",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `shared.learn.common.resampling` alone)."""

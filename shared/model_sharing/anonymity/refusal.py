@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from shared.errors import RequirementUnmet
 from shared.model_sharing.anonymity.branches import Branch, Join
-from shared.model_sharing.anonymity.merging import Merge
+from shared.model_sharing.anonymity.merging import Merge, merge_fewest
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import Leaf, SharedTree, Split
 
@@ -56,6 +56,8 @@ def refusal(
     itself = "meets it" if requirement.met_by(root) else "does not meet it either"
     weaker = _weaker(requirement, leaves_something)
     offers = [f"ask for {' or '.join(weaker)}"] if weaker else []
+    if len(merge_fewest(parts, attribute, join, requirement.met_by)) > 1:
+        offers.append("merge the fewest siblings that suffice (merge='fewest')")
     failing = [str(one) for one in _alone(requirement) if not leaves_something(one)]
     which = ""
     if requirement.k is not None and requirement.c is not None and len(failing) == 1:

@@ -70,7 +70,7 @@ class Requirement:
                 f"l = {self.l} asks for more classes than there are: {schema.target.name!r} has"
                 f" {schema.classes}.",
                 where="l",
-                remedy=f"Ask for an l of 2 to {schema.classes}.",
+                remedy=f"The largest l that its trees can meet is {schema.classes}.",
             )
 
     @property

@@ -13,7 +13,6 @@ from shared.errors import DomainError, LimitExceeded, MissingColumn, TableError,
 from shared.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
 from shared.model_sharing.core.taxonomies import Taxonomy
 
-
 MOST_CATEGORIES = 10_000
 """An attribute of more categories is refused: it names records more than it describes them."""
 

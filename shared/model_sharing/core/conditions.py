@@ -49,7 +49,7 @@ class Interval:
     up_to: float = math.inf
 
     def __post_init__(self) -> None:
-        if not self.above < self.up_to or self.above == math.inf or self.up_to == -math.inf:
+        if not self.above < self.up_to:
             raise ModelError(f"No number is above {self.above:g} and at most {self.up_to:g}.")
 
     def holds(self, column: Column) -> npt.NDArray[np.bool_]:

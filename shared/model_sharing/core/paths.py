@@ -5,141 +5,174 @@ looked for, the paths on each side of it are cut again, and so on until each is 
 cut is taken first, what remains on each side can still be cut if the whole could: a cut through a
 part of a partition that comes from cuts is one. So no way back is needed, and where no cut is
 found the paths overlap, leave a gap, or are not those of a tree.
+
+Cuts that keep the order of the paths are preferred. Paths that are listed as a walk through a tree
+meets them always have one, at its root, so that they come out in the order in which they went in.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from shared.errors import LimitExceeded, ModelError
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.tree import MOST_DEPTH, Node, Path, SharedTree, Split, whole
+from shared.model_sharing.core.boxes import (
+    MOST_ROUNDS,
+    Box,
+    Boxes,
+    Part,
+    cut_categories,
+    cut_numbers,
+    keep_order,
+)
+from shared.model_sharing.core.conditions import Values
+from shared.model_sharing.core.tree import (
+    MOST_DEPTH,
+    Node,
+    Path,
+    SharedTree,
+    Split,
+    require_classes,
+)
 
-Box = Mapping[str, Condition]
+MOST_PATHS = 100_000
+"""More paths are refused before they are looked at."""
+
+MOST_WORK = 200_000_000
+"""How many conditions may be compared until the cuts are found: a second or two."""
 
 
 def tree_of(schema: TreeSchema, paths: Sequence[Path]) -> SharedTree:
-    """Return the tree of some paths.
+    """Return the tree of some paths; its own paths are the same, and in their order if they were
+    listed as a walk through a tree meets them.
 
     Raises:
         ModelError: there are none; a path asks for an attribute or a category that the schema does
-            not have; paths overlap, leave something out, or are not those of a tree.
-        LimitExceeded: the tree would be too deep.
+            not have, or has a class or counts that cannot be; paths overlap, leave something out,
+            or are not those of a tree.
+        LimitExceeded: there are more than `MOST_PATHS`, the tree would be deeper than `MOST_DEPTH`,
+            or finding it takes more than `MOST_WORK` comparisons, which no honest tree does.
     """
     if not paths:
         raise ModelError("A tree must have at least one path.", where="paths")
+    if len(paths) > MOST_PATHS:
+        raise LimitExceeded(
+            f"There are {len(paths):,} paths; a tree has at most {MOST_PATHS:,}.", where="paths"
+        )
     for number, path in enumerate(paths, 1):
         _require_known(schema, path, number)
-    everything = {name: whole(schema, name) for name in schema.names}
-    return SharedTree(schema, _node(everything, [(n, p) for n, p in enumerate(paths, 1)], 0))
+    boxes = Boxes.of(schema, [path.conditions for path in paths])
+    found = _Cutting(schema, paths, boxes)
+    return SharedTree(schema, found.node(Box.whole(schema), np.arange(len(paths)), 0))
 
 
-def _node(box: Box, paths: Sequence[tuple[int, Path]], depth: int) -> Node:
-    if depth > MOST_DEPTH:
-        raise LimitExceeded(
-            f"The tree is deeper than {MOST_DEPTH} splits.",
-            where="paths",
-            remedy="Release a shallower tree.",
-        )
-    if len(paths) == 1:
-        number, path = paths[0]
+@dataclass
+class _Cutting:
+    """The search for cuts, and how much it has compared."""
+
+    schema: TreeSchema
+    paths: Sequence[Path]
+    boxes: Boxes
+    work: int = 0
+
+    def node(self, box: Box, inside: npt.NDArray[np.intp], depth: int) -> Node:
+        """Return the node of the paths inside a box."""
+        if len(inside) == 1:
+            return self._alone(box, int(inside[0]))
+        if depth >= MOST_DEPTH:
+            raise LimitExceeded(
+                f"The tree is deeper than {MOST_DEPTH} splits.",
+                where="paths",
+                remedy="Release a shallower tree.",
+            )
+        asked = self.boxes.asked_by_all(inside, box.ends)
+        self._count(len(inside) * len(self.schema.attributes))
+        cuts = [(name, self._cut(name, box, inside)) for name in asked]
+        in_order = [(name, keep_order(parts)) for name, parts in cuts]
+        if any(len(parts) > 1 for _, parts in in_order):
+            cuts = in_order
+        # The attribute of most parts is taken: it makes the flattest tree.
+        name, parts = max(cuts, key=lambda cut: len(cut[1]), default=("", []))
+        if len(parts) < 2:
+            raise self._overlap(inside)
+        below = []
+        for part in parts:
+            box_below = box.within(name, part.condition)
+            below.append((part.condition, self.node(box_below, inside[part.rows], depth + 1)))
+        return Split(name, tuple(below))
+
+    def _cut(self, name: str, box: Box, inside: npt.NDArray[np.intp]) -> list[Part]:
+        extent = box.known[name]
+        if isinstance(extent, Values):
+            masks = self.boxes.masks[name]
+            asked = [masks[row] for row in inside.tolist()]
+            distinct = len(set(asked))
+            self._count(len(inside) + distinct * min(distinct, len(extent.codes)))
+            parts = cut_categories(asked)
+            covered = sum(len(p.condition.codes) for p in parts if isinstance(p.condition, Values))
+            complete = covered == len(extent.codes)
+        else:
+            self._count(len(inside))
+            place = self.schema.names.index(name)
+            parts, reach, complete = cut_numbers(self.boxes.ends[inside, place])
+            complete = complete and reach == (extent.above, extent.up_to)
+        if not complete:
+            raise ModelError(
+                f"The paths leave out a part of {name!r}: they do not cover all records.",
+                where=f"paths/{int(inside[0]) + 1}",
+            )
+        self._count(len(parts) * MOST_ROUNDS)
+        return parts
+
+    def _alone(self, box: Box, place: int) -> Node:
+        path = self.paths[place]
         for name, condition in path.conditions.items():
-            if condition != box[name]:
+            if condition != box.known[name]:
                 raise ModelError(
-                    f"Nothing but path {number} is beside it, and it leaves out a part of"
+                    f"Nothing but path {place + 1} is beside it, and it leaves out a part of"
                     f" {name!r}: the paths do not cover all records.",
-                    where=f"paths/{number}",
+                    where=f"paths/{place + 1}",
                 )
         return path.leaf
-    # The attribute of most parts is taken: it makes the flattest tree.
-    cuts = {name: _parts(box[name], [_asked(p, name, box) for _, p in paths]) for name in box}
-    name = max(cuts, key=lambda name: len(cuts[name]))
-    if len(cuts[name]) < 2:
-        numbers = ", ".join(str(number) for number, _ in paths[:5])
-        raise ModelError(
-            f"Paths {numbers}{' and others' if len(paths) > 5 else ''} overlap, or are not those"
-            " of one tree.",
-            where=f"paths/{paths[0][0]}",
+
+    def _overlap(self, inside: npt.NDArray[np.intp]) -> ModelError:
+        numbers = ", ".join(str(place + 1) for place in inside[:5])
+        return ModelError(
+            f"Paths {numbers}{' and others' if len(inside) > 5 else ''} overlap, leave something"
+            " out, or are not those of one tree.",
+            where=f"paths/{int(inside[0]) + 1}",
             remedy="Every record must be on exactly one path.",
         )
-    parts = []
-    for part in cuts[name]:
-        inside = [(n, p) for n, p in paths if _within(_asked(p, name, box), part)]
-        parts.append((part, _node({**box, name: part}, inside, depth + 1)))
-    return Split(name, tuple(parts))
 
-
-def _asked(path: Path, name: str, box: Box) -> Condition:
-    return path.conditions.get(name, box[name])
-
-
-def _parts(extent: Condition, asked: Sequence[Condition]) -> list[Condition]:
-    """Return the finest parts of an extent that no condition goes across."""
-    if isinstance(extent, Interval):
-        return list(_intervals([c for c in asked if isinstance(c, Interval)]))
-    return list(_sets([c for c in asked if isinstance(c, Values)]))
-
-
-def _intervals(asked: Sequence[Interval]) -> list[Interval]:
-    found: list[Interval] = []
-    for one in sorted(set(asked), key=lambda interval: (interval.above, interval.up_to)):
-        if found and one.above < found[-1].up_to:
-            last = found.pop()
-            found.append(Interval(last.above, max(last.up_to, one.up_to)))
-        else:
-            found.append(one)
-    return found
-
-
-def _sets(asked: Sequence[Values]) -> list[Values]:
-    groups: list[set[int]] = []
-    for codes in {one.codes for one in asked}:
-        together = set(codes)
-        apart = []
-        for group in groups:
-            if group & together:
-                together |= group
-            else:
-                apart.append(group)
-        groups = [*apart, together]
-    return [Values(tuple(sorted(group))) for group in sorted(groups, key=min)]
-
-
-def _within(condition: Condition, part: Condition) -> bool:
-    if isinstance(condition, Interval) and isinstance(part, Interval):
-        return part.above <= condition.above and condition.up_to <= part.up_to
-    if isinstance(condition, Values) and isinstance(part, Values):
-        return set(condition.codes) <= set(part.codes)
-    return False
+    def _count(self, compared: int) -> None:
+        self.work += compared
+        if self.work > MOST_WORK:
+            raise LimitExceeded(
+                "The paths cannot be put together to a tree in reasonable time.",
+                where="paths",
+                remedy="Release a smaller tree, its paths in the order in which a walk meets them.",
+            )
 
 
 def _require_known(schema: TreeSchema, path: Path, number: int) -> None:
     where = f"paths/{number}"
-    if not 0 <= path.leaf.label < schema.classes:
-        raise ModelError(f"Path {number} has a class that is not listed.", where=where)
-    known = path.leaf.distribution
-    if known is not None and len(known) != schema.classes:
-        raise ModelError(
-            f"Path {number} counts {len(known)} classes; there are {schema.classes}.", where=where
-        )
+    require_classes(schema, path.leaf, f"Path {number}")
     for name, condition in path.conditions.items():
         if name not in schema.names:
             raise ModelError(f"Path {number} asks for {name!r}, no attribute.", where=where)
         attribute = schema[name]
-        categorical = isinstance(attribute, CategoricalAttribute)
-        if categorical != isinstance(condition, Values):
-            raise ModelError(
-                f"Path {number} asks for {name!r} by"
-                f" {'an interval' if categorical else 'categories'}.",
-                where=where,
-            )
+        if isinstance(attribute, CategoricalAttribute) != isinstance(condition, Values):
+            told = "categories" if isinstance(condition, Values) else "an interval"
+            raise ModelError(f"Path {number} asks for {name!r} by {told}.", where=where)
         if (
             isinstance(attribute, CategoricalAttribute)
             and isinstance(condition, Values)
             and condition.codes[-1] >= len(attribute.categories)
         ):
-            raise ModelError(f"Path {number} asks for a category of {name!r} that is not listed.")
-        if isinstance(condition, Interval) and math.isnan(condition.above + condition.up_to):
-            raise ModelError(f"Path {number} has an interval of {name!r} without an end.")
+            raise ModelError(
+                f"Path {number} asks for a category of {name!r} that is not listed.", where=where
+            )

@@ -113,8 +113,8 @@ def inner_range(values: Floats) -> tuple[float, float]:
     """Return a range of numbers that tells of no single record.
 
     It goes from the k-th least to the k-th greatest number, both rounded outward to the power of
-    ten below half their distance; k is a twentieth of the records, at least 3 and at most 10, but never
-    beyond the middle.
+    ten below half their distance; k is a twentieth of the records, at least 3 and at most 10, but
+    never beyond the middle.
     """
     ordered = np.sort(values)
     k = min(max(3, min(10, len(ordered) // 20)), (len(ordered) + 1) // 2)
