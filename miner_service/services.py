@@ -25,6 +25,7 @@ from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
 from shared.wire.releases import Alignment
 from shared.wire.releases.base import RANDOMIZED, ReleaseKindName
+from shared.wire.releases.catalogue import KINDS
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Services:
 
     def verify(self, rows: Iterable[ReleaseRow]) -> None:
         """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
-        for row in rows:
+        for row in (row for row in rows if release_rows.kind_of_release(row).has_records):
             verify_columns(self.segments.data_path(row.id), str(row.data_sha256))
 
     def alignment(
@@ -68,8 +69,11 @@ class Services:
         Owners who have none in use, of any kind, are missing.
         """
         rows = release_rows.releases_in_use(session, study, kind)
+        sources = [source_of(row) for row in rows.values()]
         missing = release_rows.owners_without_release(session, study)
-        return self.aligner.align(study, [source_of(row) for row in rows.values()], missing)
+        used = {kind} if sources else release_rows.kinds_in_use(session, study)
+        no_records = bool(used) and not any(KINDS[name].has_records for name in used)
+        return self.aligner.align(study, sources, missing, no_records=no_records)
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
         """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
@@ -104,7 +108,7 @@ def open_services(settings: Settings, clock: Clock) -> Services:
 
 def source_of(row: ReleaseRow) -> AlignedSource:
     """Return a sealed release as a source of records."""
-    return AlignedSource(row.owner, row.id, row.digest, str(row.keys_digest), row.records)
+    return AlignedSource(row.owner, row.id, row.digest, row.keys_digest, row.records)
 
 
 def held(row: ReleaseRow) -> Held:

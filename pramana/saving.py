@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import math
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,13 @@ from pydantic import ValidationError
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT as MODEL
-from pramana.estimators.saved import LearnedFrom
+from pramana.estimators.saved import LearnedFrom, load_estimators
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import shown
 from pramana.masking.files import is_masked
 from pramana.masking.masked_frame import MaskedFrame
+from pramana.model_sharing.messages import KIND as SHARED
+from pramana.model_sharing.shared_model import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
 from shared.domain import Domain
@@ -33,7 +33,9 @@ from shared.wire.study_plans import StudyPlanMessage
 FORMAT = "pramana"
 VERSION = 1
 
-_WANTED = "a plan, a study plan, a domain, reports, masked records or a fitted estimator"
+_WANTED = (
+    "a plan, a study plan, a domain, reports, masked records, a shared tree or a fitted estimator"
+)
 _PARQUET, _PICKLE, _ZIP = b"PAR1", b"\x80", b"PK"
 
 
@@ -42,9 +44,10 @@ class _DomainMessage(Message):
 
 
 def save(
-    thing: Plan | StudyPlan | Domain | Reports | MaskedFrame | Estimator, path: str | Path
+    thing: Plan | StudyPlan | Domain | Reports | MaskedFrame | SharedModel | Estimator,
+    path: str | Path,
 ) -> None:
-    """Write a plan, a study plan, a domain, reports, masked records or a fitted estimator.
+    """Write a plan, a study plan, a domain, reports, masked records, a shared tree or an estimator.
 
     Reports and masked records become a Parquet file, everything else JSON, with the version of its
     form and, of plans, their digest. Keys are not saved: they live in the folder of
@@ -68,7 +71,7 @@ def save(
         True
     """
     require_path(path)
-    if isinstance(thing, Reports | MaskedFrame | Estimator):
+    if isinstance(thing, Reports | MaskedFrame | SharedModel | Estimator):
         thing.save(path)
         return
     if isinstance(thing, Plan):
@@ -94,7 +97,8 @@ def load(path: str | Path) -> Any:
         path: the file.
 
     Returns:
-        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `MaskedFrame`, or a fitted estimator.
+        a `Plan`, a `StudyPlan`, a `Domain`, `Reports`, a `MaskedFrame`, a `SharedModel`, or a
+        fitted estimator.
 
     Raises:
         TableUnreadable: there is no such file, it is none of these, or of a later version.
@@ -122,6 +126,8 @@ def load(path: str | Path) -> Any:
     if document.get("format") == MODEL:
         require_version(document.get("version"), VERSION, place)
         return Estimator.from_document(document, f"path {str(place)!r}")
+    if document.get("kind") == SHARED:
+        return SharedModel.from_json(content.decode("utf-8"))
     if document.get("format") == FORMAT:
         return _own(document, place)
     if "blocks" in document:
@@ -246,9 +252,7 @@ def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]
 
 def _estimators() -> Iterator[type[Estimator]]:
     """Yield every estimator that there is."""
-    room = importlib.import_module("pramana.estimators")
-    for module in pkgutil.iter_modules(room.__path__):
-        importlib.import_module(f"{room.__name__}.{module.name}")
+    load_estimators()
     pending = Estimator.__subclasses__()
     for one in pending:
         if hasattr(one, "kind"):

@@ -34,12 +34,15 @@ _CACHED = 256
 
 @dataclass(frozen=True)
 class AlignedSource:
-    """An owner's release that takes part in an alignment."""
+    """An owner's release that takes part in an alignment.
+
+    Without records it has no digest of pseudonyms, and nothing of it can align.
+    """
 
     owner: str
     release: str
     digest: str
-    keys_digest: str
+    keys_digest: str | None
     records: int
 
 
@@ -63,9 +66,27 @@ class Aligner:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def align(
-        self, study: str, sources: Sequence[AlignedSource], missing: Sequence[str]
+        self,
+        study: str,
+        sources: Sequence[AlignedSource],
+        missing: Sequence[str],
+        *,
+        no_records: bool = False,
     ) -> Alignment:
-        """Return the alignment of sources; `missing` names owners that have no release yet."""
+        """Return the alignment of sources; `missing` names owners that have no release yet.
+
+        `no_records` says that releases are in use, and none of them, or of the sources, has any.
+        """
+        if no_records:
+            return Alignment(
+                study=study,
+                state="waiting" if missing else "no-records",
+                owners=[],
+                missing=list(missing),
+                in_all=None,
+                in_any=None,
+                digest=_digest(study, sources, missing),
+            )
         overlap = self.overlap(sources)
         return Alignment(
             study=study,
@@ -75,7 +96,7 @@ class Aligner:
                     owner=source.owner,
                     release=source.release,
                     records=source.records,
-                    keys_digest=source.keys_digest,
+                    keys_digest=str(source.keys_digest),
                     not_everywhere=absent,
                 )
                 for source, absent in zip(sources, overlap.not_everywhere, strict=True)

@@ -5,9 +5,9 @@ releases its part whole, beside columns that are not randomized at all. So nothi
 have been announced before that does not follow the plan, and the plan stays as soon as something
 does.
 
-A masked release is no part of the plan, and nothing bounds what it tells. It may stand beside the
-plan, as public columns may, but none of its columns may be one that the plan randomizes: of such a
-column the plan's statement would be untrue.
+A release without a plan of its own, of masked records or of a knowledge model, is no part of the
+study's plan. It may stand beside it, as public columns may, but none of its columns may be one that
+the plan randomizes: of such a column the plan's statement would be untrue.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def departures(
     """
     plan = kind.plan(content)
     if plan is None:
-        return _unbounded(study_plan, kind, content)
+        return _beside(study_plan, kind, content)
     if study_plan is not None:
         return list(study_plan.departures(owner, plan))
     return [
@@ -126,13 +126,12 @@ def departures(
     ]
 
 
-def _unbounded(
-    study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any
-) -> list[str]:
-    """Return which columns of a release without a bound are randomized by a study's plan."""
+def _beside(study_plan: StudyPlan | None, kind: ReleaseKind[Any, Any], content: Any) -> list[str]:
+    """Return which columns of a release without a plan are randomized by a study's plan."""
     planned = {v.name for _, owned in study_plan.owners for v in owned} if study_plan else set()
+    how = "more" if kind.unbounded(content) is None else "without a bound"
     return [
-        f"the plan randomizes {name!r}, of which this release would tell without a bound"
+        f"the plan randomizes {name!r}, of which this release would tell {how}"
         for name in kind.columns(content)
         if name in planned
     ]

@@ -1,7 +1,8 @@
 """How a release comes in: manifest, parts, seal; and how it is withdrawn.
 
 A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
-can be done again with the same result.
+can be done again with the same result. A release of a kind without records has told all it tells
+when it is announced; sealing puts it to use.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
-from miner_service.store.jobs import fail_jobs_on
+from miner_service.store.jobs import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     anything_arrived,
     content_of,
@@ -72,7 +73,7 @@ def announce(
 
     Raises:
         LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: the plan is not one, or what it holds is not what
+        PlanError, ChannelError, DomainError, ModelError: what it holds cannot be, or is not what
             was announced.
         Conflict: a release of this name has other content or other draws.
         StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
@@ -95,7 +96,7 @@ def announce(
         )
         if row.state == "open":
             require_followed(session, study, owner, kind, content)
-            if not anything_arrived(session, row.id):
+            if new or not anything_arrived(session, row):
                 require_within_budget(session, row)
         return release_message(session, row), new
 
@@ -156,7 +157,7 @@ def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
             services.segments.drop_part(part.release, part.number)
         if _stored_before(row, stored, part.sha256):
             return False
-        if not anything_arrived(session, row.id):
+        if not anything_arrived(session, row):
             try:
                 require_within_budget(session, row)
             except BudgetExceeded:
@@ -191,7 +192,9 @@ def _seal(services: Services, release: str) -> Release:
     _require_state(row, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
     kind, content = kind_of_release(row), content_of(row)
-    schema = kind.schema(content)
+    if not kind.has_records:
+        return _commit_seal(services, release, None, examined(release, kind, content, _no_columns))
+    schema = kind.schema_of(content)
     with services.building:
         built = build_columns(
             schema,
@@ -207,13 +210,19 @@ def _seal(services: Services, release: str) -> Release:
 def withdraw(services: Services, release: str) -> Release:
     """Withdraw a release: its records are deleted, its row stays; again is harmless.
 
-    Unfinished jobs that were to use it fail.
+    What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
+    that have it in them. Unfinished jobs that were to use it fail.
     """
     with services.closing.held(release):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"
-            fail_jobs_on(session, release, gone(row, "withdrawn"), services.now())
+            kind = kind_of_release(row)
+            row.content = kind.remainder(content_of(row)).canonical_json().decode()
+            problem = gone(row, "withdrawn")
+            fail_jobs_on(session, release, problem, services.now())
+            if not kind.has_records:
+                drop_models_with(session, release, problem, services.now())
             message = release_message(session, row)
         services.segments.drop_parts(release)
         services.segments.drop_data(release)
@@ -242,16 +251,21 @@ def recover(services: Services) -> None:
     )
 
 
+def _no_columns(names: Sequence[str]) -> dict[str, Values]:
+    raise KeyError(f"a release without records has no columns {list(names)}")
+
+
 def _commit_seal(
-    services: Services, release: str, built: SealedFile, found: Consistency
+    services: Services, release: str, built: SealedFile | None, found: Consistency
 ) -> Release:
+    """Note that a release is sealed; `built` is None where it has no records."""
     with services.database.write() as session:
         row = find_release(session, release)
         mark_sealed(
             session,
             row,
-            keys_digest=built.keys_digest,
-            data_sha256=built.sha256,
+            keys_digest=None if built is None else built.keys_digest,
+            data_sha256=None if built is None else built.sha256,
             consistency=found,
             now=services.now(),
         )
@@ -306,7 +320,7 @@ def _require_announced(part: PartRow, body: bytes, sha256: str) -> None:
 
 
 def _require_valid(row: ReleaseRow, part: PartRow, body: bytes, media: str) -> None:
-    keys, _ = _decode(kind_of_release(row).schema(content_of(row)), body, media)
+    keys, _ = _decode(kind_of_release(row).schema_of(content_of(row)), body, media)
     if len(keys) != part.records:
         raise PartInvalid(
             f"Part {part.number} holds {len(keys)} records; {part.records} were announced.",
@@ -331,7 +345,7 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
 
     Raises:
         LimitExceeded: more than the service takes.
-        PlanError, ChannelError, DomainError: a plan that is none.
+        PlanError, ChannelError, DomainError, ModelError: it cannot be, or contradicts itself.
     """
     _require_few(
         {
@@ -340,6 +354,7 @@ def checked_content(limits: Limits, kind: ReleaseKind[Any, Any], message: Any) -
         }
     )
     content = kind.read(message)
+    kind.require(content)
     plan = kind.plan(content)
     if plan is not None:
         _require_small_channels(plan, limits.channel_size)
@@ -351,7 +366,7 @@ def _require_small(limits: Limits, body: ReleaseCreate) -> None:
     _require_few(
         {
             "parts": (len(body.parts), limits.parts),
-            "bytes in one part": (max(p.bytes for p in body.parts), limits.part_bytes),
+            "bytes in one part": (max((p.bytes for p in body.parts), default=0), limits.part_bytes),
             "bytes in all": (sum(p.bytes for p in body.parts), limits.release_bytes),
         }
     )

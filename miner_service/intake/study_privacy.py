@@ -4,6 +4,8 @@ A release counts from the first part that arrived, whatever became of it afterwa
 also holds back what is announced and has not arrived yet, so that two owners who announce at once
 cannot both take what is left; who withdraws such a release gives it back.
 
+A release without parts counts as soon as it is announced, and it is refused before it is stored.
+
 Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
 losses add, which no owner sees from its own figure: the sum is stated with a warning. Releases that
 carry no gamma are in no sum; they are listed beside it, and a warning says so.
@@ -28,7 +30,13 @@ from miner_service.intake.unbounded import (
 )
 from miner_service.services import Services, source_of
 from miner_service.store import people
-from miner_service.store.releases import active_owners, announced_releases, plan_of
+from miner_service.store.releases import (
+    active_owners,
+    announced_releases,
+    content_of,
+    kind_of_release,
+    plan_of,
+)
 from miner_service.store.schema import ReleaseRow, StudyRow
 from miner_service.store.study_plans import find_study_plan
 from shared.errors import BudgetExceeded, LimitExceeded, PramanaError
@@ -82,11 +90,13 @@ class Announced:
         return told_by((*self.left, *self.to_come))
 
 
-def announced(session: Session, study: str) -> Announced:
-    """Return what the releases of a study told or are about to tell."""
+def announced(session: Session, study: str, but: str | None = None) -> Announced:
+    """Return what the releases of a study, but one of them, told or are about to tell."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[ToldBlock](), list[ToldBlock](), list[Unbounded]()
     for row, arrived in announced_releases(session, study):
+        if row.id == but:
+            continue
         if arrived:
             left += told_of(row)
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
@@ -96,7 +106,15 @@ def announced(session: Session, study: str) -> Announced:
 
 
 def told_of(row: ReleaseRow) -> list[ToldBlock]:
-    """Return what a release tells, block by block; of one that no plan bounds the told columns."""
+    """Return what a release tells, block by block; of one that nothing bounds the told columns.
+
+    A release that is bounded as a whole is one block: a differentially private tree tells its
+    epsilon of any record, and again nothing if the same tree is announced again.
+    """
+    kind, content = kind_of_release(row), content_of(row)
+    if (epsilon := kind.epsilon(content)) is not None:
+        names = tuple(kind.columns(content))
+        return [ToldBlock(row.owner, names, Amplification(epsilon), row.content_digest)]
     if (found := unbounded_of(row)) is not None:
         return [
             ToldBlock(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
@@ -147,7 +165,7 @@ def forecast(
 
 
 def require_within_budget(session: Session, release: ReleaseRow) -> None:
-    """Check that a release whose row is in the session fits, before any part of it has arrived.
+    """Check that a release whose row is in the session fits, before it has told anything.
 
     Raises:
         BudgetExceeded: it would tell more than the study's budget leaves.
@@ -156,7 +174,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
     if study.max_epsilon_record is None and study.max_epsilon_column is None:
         return
     require_no_budget(study, release)
-    told, found = told_of(release), announced(session, release.study)
+    told, found = told_of(release), announced(session, release.study, but=release.id)
     others = Announced(found.left, tuple(t for t in found.to_come if t not in told))
     excess = _excess(study, others.owed, others.with_other(told).owed)
     if excess is not None:
@@ -235,11 +253,12 @@ def _cost(block: Block) -> tuple[Amplification, CoinTold | None]:
 def _different_people(services: Services, session: Session, study: str) -> bool:
     """Whether no record is known to be at two owners, of all releases that left.
 
-    Nothing is known of the records of a release that is open or was withdrawn.
+    Nothing is known of the records of a release that is open or was withdrawn, and of those that a
+    knowledge model was learned from.
     """
     by_owner: dict[str, list[AlignedSource]] = {}
     for row, arrived in announced_releases(session, study):
-        if arrived and row.state != "sealed":
+        if arrived and (row.state != "sealed" or not kind_of_release(row).has_records):
             return False
         if arrived:
             by_owner.setdefault(row.owner, []).append(source_of(row))

@@ -22,17 +22,18 @@ class Unbounded:
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
-    """Return what is said of a release that nothing bounds; None for one that a plan does."""
-    kind = kind_of_release(row)
-    if kind.unbounded is None:
+    """Return what is said of a release that nothing bounds; None for one that something does."""
+    kind, content = kind_of_release(row), content_of(row)
+    statement = kind.unbounded(content)
+    if statement is None:
         return None
-    columns = kind.columns(content_of(row))
+    columns = kind.columns(content)
     message = UnboundedRelease(
         owner=row.owner,
         kind=kind.name,
         confidential=[name for name, told in columns.items() if not told],
         told=[name for name, told in columns.items() if told],
-        statement=kind.unbounded,
+        statement=statement,
     )
     return Unbounded(row.digest, message)
 
@@ -54,8 +55,8 @@ def require_no_budget(study: StudyRow, row: ReleaseRow) -> None:
         f"{found.message.statement} The study has a budget of epsilon {told}, into which no such"
         " release fits. Nothing was stored.",
         where="kind",
-        remedy="Randomize these columns by a plan, or ask whoever runs the study for one without a"
-        " budget.",
+        remedy="Release what something bounds: records that a plan randomizes, or a differentially"
+        " private tree; or ask whoever runs the study for one without a budget.",
     )
 
 

@@ -28,6 +28,7 @@ from shared.progress import Progress
 from shared.wire.learning.jobs import Job, JobCreate, JobSpec, read_job_spec
 from shared.wire.learning.models import ModelHead
 from shared.wire.problems import ProblemDetail, problem_of, unforeseen
+from shared.wire.releases.catalogue import KINDS
 
 log = logging.getLogger(__name__)
 
@@ -274,7 +275,10 @@ def _prepare_again(services: Services, attempt: Attempt) -> PreparedJob:
     services.verify(rows)
     releases = [held(row) for row in rows]
     alignment = services.aligner.align(
-        attempt.study, [source for source, _ in releases], missing=[]
+        attempt.study,
+        [source for source, _ in releases],
+        missing=[],
+        no_records=not KINDS[mining.releases_used(attempt.spec)].has_records,
     )
     return mining.prepare(
         attempt.spec, releases, alignment, services.settings.limits, services.aligner

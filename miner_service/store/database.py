@@ -47,6 +47,8 @@ _PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
     "PRAGMA busy_timeout=30000",
+    # What is withdrawn is gone from the file, too.
+    "PRAGMA secure_delete=ON",
 )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
@@ -179,6 +179,17 @@ def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: da
     for row in session.scalars(select(JobRow).where(JobRow.state.in_(UNFINISHED))):
         if release in json.loads(row.releases):
             finish(row, "failed", now, problem=problem)
+
+
+def drop_models_with(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
+    """Delete the models that have what a release held in them; their jobs have failed."""
+    found = select(ModelRow, JobRow).join(JobRow, JobRow.id == ModelRow.job)
+    holding = func.json_extract(ModelRow.body, "$.holds_releases").is_(True)
+    for model, job in session.execute(found.where(holding)):
+        if release in json.loads(job.releases):
+            job.model = None
+            finish(job, "failed", now, problem=problem)
+            session.delete(model)
 
 
 def _queue_again(row: JobRow) -> None:

@@ -145,22 +145,24 @@ def create_release(
     return row, True
 
 
-def anything_arrived(session: Session, identifier: str) -> bool:
-    """Whether any part of a release arrived."""
-    query = select(PartRow.number).where(
-        PartRow.release == identifier, PartRow.received.is_not(None)
-    )
-    return session.scalar(query.limit(1)) is not None
+def anything_arrived(session: Session, row: ReleaseRow) -> bool:
+    """Whether any part of a release arrived, or it needs none."""
+    query = select(PartRow.number).where(PartRow.release == row.id, PartRow.received.is_not(None))
+    return not kind_of_release(row).has_records or session.scalar(query.limit(1)) is not None
 
 
 def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRow, bool]]:
-    """Return all releases of a study, oldest first, and of each whether any part arrived.
+    """Return all releases of a study, oldest first, and of each whether any of it arrived.
 
-    A release that was withdrawn, and one whose owner was removed, arrived as before.
+    What has no parts arrived when it was announced. A release that was withdrawn, and one whose
+    owner was removed, arrived as before.
     """
     arrived = exists().where(PartRow.release == ReleaseRow.id, PartRow.received.is_not(None))
     query = select(ReleaseRow, arrived).where(ReleaseRow.study == study).order_by(ReleaseRow.seq)
-    return [(row, there) for row, there in session.execute(query)]
+    return [
+        (row, there or not kind_of_release(row).has_records)
+        for row, there in session.execute(query)
+    ]
 
 
 def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow]:
@@ -179,12 +181,15 @@ def mark_sealed(
     session: Session,
     row: ReleaseRow,
     *,
-    keys_digest: str,
-    data_sha256: str,
+    keys_digest: str | None,
+    data_sha256: str | None,
     consistency: Consistency,
     now: datetime,
 ) -> None:
-    """Close a release; from now on it is the one of its owner and kind in use."""
+    """Close a release; from now on it is the one of its owner and kind in use.
+
+    Both digests are None where it has no records.
+    """
     row.state = "sealed"
     row.sealed = now
     row.sealing = (session.scalar(select(func.max(ReleaseRow.sealing))) or 0) + 1
@@ -209,6 +214,11 @@ def releases_in_use(
     return {
         owner: last[owner] for owner in owners if owner in last and last[owner].state == "sealed"
     }
+
+
+def kinds_in_use(session: Session, study: str) -> set[str]:
+    """Return of which kinds releases are in use."""
+    return {kind for kind in KINDS if releases_in_use(session, study, KINDS[kind].name)}
 
 
 def owners_without_release(session: Session, study: str) -> list[str]:

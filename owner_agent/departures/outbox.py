@@ -100,7 +100,7 @@ def prepare(
         shutil.rmtree(stale)
     temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
     content = records.content
-    schema = KINDS[records.kind].schema(content)
+    schema = KINDS[records.kind].schema_of(content)
     parts = [
         _write_part(temporary, records, schema, number, start, stop)
         for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shared.wire.privacy import AmplificationMessage, StudyPrivacy
 from shared.wire.releases import Alignment as AlignmentMessage
 from shared.wire.releases import AlignmentState, Release
+from shared.wire.releases.base import RANDOMIZED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,9 +156,7 @@ def releases_frame(
     import pandas as pd
 
     # The alignment, which says what is in use, is about randomized records alone.
-    beside = _sealed_last(
-        one for one in releases if one.release_kind.unbounded and one.owner in active
-    )
+    beside = _sealed_last(one for one in releases if one.kind != RANDOMIZED and one.owner in active)
     rows = [
         {
             "id": one.id,

@@ -27,7 +27,8 @@ from shared.learn.common.documents import DocumentPart, faults, parse_json
 FORMAT = "pramana-model"
 VERSION = 1
 
-_ROOM = "pramana.estimators"
+ROOMS = ("pramana.estimators", "pramana.model_sharing")
+"""Where there are estimators; their modules are loaded when a model is read."""
 
 _LONGEST = 40
 """Of a name that may be anything so much is told."""
@@ -122,8 +123,7 @@ class SavedModel(DocumentPart):
 
     def estimator_class(self, argument: str = "document") -> type:
         """Return the class that saved it. Raises InputError for one that there is not."""
-        for module in pkgutil.iter_modules(importlib.import_module(_ROOM).__path__):
-            importlib.import_module(f"{_ROOM}.{module.name}")
+        load_estimators()
         known = _KNOWN.get(self.estimator)
         if known is None or getattr(known, "kind", None) != self.kind:
             raise InputError(
@@ -143,10 +143,17 @@ class SavedModel(DocumentPart):
             ) from error
 
 
+def load_estimators() -> None:
+    """Load every estimator that there is."""
+    for room in ROOMS:
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
+            importlib.import_module(f"{room}.{module.name}")
+
+
 def register(estimator: type) -> None:
     """Let an estimator be found when its models are read; of one name, that of this package."""
     known = _KNOWN.get(estimator.__name__)
-    if known is not None and known.__module__.startswith(_ROOM):
+    if known is not None and known.__module__.startswith(ROOMS):
         return
     _KNOWN[estimator.__name__] = estimator
 

@@ -154,7 +154,7 @@ class FakeMiner:
         assert request.headers[DIGEST_HEADER] == content_digest(body)
         assert release["bodies"].get(number, body) == body, "a part was sent with other bytes"
         kind = manifest.release_kind
-        keys, _ = decode_part(kind.schema(kind.read(manifest.content)), body)
+        keys, _ = decode_part(kind.schema_of(kind.read(manifest.content)), body)
         assert len(keys) == manifest.parts[number].records
         release["bodies"][number] = body
         receipt = PartReceipt(

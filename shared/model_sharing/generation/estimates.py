@@ -56,7 +56,7 @@ def cell_shares(
     """
     widths = np.diff(edges)
     even = widths / widths.sum()
-    shares = even
+    shares: Floats = even
     for _ in range(_MOST_STEPS):
         sums = np.concatenate([[0.0], np.cumsum(shares)])
         expected = weights / np.maximum(sums[ends] - sums[starts], np.finfo(float).tiny)
@@ -72,9 +72,9 @@ def cell_shares(
 
 def _step(shares: Floats, factors: Floats, records: float, even: Floats | None = None) -> Floats:
     prior = 1 / len(shares) if even is None else even
-    found = np.asarray((shares * factors + prior) / (records + 1), dtype=np.float64)
-    found /= found.sum()
-    return found
+    found: Floats = (shares * factors + prior) / (records + 1)
+    scaled: Floats = found / found.sum()
+    return scaled
 
 
 def class_shares(tree: SharedTree) -> Floats:
