@@ -8,7 +8,7 @@ from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.publishing.learning import learn_published
 from pramana.simulate.publishing.publishers import publisher_of
 from shared.errors import OptionError
-from shared.model_sharing.combination.global_models import GlobalOptions
+from shared.model_sharing.global_models.options import GlobalOptions
 
 
 def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
@@ -27,6 +27,6 @@ def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     (levels,) = publisher.publish(kept.schema, table, codes, [options.requirement])
     if levels is None:
         return Made((), refused=options.owners)
-    asked = GlobalOptions(model=options.model, seed=options.seed)
-    model = learn_published(kept.schema, table, codes, levels, asked)
+    asked = GlobalOptions(seed=options.seed)
+    model = learn_published(kept.schema, table, codes, levels, options.model, asked)
     return Made((model,), pseudo_records=table.records)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.mixed.table import CategoricalColumn, Floats, MixedTable
-from shared.model_sharing.combination.global_models import GlobalModel, GlobalOptions, learn_global
+from shared.mixed.table import Floats, MixedTable
 from shared.model_sharing.core.attributes import TreeSchema
+from shared.model_sharing.global_models.learning import learn_global
+from shared.model_sharing.global_models.model import GlobalModel
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
 from shared.model_sharing.publishing.hierarchies import Hierarchy, generalized, hierarchies_of
 
 
@@ -51,7 +53,8 @@ def learn_published(
     table: MixedTable,
     classes: npt.NDArray[np.intp],
     levels: Mapping[str, int],
-    options: GlobalOptions,
+    model: GlobalName = "tree",
+    options: GlobalOptions | None = None,
 ) -> PublishedModel:
     """Return the model of records published at some levels.
 
@@ -60,17 +63,14 @@ def learn_published(
         table: the attributes of n records.
         classes: their class codes, n.
         levels: of each attribute, by name.
-        options: which model is learned.
+        model: its kind.
+        options: how it is learned.
 
     Raises:
         MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
         NotInstalled: the learner needs what is not installed.
     """
     hierarchies = hierarchies_of(schema)
-    _, records = generalized(schema, hierarchies, levels, table)
-    target = schema.target
-    known = CategoricalColumn(target.name, classes, target.categories)
-    model = learn_global(
-        records.beside(MixedTable((known,), records.records)), target.name, options=options
-    )
-    return PublishedModel(schema, hierarchies, levels, model)
+    public, records = generalized(schema, hierarchies, levels, table)
+    learned = learn_global(public, records, classes, model, options)
+    return PublishedModel(schema, hierarchies, levels, learned)
