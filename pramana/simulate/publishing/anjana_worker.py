@@ -54,13 +54,15 @@ def further(frame: Any, names: list[str], hierarchies: Any, levels: dict[str, in
 
 
 def published(
-    frame: Any, names: list[str], hierarchies: Any, asked: dict[str, Any]
+    diverse: Any, names: list[str], hierarchies: Any, asked: dict[str, Any]
 ) -> dict[str, int] | None:
-    """Return the level of each attribute of the published table, or None."""
-    k, l = int(asked.get("k") or 1), int(asked.get("l") or 1)  # noqa: E741
-    made = l_diversity(frame.copy(), [], names, CLASS, k, l, 0, hierarchies)
-    if not len(made):
+    """Return the level of each attribute of the published table, or None.
+
+    `diverse` is the table that anjana's l-diversity made, empty if it could not.
+    """
+    if not len(diverse):
         return None
+    made = diverse.copy()
     levels = utils.check_gen_level(made, names, hierarchies)
     while not meets(made, names, asked.get("c"), asked.get("l")):
         if not further(made, names, hierarchies, levels):
@@ -77,8 +79,15 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     }
     columns = {name: hierarchies[name][0][codes] for name, codes in request["codes"].items()}
     frame = pd.DataFrame({**columns, CLASS: [f"class {code}" for code in request["classes"]]})
+    found, diverse = [], {}
     with contextlib.redirect_stdout(io.StringIO()):
-        found = [published(frame, names, hierarchies, one) for one in request["requirements"]]
+        for one in request["requirements"]:
+            k, l = int(one.get("k") or 1), int(one.get("l") or 1)  # noqa: E741
+            if (k, l) not in diverse:
+                diverse[k, l] = l_diversity(
+                    frame.copy(), [], names, CLASS, k, l, 0, hierarchies
+                )
+            found.append(published(diverse[k, l], names, hierarchies, one))
     return {"version": importlib.metadata.version("anjana"), "published": found}
 
 
