@@ -33,6 +33,7 @@ shared.mask shared.mask.measures shared.regression.exchange
 shared.mask.advice shared.mask.comparison shared.mask.pictures
 shared.estimation.pooled shared.study_plan shared.model_sharing.growing shared.model_sharing.private
 shared.estimation shared.learn.networks shared.model_sharing.generation
+shared.model_sharing.global_models
 shared.learn.networks.search shared.model_sharing.combination
 shared.learn.networks.exchange shared.model_sharing.exchange shared.design
 shared.learn.bayes_classifier

@@ -62,9 +62,7 @@ def training_columns(
             require_no_id(table[name], name, "features")
     with one_sentence():
         mixed = mixed_columns(table, [*names, target], "frame")
-        return schema_of(
-            mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories
-        )
+        return schema_of(mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories)
 
 
 def _require_of(given: Any, argument: str, names: Sequence[str]) -> None:

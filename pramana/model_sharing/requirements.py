@@ -8,7 +8,7 @@ from typing import Any
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from shared.errors import OptionError
-from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.anonymity.requirements import Requirement, parse_requirement
 
 _WANTED = (
     "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None, which"
@@ -27,7 +27,7 @@ NOT_GIVEN = NotGiven()
 
 
 def requirement_of(given: Any) -> Requirement | None:
-    """Return a requirement: itself, its fields as a mapping, or k alone. Raises OptionError."""
+    """Return a requirement: itself, its fields as a mapping, k, or words. Raises OptionError."""
     if given is None or isinstance(given, Requirement):
         return given
     if isinstance(given, NotGiven):
@@ -43,15 +43,7 @@ def requirement_of(given: Any) -> Requirement | None:
     if isinstance(given, int) and not isinstance(given, bool):
         with one_sentence("requirement"):
             return Requirement(k=given)
+    if isinstance(given, str):
+        with one_sentence():
+            return parse_requirement(given)
     raise OptionError(f"{_WANTED}, not {shown(given)}.", where="requirement")
-
-
-def told(requirement: Requirement | None) -> str:
-    """Return a requirement in words."""
-    if requirement is None:
-        return "nothing required"
-    words = [] if requirement.k is None else [f"k = {requirement.k:g}"]
-    if requirement.c is not None:
-        by = "" if requirement.exact else " by hits and misses"
-        words.append(f"({requirement.c:g}, {requirement.l})-diversity{by}")
-    return " and ".join(words)

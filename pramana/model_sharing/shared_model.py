@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.text import write_shared_tree_text
 
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import listed, one_sentence
 from pramana.frames.tables import Frame
 from pramana.model_sharing.columns import attribute_columns, class_codes
 from pramana.model_sharing.messages import read_message, written
-from pramana.model_sharing.requirements import told
 from pramana.reporting.files import write_whole
 from pramana.showing.axes import plotted
 from pramana.showing.html import card
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.pruning import Pruned
 from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.drawing import draw_shared_tree
-from shared.model_sharing.exchange.text import write_shared_tree_text
 from shared.pictures.chart import Layout
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
@@ -90,14 +89,21 @@ class SharedModel:
     def given_up(self) -> Mapping[str, float]:
         """What pruning gave up, numbers by name.
 
-        `leaves_before`, `leaves`; `records_moved`, how many records are on a path that is shorter
-        than before; `hits_before`, `hits`: of how many training records the class is told right.
+        `leaves_before` and `leaves_after`, how many paths there are; `records_moved`, how many
+        records are on another path than before; `accuracy_before` and `accuracy_after`, the share
+        of the frame's records whose class is told right.
 
         Raises:
             OptionError: this was loaded, or no tree was pruned.
         """
         found = self._origin("given_up")
-        return found.given_up
+        return {
+            "leaves_before": found.leaves_before,
+            "leaves_after": found.leaves_after,
+            "records_moved": found.records_moved,
+            "accuracy_before": found.accuracy_before,
+            "accuracy_after": found.accuracy_after,
+        }
 
     @property
     def protection(self) -> tuple[str, ...]:
@@ -147,7 +153,6 @@ class SharedModel:
         are told, `count_` and the class.
         """
         import pandas as pd
-
         from shared.model_sharing.exchange.words import condition_words
 
         schema, rows = self.tree.schema, []
@@ -253,31 +258,25 @@ class SharedModel:
         paths = "1 path" if leaves == 1 else f"{leaves:,} paths"
         promised = self._promised()
         was = f"; pruned from {len(self.pruned.before.leaves):,}" if self.pruned else ""
-        return f"{schema.target.name} by {_listed(schema.names)}: {paths}, {promised}{was}"
+        return f"{schema.target.name} by {listed(schema.names)}: {paths}, {promised}{was}"
 
     def _promised(self) -> str:
         if self.content.epsilon is not None:
             return f"epsilon = {self.content.epsilon:g}"
         asked = self.content.requirement
-        return told(None if asked is None else asked.to_requirement())
+        return "nothing required" if asked is None else str(asked.to_requirement())
 
     def _repr_html_(self) -> str:
         facts = [
             ("class", self.target),
-            ("attributes", _listed(self.tree.schema.names)),
+            ("attributes", listed(self.tree.schema.names)),
             ("paths", f"{len(self.tree.leaves):,}"),
             ("promised", self._promised()),
         ]
-        facts += [(n.replace("_", " "), f"{v:,.0f}") for n, v in self._numbers().items()]
+        if self.pruned is not None:
+            facts += [(n.replace("_", " "), f"{v:.4g}") for n, v in self.given_up.items()]
         facts += [("know", words) for words in self.protection]
         with one_sentence():
-            return card("SharedModel", facts, self._picture().svg(), self.paths(), "paths() has all")
-
-    def _numbers(self) -> Mapping[str, float]:
-        return {} if self.pruned is None else self.given_up
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    from pramana.frames.sentences import listed
-
-    return listed(names)
+            return card(
+                "SharedModel", facts, self._picture().svg(), self.paths(), "paths() has all"
+            )

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
-from pramana.frames.randomness import Rng, generator_of
+from pramana.frames.randomness import Rng
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
+from pramana.model_sharing.private import private_model
 from pramana.model_sharing.requirements import NOT_GIVEN, requirement_of
 from pramana.model_sharing.shared_model import SharedModel
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from shared.model_sharing.anonymity.released import released_form
+from shared.model_sharing.anonymity.released import TELLS, released_form
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.words import protection_words
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.terminal import progress_bar
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
@@ -98,11 +97,10 @@ def share_tree(
         >>> round(shared.score(people), 3)
     """
     growth = _growth(criterion, max_depth, min_leaf)
-    if epsilon is not None:
-        return _private(
-            frame, target, requirement, epsilon, rng, (features, ranges, categories, taxonomies)
-        )
     asked = requirement_of(requirement)
+    if epsilon is not None:
+        columns = (target, features, ranges, categories, taxonomies)
+        return private_model(frame, columns, asked, epsilon, rng)
     if by not in ("pruning", "growing"):
         raise OptionError(f"by must be 'pruning' or 'growing', not {shown(by)}.", where="by")
     if rng is not None:
@@ -112,11 +110,19 @@ def share_tree(
     )
     with one_sentence(), progress_bar("growing a tree"):
         pruning = PruningOptions(merge=merge)
-        released_form_is(tell)
+        _require_tell(tell)
         tree = grow_tree(schema, table, classes, growth, asked if by == "growing" else None)
         pruned = None if asked is None else prune(tree, asked, pruning)
         released = released_form(tree if pruned is None else pruned.tree, tell)
         return _made(released, asked, pruned, table.records)
+
+
+def _require_tell(tell: object) -> None:
+    """Refuse an unknown form of leaves before anything is grown. Raises OptionError."""
+    if tell not in TELLS:
+        raise OptionError(
+            f"tell must be one of {', '.join(TELLS)}, not {shown(tell)}.", where="tell"
+        )
 
 
 def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:

@@ -9,9 +9,9 @@ import typer
 
 from pramana.simulate.commands import options as given
 from pramana.simulate.model_sharing.options import (
+    By,
     Counts,
     Global,
-    By,
     Merge,
     Method,
     SimulationOptions,
@@ -42,7 +42,7 @@ Exact = Annotated[
     bool,
     typer.Option(
         "--exact/--by-hits",
-        help="(c, l)-diversity by the counts of all classes, or by hits and misses as in the paper.",
+        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's.",
     ),
 ]
 ByOption = Annotated[

@@ -1,4 +1,4 @@
 """Shared models simulated on a table that one has: owners, their trees, what the miner learns.
 
-What is grown, pruned, generated and combined is in `shared.model_sharing`; here are folds and cells.
+What is grown, pruned, drawn and combined is in `shared.model_sharing`; folds and cells are here.
 """

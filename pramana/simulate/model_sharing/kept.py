@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pramana.simulate.model_sharing.options import Global, SimulationOptions
+from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from shared.errors import OptionError
-from shared.mixed.table import CategoricalColumn, MixedTable
+from shared.mixed.table import MixedTable
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.schemas import schema_of
@@ -95,7 +95,9 @@ class Kept:
         """Return the global basis model, learned from all training records (section 2)."""
         key = ("basis", fold.run, fold.number, options.folds, options.seed, options.model)
         if key not in self._made:
-            self._made[key] = self.learned(self.rows(fold.train), options.model, options.seed)
+            table, codes = self.attributes.rows(fold.train), self.codes[fold.train]
+            asked = GlobalOptions(seed=options.seed)
+            self._made[key] = learn_global(self.schema, table, codes, options.model, asked)
         found: GlobalModel = self._made[key]
         return found
 
@@ -105,24 +107,19 @@ class Kept:
         key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
         if key not in self._made:
             growth = GrowthOptions(seed=options.seed)
+            wanted: Any = {} if asked is None else {"requirement": asked}
             self._made[key] = [
                 grow_tree(
-                    self.schema, self.attributes.rows(rows), self.codes[rows], growth, asked
+                    self.schema,
+                    self.attributes.rows(rows),
+                    self.codes[rows],
+                    growth,
+                    **wanted,
                 )
                 for rows in self.owners(fold, options)
             ]
         found: list[SharedTree] = self._made[key]
         return found
-
-    def rows(self, rows: Rows) -> MixedTable:
-        """Return some of the records, the class last."""
-        target = self.schema.target
-        classes = CategoricalColumn(target.name, self.codes[rows], target.categories)
-        return self.attributes.rows(rows).beside(MixedTable((classes,), len(rows)))
-
-    def learned(self, records: MixedTable, model: Global, seed: int) -> GlobalModel:
-        """Return a global model of records."""
-        return learn_global(records, self.schema.target.name, model, GlobalOptions(seed=seed))
 
 
 def stream(*numbers: int) -> np.random.Generator:

@@ -10,9 +10,7 @@ from shared.errors import OptionError
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.taxonomies import Taxonomy
 
-Method = Literal[
-    "pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"
-]
+Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
 Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
 By = Literal["pruning", "growing"]
 Merge = Literal["all", "taxonomy", "fewest"]

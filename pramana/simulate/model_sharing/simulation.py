@@ -14,7 +14,8 @@ from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from pramana.simulate.model_sharing.ways import Made, way_of
 from pramana.simulate.study import Series, spread
-from shared.model_sharing.combination.measures import accuracy, class_match, path_match_of
+from shared.model_sharing.global_models.measures import accuracy, class_match, path_match
+from shared.model_sharing.global_models.model import GlobalModel, TreeModel
 from shared.progress import OnShare
 
 
@@ -135,9 +136,9 @@ def _measured(
     frequent = int(np.bincount(kept.codes[fold.train]).argmax())
     right, alike, shared = [], [], []
     for model in made.models:
-        right.append(accuracy(model, test, true))
-        alike.append(class_match(model, basis, test))
-        shared.append(path_match_of(model, basis))
+        right.append(accuracy(model, test, true).value)
+        alike.append(class_match(model, basis, test).value)
+        shared.append(_paths_shared(model, basis))
     if not made.models:
         right.append(float(np.mean(true == frequent)))
         alike.append(float(np.mean(basis.predict(test) == frequent)))
@@ -147,7 +148,7 @@ def _measured(
         accuracy=float(np.mean(right)),
         class_match=float(np.mean(alike)),
         path_match=_mean([share for share in shared if share is not None]),
-        basis_accuracy=accuracy(basis, test, true),
+        basis_accuracy=accuracy(basis, test, true).value,
         majority=float(np.mean(true == frequent)),
         refused=made.refused,
         learned=bool(made.models),
@@ -155,6 +156,12 @@ def _measured(
         pseudo_records=made.pseudo_records,
         seconds=seconds,
     )
+
+
+def _paths_shared(model: GlobalModel, basis: GlobalModel) -> float | None:
+    if isinstance(model, TreeModel) and isinstance(basis, TreeModel):
+        return path_match(model.tree, basis.tree)
+    return None
 
 
 def _mean(numbers: Sequence[float]) -> float | None:

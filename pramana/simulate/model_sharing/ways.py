@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from shared.errors import OptionError, RequirementUnmet
-from shared.model_sharing.anonymity.pruning import PruningOptions, prune, released_form
-from shared.model_sharing.combination.combining import CombineOptions, combine
-from shared.model_sharing.combination.global_models import GlobalOptions, Predicts
+from shared.model_sharing.anonymity.pruning import PruningOptions, prune
+from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.options import GenerationOptions
+from shared.model_sharing.global_models.model import GlobalModel, TreeModel
+from shared.model_sharing.global_models.options import GlobalOptions
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Made:
         pseudo_records: how many the model was learned from; None where it was from none.
     """
 
-    models: tuple[Predicts, ...]
+    models: tuple[GlobalModel, ...]
     refused: int = 0
     leaves: tuple[float, ...] = ()
     pseudo_records: int | None = None
@@ -51,8 +52,10 @@ def pooled(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
 
 def local(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
-    trees = tuple(kept.trees(fold, options))
-    return Made(trees, leaves=tuple(float(len(tree.leaves)) for tree in trees))
+    trees = kept.trees(fold, options)
+    return Made(
+        tuple(map(TreeModel, trees)), leaves=tuple(float(len(tree.leaves)) for tree in trees)
+    )
 
 
 def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
@@ -61,16 +64,19 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     trees = [tree for tree in found if tree is not None]
     if not trees:
         return Made((), refused=len(found))
+    from shared.model_sharing.combination.combining import CombineOptions, combine
+
     asked = CombineOptions(
         method=options.method,
-        model=GlobalOptions(model=options.model, seed=options.seed),
+        model=options.model,
+        learning=GlobalOptions(seed=options.seed),
         generation=GenerationOptions(scale=options.scale, absent=options.absent),
     )
     combined = combine(trees, asked, miner_stream(fold, options))
     return Made(
         (combined.model,),
         refused=len(found) - len(trees),
-        leaves=tuple(float(len(tree.leaves)) for tree in trees),
+        leaves=_leaves(trees),
         pseudo_records=combined.pseudo_records,
     )
 
@@ -78,7 +84,7 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
 def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> SharedTree | None:
     """Return the tree that an owner releases; None where it cannot meet the requirement."""
     if options.epsilon is not None:
-        return private(kept, fold, options, owner)
+        return private(kept, fold, options, owner, options.epsilon)
     tree = kept.trees(fold, options)[owner]
     if options.requirement is None:
         return released_form(tree, options.told)
@@ -89,19 +95,26 @@ def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> 
         return None
 
 
-def private(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> SharedTree:
+def private(
+    kept: Kept, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
+) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
     from shared.model_sharing.private.growing import grow_private_tree
+    from shared.model_sharing.private.noise import GeneratorNoise
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(
         kept.schema,
         kept.attributes.rows(rows),
         kept.codes[rows],
-        options.epsilon,
-        owner_stream(fold, options, owner),
+        epsilon,
+        GeneratorNoise(owner_stream(fold, options, owner)),
     )
     return made.tree
+
+
+def _leaves(trees: Sequence[SharedTree]) -> tuple[float, ...]:
+    return tuple(float(len(tree.leaves)) for tree in trees)
 
 
 WAYS: Mapping[str, Way] = {

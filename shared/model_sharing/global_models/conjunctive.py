@@ -136,7 +136,7 @@ def _best(
     known: dict[str, Condition],
     min_leaf: int,
 ) -> _Candidate | None:
-    """Return an attribute's condition that tells most; the first of those that tell as much."""
+    """Return the condition on an attribute that tells most; of equal ones the first."""
     here, told = column.rows(covered), classes[covered]
     number = len(everything)
     before = known.get(column.name)
@@ -159,11 +159,15 @@ def _best(
     if not conditions:
         return None
     rest = everything - counts
-    bits = _bits(counts) + _bits(rest)
+    inside = _bits(counts)
+    bits = inside + _bits(rest)
     fits = (counts.sum(axis=1) >= min_leaf) & (rest.sum(axis=1) >= min_leaf)
     if not fits.any():
         return None
-    place = int(np.argmin(np.where(fits, bits, np.inf)))
+    # A condition and its opposite tell as much: the one is taken whose records can be told apart
+    # further.
+    least = np.where(fits, bits, np.inf)
+    place = int(np.argmax(np.where(least <= least.min() + _LEAST_GAIN, inside, -1.0)))
     return _Candidate(column.name, conditions[place], float(bits[place]))
 
 

@@ -164,4 +164,5 @@ def meeting(
 
 def likeliest(probabilities: Floats) -> Codes:
     """Return the most probable class of each of n records; of a tie the first."""
-    return probabilities.argmax(axis=1)
+    found: Codes = probabilities.argmax(axis=1)
+    return found

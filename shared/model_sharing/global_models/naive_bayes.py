@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from shared.errors import EmptyTable, ModelError
-from shared.mixed.table import LARGEST, CategoricalColumn, Column, Floats, MixedTable
+from shared.mixed.table import LARGEST, CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from shared.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -115,7 +115,7 @@ def learn_naive_bayes(
     if not records.records:
         raise EmptyTable("There are no records to learn naive Bayes from.")
     counts = np.bincount(classes, minlength=schema.classes)
-    numbers = [column.values for column in records.columns if column.name in records.numeric]
+    numbers = [column.values for column in records.columns if isinstance(column, NumericColumn)]
     width = _OWN_WIDTH * max((float(np.var(values)) for values in numbers), default=0.0)
     densities = tuple(
         _shares(column.codes, len(column.categories), classes, counts, alpha)

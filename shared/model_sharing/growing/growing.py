@@ -1,19 +1,22 @@
-"""A local tree of mixed data."""
+"""A local tree of mixed data, as far as it goes or only as far as a requirement lets it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shared.errors import EmptyTable, NotInstalled, OptionError
-from shared.mixed.table import CategoricalColumn, Floats, MixedTable
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
+from shared.errors import EmptyTable, NotInstalled, OptionError, TableError
+from shared.mixed.table import MixedTable
+from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.core.attributes import TreeSchema
+from shared.model_sharing.core.tree import MOST_DEPTH, SharedTree
+from shared.model_sharing.growing.questions import contracted
+from shared.model_sharing.growing.records import Records
+from shared.model_sharing.growing.required import grow_required
+from shared.model_sharing.growing.unrestricted import grow_unrestricted
 
 
 @dataclass(frozen=True)
@@ -22,9 +25,11 @@ class GrowthOptions:
 
     Attributes:
         criterion: what a split lowers, "entropy" or "gini".
-        max_depth: the most questions on a way, each of one category or one number; None for any.
+        max_depth: the most questions on a way, each of one category or one number; None for as
+            many as a tree may have, `MOST_DEPTH`.
         min_leaf: the fewest records of a leaf.
-        seed: decides between splits that are equally good.
+        seed: decides between splits that are equally good, where nothing is required; with a
+            requirement the first attribute is taken.
     """
 
     criterion: str = "entropy"
@@ -37,8 +42,20 @@ class GrowthOptions:
             raise OptionError(
                 f"criterion must be entropy or gini, not {self.criterion!r}.", where="criterion"
             )
-        if self.min_leaf < 1 or (self.max_depth is not None and self.max_depth < 1):
-            raise OptionError("min_leaf and max_depth must be at least 1.", where="min_leaf")
+        if self.min_leaf < 1:
+            raise OptionError(
+                f"min_leaf must be at least 1, not {self.min_leaf}.", where="min_leaf"
+            )
+        if self.max_depth is not None and not 1 <= self.max_depth <= MOST_DEPTH:
+            raise OptionError(
+                f"max_depth must be from 1 to {MOST_DEPTH}, not {self.max_depth}.",
+                where="max_depth",
+            )
+
+    @property
+    def depth(self) -> int:
+        """The most questions on a way."""
+        return MOST_DEPTH if self.max_depth is None else self.max_depth
 
 
 def require_installed() -> None:
@@ -55,89 +72,58 @@ def grow_tree(
     table: MixedTable,
     classes: npt.NDArray[np.intp],
     options: GrowthOptions | None = None,
+    *,
+    requirement: Requirement | None = None,
 ) -> SharedTree:
     """Return the tree of n records, with the counts of all classes in its leaves.
+
+    Without a requirement it is grown by scikit-learn, on ranks of numbers and on an indicator of
+    each category, so that a question parts one category from others, or numbers at a threshold.
+    With one, it takes the best split of those whose parts all meet it: pruning afterwards often
+    ends in nothing, where the first split takes out a part of one class. There, a question may part
+    any set of categories from the others, for a part of one class must be mixed with another.
+
+    The leaves have exactly the counts of their records, thresholds are as in `thresholds.between`,
+    and the same records, options and seed give the same tree.
 
     Args:
         schema: the class and the attributes.
         table: the attributes of the records; other columns are ignored.
         classes: the class codes of the records, n.
         options: how it is grown.
+        requirement: what every path must meet.
 
     Raises:
-        NotInstalled: scikit-learn is not installed.
+        NotInstalled: scikit-learn is not installed, and nothing is required.
         EmptyTable: there are no records.
+        TableError: there is not one class code for each record.
         MissingColumn, TableError, UnknownCategory: see `TreeSchema.read`.
+        LimitExceeded: records times categories are too many.
+        OptionError: the requirement asks for more classes than there are.
+        RequirementUnmet: not even a tree of one split meets the requirement.
     """
-    require_installed()
-    from sklearn.tree import DecisionTreeClassifier
-
     options = options or GrowthOptions()
-    records = schema.read(table)
-    if not records.records:
+    attributes = schema.read(table)
+    if not attributes.records:
         raise EmptyTable("There are no records to learn a tree from.")
-    places, matrix = _matrix(schema, records)
-    grown = DecisionTreeClassifier(
-        criterion=options.criterion,
-        max_depth=options.max_depth,
-        min_samples_leaf=options.min_leaf,
-        random_state=options.seed % (1 << 32),
-    ).fit(matrix, classes)
-    counts = _counts(grown, matrix, classes, schema.classes)
-    box = {name: whole(schema, name) for name in schema.names}
-    return SharedTree(schema, _node(grown.tree_, places, counts, 0, box))
-
-
-def _matrix(schema: TreeSchema, records: MixedTable) -> tuple[list[tuple[str, int | None]], Floats]:
-    """Return the attribute and the category that each column is of, and the columns."""
-    places: list[tuple[str, int | None]] = []
-    columns = []
-    for attribute in schema.attributes:
-        column = records[attribute.name]
-        if isinstance(attribute, CategoricalAttribute) and isinstance(column, CategoricalColumn):
-            for code in range(len(attribute.categories)):
-                places.append((attribute.name, code))
-                columns.append((column.codes == code).astype(np.float32))
-        elif not isinstance(column, CategoricalColumn):
-            places.append((attribute.name, None))
-            columns.append(column.values)
-    return places, np.column_stack(columns)
-
-
-def _counts(grown: Any, matrix: Floats, classes: npt.NDArray[np.intp], number: int) -> Floats:
-    """Return the counts of all classes in each of scikit-learn's leaves: nodes x classes."""
-    counts = np.zeros((grown.tree_.node_count, number))
-    np.add.at(counts, (grown.apply(matrix), classes), 1)
-    return counts
-
-
-def _node(
-    grown: Any,
-    places: list[tuple[str, int | None]],
-    counts: Floats,
-    at: int,
-    box: dict[str, Condition],
-) -> Node:
-    """Return a node; questions of one attribute that follow one another are a single split."""
-    if grown.children_left[at] < 0:
-        return Leaf.of(counts[at])
-    name = places[grown.feature[at]][0]
-    parts: list[tuple[Condition, Node]] = []
-    waiting = [(at, box[name])]
-    while waiting:
-        here, extent = waiting.pop()
-        asked, code = places[grown.feature[here]]
-        if grown.children_left[here] < 0 or asked != name:
-            parts.append((extent, _node(grown, places, counts, here, {**box, name: extent})))
-            continue
-        low, high = _halves(extent, code, float(grown.threshold[here]))
-        waiting.append((int(grown.children_right[here]), high))
-        waiting.append((int(grown.children_left[here]), low))
-    return Split(name, tuple(parts))
-
-
-def _halves(extent: Condition, code: int | None, threshold: float) -> tuple[Condition, Condition]:
-    if isinstance(extent, Interval):
-        return Interval(extent.above, threshold), Interval(threshold, extent.up_to)
-    rest = tuple(other for other in extent.codes if other != code)
-    return Values(rest), Values((code,) if code is not None else ())
+    classes = np.asarray(classes, dtype=np.intp)
+    if classes.shape != (attributes.records,) or not (
+        classes.min() >= 0 and classes.max() < schema.classes
+    ):
+        raise TableError(
+            f"There must be a class from 0 to {schema.classes - 1} for each of"
+            f" {attributes.records:,} records.",
+            where=schema.target.name,
+        )
+    records = Records.of(schema, attributes, classes)
+    if requirement is None:
+        require_installed()
+        root = grow_unrestricted(
+            records, options.criterion, options.depth, options.min_leaf, options.seed
+        )
+    else:
+        requirement.require_for(schema)
+        root = grow_required(
+            records, options.criterion, options.depth, options.min_leaf, requirement
+        )
+    return SharedTree(schema, contracted(root))

@@ -1,4 +1,4 @@
-"""Mistakes with shared trees: what they are learned from, what is required, how they are combined."""
+"""Mistakes with shared trees: what they are learned from, what is asked, how they are combined."""
 
 from __future__ import annotations
 

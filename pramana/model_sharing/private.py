@@ -1,0 +1,83 @@
+"""Differentially private trees: what must be declared, and whose noise they have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shared.model_sharing.private.growing import grow_private_tree
+from shared.model_sharing.private.noise import GeneratorNoise, Noise
+
+from pramana.frames.randomness import Rng, generator_of
+from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.tables import Frame, shown
+from pramana.model_sharing.columns import training_columns
+from pramana.model_sharing.shared_model import SharedModel
+from shared.errors import OptionError
+from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
+from shared.model_sharing.exchange.documents import TreeDocument
+from shared.terminal import progress_bar
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+
+
+def private_model(
+    frame: Frame, columns: tuple[Any, ...], asked: Requirement | None, epsilon: Any, rng: Rng
+) -> SharedModel:
+    """Return a private tree.
+
+    Args:
+        frame: the true records.
+        columns: the target, the features, and what is declared: ranges, categories, taxonomies.
+        asked: the requirement, which must be none.
+        epsilon: the bound.
+        rng: the randomness.
+
+    Raises:
+        OptionError: a requirement beside an epsilon, an epsilon out of its range, or columns that
+            are not declared.
+    """
+    if asked is not None:
+        raise OptionError(
+            "requirement must be None where there is an epsilon: it bounds every record, whatever a"
+            " path counts.",
+            where="requirement",
+        )
+    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+    if not number:
+        raise OptionError(
+            f"epsilon must be a number above 0, not {shown(epsilon)}.", where="epsilon"
+        )
+    noise = noise_of(rng)
+    target, features, ranges, categories, taxonomies = columns
+    schema, table, classes = training_columns(
+        frame, target, features, ranges, categories, taxonomies
+    )
+    _require_declared(schema, ranges or {}, categories or {})
+    with one_sentence(), progress_bar("growing a tree"):
+        made = grow_private_tree(schema, table, classes, float(epsilon), noise)
+    content = KnowledgeModelMessage(
+        tree=TreeDocument.of(made.tree), counts="noised", epsilon=made.epsilon, protection=[]
+    )
+    return SharedModel(made.tree, content)
+
+
+def noise_of(rng: Rng) -> Noise:
+    """Return what draws noise: for releases if nothing is passed, or for experiments."""
+    return GeneratorNoise(generator_of(rng))
+
+
+def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:
+    names = [a.name for a in schema.attributes]
+    open_ones = [
+        name
+        for name in names
+        if name not in (ranges if isinstance(schema[name], NumericAttribute) else categories)
+    ]
+    if schema.target.name not in categories:
+        open_ones.append(schema.target.name)
+    if open_ones:
+        raise OptionError(
+            f"epsilon needs ranges and categories to declare {quoted(open_ones)}: what is read from"
+            " the records is not private.",
+            where="categories",
+        )

@@ -1,0 +1,265 @@
+"""The one way from several owners' trees to a global model, whoever asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from shared.errors import LimitExceeded, OptionError
+from shared.learn.common.options import Seed, require_limit
+from shared.learn.common.resampling import stream
+from shared.mixed.table import CategoricalColumn, Floats, MixedTable
+from shared.model_sharing.combination.labelling import LabellingOptions, Labels, labelled_chunks
+from shared.model_sharing.combination.pooled import pooled_chunks, together
+from shared.model_sharing.combination.product import MOST_LEAVES, product_tree
+from shared.model_sharing.combination.remarks import remarks
+from shared.model_sharing.combination.schemas import common_schema
+from shared.model_sharing.combination.votes import TreeVotes, VoteOptions, votes_of
+from shared.model_sharing.core.attributes import TreeSchema
+from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.generation.generating import RECORDS_AT_ONCE
+from shared.model_sharing.generation.options import GenerationOptions
+from shared.model_sharing.global_models.learning import learn_global
+from shared.model_sharing.global_models.model import Codes, GlobalModel, TreeModel
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from shared.progress import Progress, unwatched
+
+Method = Literal["pgen", "basegen", "labelled", "votes", "product"]
+
+_TREES_ALONE = ("votes", "product")
+
+MOST_PSEUDO_RECORDS = 10_000_000
+"""More are not drawn: a tree may count what it likes."""
+
+
+@dataclass(frozen=True)
+class CombineOptions:
+    """How the trees of several owners become one model.
+
+    Attributes:
+        method: "pgen" and "basegen" learn `model` from all trees' pseudo-data (sections 2.2, 4);
+            "labelled" from pseudo-data that the votes of all trees label; "votes" and "product" are
+            the trees themselves, as votes or as one tree that says the same.
+        model: what is learned from pseudo-data.
+        generation: how pseudo-data are drawn; which of the two ways is said by `method`, but by
+            `generation.method` where they are "labelled".
+        labels: of "labelled" pseudo-data, the likeliest class or one drawn by its probability.
+        votes: how the trees are weighed in "votes", "product" and "labelled".
+        learning: the options of `model`; its seed is `seed`.
+        most_leaves: the most leaves of a "product".
+        seed: decides all that is drawn.
+
+    Raises:
+        OptionError: an unknown method or model, or a number out of its range.
+    """
+
+    method: Method = "pgen"
+    model: GlobalName = "tree"
+    generation: GenerationOptions = field(default_factory=GenerationOptions)
+    labels: Labels = "likeliest"
+    votes: VoteOptions = field(default_factory=VoteOptions)
+    learning: GlobalOptions = field(default_factory=GlobalOptions)
+    most_leaves: int = MOST_LEAVES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("method", Method), ("model", GlobalName), ("labels", Labels)):
+            require_limit(getattr(self, name), kinds, name)
+        require_limit(self.seed, Seed, "seed")
+        if not 2 <= self.most_leaves <= 1_000_000:
+            raise OptionError(
+                f"most_leaves must be from 2 to 1,000,000, not {self.most_leaves}.",
+                where="most_leaves",
+            )
+
+    @property
+    def draws(self) -> bool:
+        """Whether pseudo-data are drawn."""
+        return self.method not in _TREES_ALONE
+
+
+@dataclass(frozen=True)
+class VotesModel:
+    """The trees of several owners as one classifier.
+
+    Attributes:
+        trees: the trees, in one schema.
+        options: how they are weighed.
+
+    Raises:
+        ModelError: the trees cannot be combined, see `common_schema`.
+    """
+
+    trees: tuple[SharedTree, ...]
+    options: VoteOptions = field(default_factory=VoteOptions)
+    kind: Literal["votes"] = "votes"
+
+    def __post_init__(self) -> None:
+        _ = self.votes
+
+    @cached_property
+    def votes(self) -> TreeVotes:
+        """What the trees say together."""
+        return votes_of(self.trees, self.options)
+
+    @property
+    def schema(self) -> TreeSchema:
+        """The class and the attributes."""
+        return self.votes.schema
+
+    def predict(self, table: MixedTable) -> Codes:
+        """Return the class code of each of n records; see `GlobalModel`."""
+        return self.votes.predict(table)
+
+    def probabilities(self, table: MixedTable) -> Floats:
+        """Return the probability of each class, n x classes; see `GlobalModel`."""
+        return self.votes.probabilities(table)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A global model, and what it was made of.
+
+    Attributes:
+        model: the model.
+        options: how it was made.
+        owners: the names of the owners, in the order of their trees.
+        records: how many records the trees count together.
+        pseudo_records: how many were drawn; 0 where none are.
+        notes: what the reader must know, in sentences.
+    """
+
+    model: GlobalModel
+    options: CombineOptions
+    owners: tuple[str, ...]
+    records: float
+    pseudo_records: int
+    notes: tuple[str, ...]
+
+
+def combine(
+    trees: Sequence[SharedTree],
+    options: CombineOptions | None = None,
+    rng: np.random.Generator | None = None,
+    on_step: Progress = unwatched,
+    *,
+    owners: Sequence[str] | None = None,
+) -> Combined:
+    """Return the global model of several owners' trees.
+
+    Args:
+        trees: one tree of each owner; their attributes have the same names.
+        options: how they are combined.
+        rng: the randomness of pseudo-data; by default that of `options.seed`.
+        on_step: told of the progress; what it raises stops the work.
+        owners: their names, for what is said; by default numbers from 1.
+
+    Raises:
+        ModelError: the trees cannot be combined, see `common_schema`, or count no records.
+        OptionError: there are not as many names as trees.
+        LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn, or a product is too large.
+        NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
+    """
+    options = options or CombineOptions()
+    schema = common_schema(trees)
+    names = tuple(owners) if owners is not None else tuple(str(k + 1) for k in range(len(trees)))
+    if len(names) != len(trees):
+        raise OptionError(f"{len(names)} owners are named for {len(trees)} trees.", where="owners")
+    pseudo = 0
+    if options.draws:
+        model, pseudo = _learned(trees, schema, options, rng, on_step)
+    else:
+        on_step(0, 1)
+        voting = VotesModel(tuple(trees), options.votes)
+        known = VotesModel(voting.votes.trees, options.votes)
+        product = options.method == "product"
+        model = TreeModel(product_tree(known.votes, options.most_leaves)) if product else known
+    on_step(1, 1)
+    said = remarks(dict(zip(names, trees, strict=True)), schema)
+    notes = (_made(options, pseudo, len(trees), model), *said)
+    return Combined(model, options, names, sum(t.records for t in trees), pseudo, notes)
+
+
+def pseudo_chunks(
+    trees: Sequence[SharedTree],
+    options: CombineOptions | None = None,
+    rng: np.random.Generator | None = None,
+    per_chunk: int = RECORDS_AT_ONCE,
+) -> Iterator[MixedTable]:
+    """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
+
+    The same whatever the size of chunks. Arguments and errors are as those of `combine`; nothing
+    is drawn by "votes" and "product".
+
+    Raises:
+        OptionError: the method draws no pseudo-data.
+    """
+    options = options or CombineOptions()
+    if not options.draws:
+        raise OptionError(
+            f"The method {options.method!r} draws no pseudo-data.",
+            where="method",
+            remedy=f"Choose one of {sorted(set(get_args(Method)) - set(_TREES_ALONE))}.",
+        )
+    rng = stream(options.seed) if rng is None else rng
+    _require_few(trees, options.generation)
+    if options.method == "labelled":
+        labelling = LabellingOptions(options.generation, options.labels)
+        return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)
+    way: Literal["pgen", "basegen"] = "pgen" if options.method == "pgen" else "basegen"
+    return pooled_chunks(trees, rng, replace(options.generation, method=way), per_chunk)
+
+
+def _learned(
+    trees: Sequence[SharedTree],
+    schema: TreeSchema,
+    options: CombineOptions,
+    rng: np.random.Generator | None,
+    on_step: Progress,
+) -> tuple[GlobalModel, int]:
+    """Return the model of pseudo-data, and how many records these are."""
+    chunks = []
+    for chunk in pseudo_chunks(trees, options, rng):
+        on_step(0, 1)
+        chunks.append(chunk)
+    table = together(chunks)
+    target = table[schema.target.name]
+    codes = target.codes if isinstance(target, CategoricalColumn) else np.zeros(0, dtype=np.intp)
+    learning = replace(options.learning, seed=options.seed)
+    model = learn_global(schema, table, codes, options.model, learning, on_step)
+    return model, table.records
+
+
+def _require_few(trees: Sequence[SharedTree], generation: GenerationOptions) -> None:
+    counted = sum(tree.records for tree in trees)
+    wanted = counted * generation.scale if generation.records is None else generation.records
+    if wanted > MOST_PSEUDO_RECORDS:
+        raise LimitExceeded(
+            f"{wanted:,.0f} pseudo-records are too many; at most {MOST_PSEUDO_RECORDS:,} are"
+            " drawn.",
+            where="records",
+            remedy="Ask for a number of records; the trees' counts then only weigh them.",
+        )
+
+
+_DRAWN = {
+    "pgen": "drawn from the paths of {trees}",
+    "basegen": "drawn evenly and labelled each by one of {trees}",
+    "labelled": "labelled by the votes of {trees}",
+}
+
+
+def _made(options: CombineOptions, pseudo: int, trees: int, model: GlobalModel) -> str:
+    """Say how a model was made."""
+    many = f"the trees of {trees} owners" if trees > 1 else "the tree of one owner"
+    if options.draws:
+        how = _DRAWN[options.method].format(trees=many)
+        return f"Learned from {pseudo:,} pseudo-records, {how}."
+    if isinstance(model, TreeModel):
+        leaves = len(model.tree.leaves)
+        return f"The product of {many}: {leaves:,} leaves, where those of all of them meet."
+    return f"The votes of {many}, without pseudo-data."

@@ -1,0 +1,187 @@
+"""From several owners' trees to one model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from shared.domain import Variable
+from shared.errors import LimitExceeded, ModelError, OptionError
+from shared.learn.common.resampling import stream
+from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.model_sharing.combination.combining import (
+    CombineOptions,
+    Method,
+    VotesModel,
+    combine,
+    pseudo_chunks,
+)
+from shared.model_sharing.combination.votes import VoteOptions, votes_of
+from shared.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.generation.options import GenerationOptions
+from shared.model_sharing.global_models.measures import accuracy
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+
+COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
+SIZE = NumericAttribute("size", 0, 10)
+SCHEMA = TreeSchema(Variable("class", ("a", "b", "c")), (COLOUR, SIZE))
+
+
+def tree_of_leaves(
+    schema: TreeSchema = SCHEMA, threshold: float = 5, more: float = 1
+) -> SharedTree:
+    leaves = [Leaf.of(tuple(more * n for n in c)) for c in ((90, 6, 4), (2, 80, 10), (0, 5, 60))]
+    by_colour = Split("colour", ((Values((0,)), leaves[0]), (Values((1, 2)), leaves[1])))
+    low, high = Interval(up_to=threshold), Interval(above=threshold)
+    return SharedTree(schema, Split("size", ((low, by_colour), (high, leaves[2]))))
+
+
+def grid() -> MixedTable:
+    colour, size = np.divmod(np.arange(33), 11)
+    return MixedTable(
+        (CategoricalColumn("colour", colour, COLOUR.categories), NumericColumn("size", size)), 33
+    )
+
+
+@pytest.mark.parametrize("method", get_args(Method))
+@pytest.mark.parametrize("model", get_args(GlobalName))
+def test_every_method_gives_every_model(method, model):
+    trees = [tree_of_leaves(), tree_of_leaves(threshold=6), tree_of_leaves(more=2)]
+    options = CombineOptions(method=method, model=model, learning=GlobalOptions(trees=7), seed=2)
+    one, other = combine(trees, options), combine(trees, options)
+    assert one == other
+    assert one.model.schema == SCHEMA
+    classes = trees[0].predict(grid())
+    least = 0.5 if model == "conjunctive" and options.draws else 0.8
+    assert accuracy(one.model, grid(), classes).value > least
+    assert one.records == 4 * 257
+    assert one.pseudo_records == (4 * 257 if options.draws else 0)
+    assert one.owners == ("1", "2", "3")
+
+
+def test_votes_and_product_are_those_of_the_trees():
+    trees = [tree_of_leaves(), tree_of_leaves(threshold=7, more=3)]
+    options = CombineOptions(method="votes", votes=VoteOptions("leaves"))
+    expected = votes_of(trees, VoteOptions("leaves")).probabilities(grid())
+    assert combine(trees, options).model.probabilities(grid()) == pytest.approx(expected)
+    product = combine(trees, replace(options, method="product"))
+    assert product.model.kind == "tree"
+    assert product.model.probabilities(grid()) == pytest.approx(expected)
+    assert product.notes[0] == (
+        "The product of the trees of 2 owners: 5 leaves, where those of all of them meet."
+    )
+
+
+def test_chunks_are_the_records_that_are_learned_from():
+    trees = [tree_of_leaves(), tree_of_leaves(threshold=7)]
+    options = CombineOptions(seed=5)
+    chunks = list(pseudo_chunks(trees, options, per_chunk=100))
+    assert max(chunk.records for chunk in chunks) == 100
+    whole = list(pseudo_chunks(trees, options, stream(5)))
+    for name in ("size", "class"):
+        column = "values" if name == "size" else "codes"
+        one, other = (
+            np.concatenate([getattr(c[name], column) for c in found]) for found in (chunks, whole)
+        )
+        assert (one == other).all()
+    assert sum(chunk.records for chunk in chunks) == combine(trees, options).pseudo_records
+
+
+def test_the_seed_and_the_randomness_decide():
+    trees = [tree_of_leaves(), tree_of_leaves(threshold=7)]
+
+    def shares(seed, rng=None):
+        options = CombineOptions(model="naive-bayes", seed=seed)
+        return combine(trees, options, rng).model.probabilities(grid())
+
+    assert (shares(1) == shares(1)).all()
+    assert (shares(1) != shares(2)).any()
+    assert (shares(1, stream(2)) == shares(2)).all()
+
+
+def test_sizes_are_by_counts_by_scale_or_as_asked():
+    trees = [tree_of_leaves(), tree_of_leaves(more=3)]
+    for generation, wanted in [
+        (GenerationOptions(scale=2.0), 2 * 4 * 257),
+        (GenerationOptions(records=500), 500),
+    ]:
+        found = combine(trees, CombineOptions(generation=generation))
+        assert found.pseudo_records == wanted
+
+
+def test_what_must_be_known_is_said():
+    wide = TreeSchema(
+        Variable("class", ("a", "b", "c", "d")),
+        (
+            CategoricalAttribute("colour", ("red", "green", "blue", "violet")),
+            NumericAttribute("size", -5, 10),
+            NumericAttribute("age", 0, 100),
+        ),
+    )
+    narrow = TreeSchema(SCHEMA.target, (COLOUR, SIZE, NumericAttribute("age", 0, 100)))
+    spread = Leaf(0, 3, 2)
+    short = Split("size", ((Interval(up_to=5), spread), (Interval(above=5), Leaf(1, 3, 0))))
+    found = combine(
+        [tree_of_leaves(narrow), SharedTree(wide, short), SharedTree(narrow, Leaf(0, 0, 0))],
+        CombineOptions(method="votes"),
+        owners=["north", "south", "west"],
+    )
+    assert found.owners == ("north", "south", "west")
+    assert found.notes == (
+        "The votes of the trees of 3 owners, without pseudo-data.",
+        "The tree of owner west is a single leaf: one class for all records.",
+        "The tree of owner west counts no records.",
+        "The trees of owners south and west have no condition on colour.",
+        "The tree of owner west has no condition on size.",
+        "No tree has a condition on age: what is learned of it is chance.",
+        (
+            "The tree of owner south tells hits and misses alone, so that it is not known of which"
+            " other classes the misses are."
+        ),
+        "Owners declare different ranges, which were joined: size (-5 to 10).",
+        "Owners declare different categories, which were joined: colour and class.",
+    )
+
+
+def test_what_cannot_be_combined_is_refused():
+    with pytest.raises(ModelError):
+        combine([])
+    other = TreeSchema(SCHEMA.target, (COLOUR,))
+    with pytest.raises(ModelError):
+        combine([tree_of_leaves(), SharedTree(other, Leaf(0, 1, 0))])
+    with pytest.raises(ModelError):
+        VotesModel(())
+    with pytest.raises(OptionError):
+        combine([tree_of_leaves()], owners=["a", "b"])
+    with pytest.raises(OptionError):
+        list(pseudo_chunks([tree_of_leaves()], CombineOptions(method="votes")))
+    with pytest.raises(LimitExceeded):
+        combine([tree_of_leaves(more=1e5)])
+    few = CombineOptions(generation=GenerationOptions(records=100))
+    assert combine([tree_of_leaves(more=1e5)], few).pseudo_records == 100
+    for wrong in ({"method": "magic"}, {"model": "magic"}, {"seed": -1}, {"most_leaves": 1}):
+        with pytest.raises(OptionError):
+            CombineOptions(**wrong)
+
+
+def test_progress_is_told_and_can_stop_the_work():
+    told: list[tuple[int, int]] = []
+    combine([tree_of_leaves()], on_step=lambda *now: told.append(now))
+    assert told[-1] == (1, 1)
+    assert (0, 1) in told
+
+    def stop(done: int, total: int) -> None:
+        raise InterruptedError
+
+    for method in get_args(Method):
+        with pytest.raises(InterruptedError):
+            combine([tree_of_leaves()], CombineOptions(method=method), on_step=stop)

@@ -1,0 +1,142 @@
+"""Measures by hand, and the one way to learn."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from shared.domain import Variable
+from shared.errors import EmptyTable, ModelError, OptionError, TableError, UnknownCategory
+from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.global_models.learning import learn_global
+from shared.model_sharing.global_models.measures import accuracy, class_match, path_match
+from shared.model_sharing.global_models.model import TreeModel
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+
+COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
+SIZE = NumericAttribute("size", 0, 10)
+SCHEMA = TreeSchema(Variable("class", ("no", "yes")), (COLOUR, SIZE))
+TABLE = MixedTable(
+    (
+        CategoricalColumn("colour", [0, 0, 1, 1, 2, 2, 2, 2], COLOUR.categories),
+        NumericColumn("size", [1, 9, 1, 9, 1, 2, 8, 9]),
+    ),
+    8,
+)
+NO, YES = Leaf(0, 5, 1), Leaf(1, 5, 1)
+
+
+def by_size(threshold: float, low: Leaf, high: Leaf) -> Split:
+    return Split("size", ((Interval(up_to=threshold), low), (Interval(above=threshold), high)))
+
+
+def by_colour(red, green, blue) -> SharedTree:
+    parts = tuple((Values((code,)), below) for code, below in enumerate((red, green, blue)))
+    return SharedTree(SCHEMA, Split("colour", parts))
+
+
+ONE = by_colour(NO, by_size(5, NO, YES), YES)
+OTHER = by_colour(NO, by_size(5, YES, YES), by_size(4, NO, YES))
+
+
+def test_accuracy_and_its_error_by_hand():
+    # ONE says no no, no yes, yes yes yes yes.
+    found = accuracy(TreeModel(ONE), TABLE, np.array([0, 1, 0, 1, 1, 1, 0, 1]))
+    assert found.value == 6 / 8
+    assert found.standard_error == pytest.approx(math.sqrt(0.75 * 0.25 / 8))
+
+
+def test_class_match_by_hand():
+    # OTHER says no no, yes yes, no no yes yes.
+    found = class_match(TreeModel(ONE), TreeModel(OTHER), TABLE)
+    assert found.value == 5 / 8
+    assert class_match(TreeModel(ONE), TreeModel(ONE), TABLE).value == 1
+
+
+def test_path_match_by_hand():
+    """Red and green with both sizes are in both trees; blue, and blue with both sizes, in one."""
+    assert path_match(ONE, OTHER) == 3 / 6
+    assert path_match(ONE, OTHER, with_class=True) == 2 / 7
+    assert path_match(ONE, ONE, with_class=True) == 1
+    assert path_match(ONE, SharedTree(SCHEMA, NO)) == 0
+
+
+def test_path_match_goes_by_names_and_ignores_the_order_of_questions():
+    turned = TreeSchema(
+        Variable("class", ("yes", "no")),
+        (SIZE, CategoricalAttribute("colour", ("blue", "green", "red"))),
+    )
+    yes, no = Leaf(0, 5, 1), Leaf(1, 5, 1)
+    one = SharedTree(
+        SCHEMA, by_size(5, Split("colour", ((Values((1,)), NO), (Values((0, 2)), YES))), YES)
+    )
+    other = SharedTree(
+        turned,
+        Split(
+            "colour",
+            (
+                (Values((1,)), Split("size", ((Interval(up_to=5), no), (Interval(above=5), yes)))),
+                (
+                    Values((0, 2)),
+                    Split("size", ((Interval(up_to=5), yes), (Interval(above=5), yes))),
+                ),
+            ),
+        ),
+    )
+    assert path_match(one, other, with_class=True) == 2 / 5
+
+
+def test_measures_refuse_what_cannot_be_measured():
+    none, model = TABLE.rows(np.zeros(8, dtype=bool)), TreeModel(ONE)
+    with pytest.raises(EmptyTable):
+        accuracy(model, none, np.zeros(0, dtype=np.intp))
+    with pytest.raises(EmptyTable):
+        class_match(model, model, none)
+    with pytest.raises(TableError):
+        accuracy(model, TABLE, np.zeros(7, dtype=np.intp))
+    other = TreeSchema(Variable("class", ("no", "maybe")), SCHEMA.attributes)
+    with pytest.raises(ModelError):
+        class_match(model, TreeModel(SharedTree(other, NO)), TABLE)
+
+
+@pytest.mark.parametrize("model", get_args(GlobalName))
+def test_every_kind_is_learned_and_deterministic(model):
+    rng = np.random.default_rng(3)
+    chosen = rng.integers(0, 8, 200)
+    table = TABLE.rows(chosen)
+    classes = ONE.predict(table)
+    options = GlobalOptions(trees=5, seed=1)
+    one, other = (learn_global(SCHEMA, table, classes, model, options) for _ in range(2))
+    assert one == other
+    assert one.kind == model
+    assert accuracy(one, table, classes).value > 0.8
+    shares = one.probabilities(table)
+    assert shares.shape == (200, 2)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert (shares.argmax(axis=1) == one.predict(table)).all()
+    wrong = MixedTable(
+        (CategoricalColumn("colour", [0], ("violet",)), NumericColumn("size", [1.0])), 1
+    )
+    with pytest.raises(UnknownCategory):
+        one.predict(wrong)
+    told: list[tuple[int, int]] = []
+    learn_global(SCHEMA, table, classes, model, options, lambda *now: told.append(now))
+    assert told
+
+
+def test_unknown_models_and_options_are_refused():
+    with pytest.raises(OptionError, match="neural"):
+        learn_global(SCHEMA, TABLE, np.zeros(8, dtype=np.intp), "neural")
+    for wrong in ({"trees": 0}, {"alpha": 0.0}, {"held_out": 1.0}, {"min_leaf": 0}, {"seed": -1}):
+        with pytest.raises(OptionError):
+            GlobalOptions(**wrong)
