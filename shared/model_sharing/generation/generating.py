@@ -1,8 +1,7 @@
 """Pseudo-data of a tree: path-based generation, PGEN, and the baseline, BASEGEN (sections 2.2, 4).
 
-The records of a path are independent of one another, and given their path and class so are their
-values. So how many records of each class a path has is settled first, exactly; then come the
-values, of each record from numbers of its own, so that the same randomness gives the same records
+How many records of each class a path has is settled first, exactly. The values of a record then
+depend on its path and its number there alone, so that the same randomness gives the same records
 whether they are made at once or chunk by chunk.
 """
 
@@ -13,13 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from shared.errors import OptionError
-from shared.mixed.table import CategoricalColumn, Floats, MixedTable
-from shared.model_sharing.core.tree import Leaf, SharedTree
+from shared.errors import LimitExceeded, OptionError
+from shared.mixed.table import CategoricalColumn, MixedTable
+from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.estimates import class_shares
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.generation.sizes import cell_sizes, expected_counts, pseudo_records
-from shared.model_sharing.generation.values import Drawn, values_of
+from shared.model_sharing.generation.spreads import Places
+from shared.model_sharing.generation.values import values_of
 
 RECORDS_AT_ONCE = 65_536
 
@@ -63,6 +63,7 @@ def generate_chunks(
     Raises:
         ModelError: records are asked of a tree that counts none.
         OptionError: quantiles do not fit the attributes, or `per_chunk` is below 1.
+        LimitExceeded: more than 4 thousand million records are to be shuffled.
     """
     options = options or GenerationOptions()
     if per_chunk < 1:
@@ -75,73 +76,62 @@ def generate_chunks(
 def _by_paths(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions, per_chunk: int
 ) -> Iterator[MixedTable]:
-    number = tree.schema.classes
     shares = class_shares(tree)
-    sizes = cell_sizes(tree, options, shares, rng).ravel()
-    cells = _Cells(sizes, rng if options.shuffle else None)
-    columns = _columns(tree, options, shares)
-    for start in range(0, max(cells.records, 1), per_chunk):
-        paths, classes = np.divmod(cells.between(start, start + per_chunk), number)
-        yield _table(tree, columns, paths, classes, rng)
+    sizes = cell_sizes(tree, options, shares, rng)
+    conditions = [path.conditions for path in tree.paths()]
+    counts = expected_counts(tree, options, shares).sum(axis=1)
+    columns = [
+        values_of(a, [known.get(a.name) for known in conditions], counts, options)
+        for a in tree.schema.attributes
+    ]
+    places = Places(sizes.sum(axis=1), len(columns), options.spread, rng)
+    ends = np.cumsum(sizes)
+    total = int(ends[-1])
+    order = _shuffled(total, rng) if options.shuffle else None
+    for start in range(0, max(total, 1), per_chunk):
+        records = np.arange(start, min(start + per_chunk, total))
+        if order is not None:
+            records = order[records].astype(np.intp)
+        cells = np.searchsorted(ends, records, side="right")
+        paths, classes = np.divmod(cells, tree.schema.classes)
+        drawn = places.of(records, paths)
+        found = [column.column(paths, drawn[:, k]) for k, column in enumerate(columns)]
+        target = tree.schema.target
+        labels = CategoricalColumn(target.name, classes, target.categories)
+        yield MixedTable((*found, labels), len(records))
 
 
 def _baseline(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions, per_chunk: int
 ) -> Iterator[MixedTable]:
     """Yield records drawn evenly from the ranges of all attributes, labelled by the tree."""
-    records = pseudo_records(tree, options)
-    bare = SharedTree(tree.schema, Leaf(0, 0, 0))
-    columns = _columns(bare, GenerationOptions(), np.full(tree.schema.classes, 1.0))
-    for start in range(0, max(records, 1), per_chunk):
-        nowhere = np.zeros(min(per_chunk, records - start), dtype=np.intp)
-        drawn = _table(bare, columns, nowhere, nowhere, rng)
-        attributes = drawn.project(tree.schema.names)
+    total = pseudo_records(tree, options)
+    columns = [
+        values_of(a, [None], np.ones(1), GenerationOptions()) for a in tree.schema.attributes
+    ]
+    places = Places(np.array([total]), len(columns), options.spread, rng)
+    for start in range(0, max(total, 1), per_chunk):
+        records = np.arange(start, min(start + per_chunk, total))
+        nowhere = np.zeros(len(records), dtype=np.intp)
+        drawn = places.of(records, nowhere)
+        found = [column.column(nowhere, drawn[:, k]) for k, column in enumerate(columns)]
+        attributes = MixedTable(tuple(found), len(records))
         target = tree.schema.target
         labels = CategoricalColumn(target.name, tree.predict(attributes), target.categories)
-        yield MixedTable((*attributes.columns, labels), drawn.records)
+        yield MixedTable((*found, labels), len(records))
 
 
-class _Cells:
-    """Which path and class each record has, as one number: path x classes + class."""
-
-    def __init__(self, sizes: npt.NDArray[np.int64], rng: np.random.Generator | None) -> None:
-        self._ends = np.cumsum(sizes)
-        self.records = int(self._ends[-1])
-        self._order: npt.NDArray[np.int32] | None = None
-        if rng is not None:
-            self._order = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-            rng.shuffle(self._order)
-
-    def between(self, start: int, end: int) -> npt.NDArray[np.intp]:
-        """Return those of some records."""
-        if self._order is not None:
-            return self._order[start:end].astype(np.intp)
-        rows = np.arange(start, min(end, self.records))
-        return np.searchsorted(self._ends, rows, side="right").astype(np.intp)
-
-
-def _columns(tree: SharedTree, options: GenerationOptions, shares: Floats) -> tuple[Drawn, ...]:
-    paths = list(tree.paths())
-    counts = expected_counts(tree, options, shares)
-    return tuple(
-        values_of(a, [path.conditions.get(a.name) for path in paths], counts, options)
-        for a in tree.schema.attributes
-    )
-
-
-def _table(
-    tree: SharedTree,
-    columns: tuple[Drawn, ...],
-    paths: npt.NDArray[np.intp],
-    classes: npt.NDArray[np.intp],
-    rng: np.random.Generator,
-) -> MixedTable:
-    # Row by row: which chunk a record is in does not change what it is made of.
-    drawn = rng.uniform(size=(len(paths), len(columns)))
-    found = [column.column(paths, classes, drawn[:, k]) for k, column in enumerate(columns)]
-    target = tree.schema.target
-    labels = CategoricalColumn(target.name, classes, target.categories)
-    return MixedTable((*found, labels), len(paths))
+def _shuffled(records: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
+    """Return the numbers of all records in random order, in 4 bytes each."""
+    if records >= 1 << 32:
+        raise LimitExceeded(
+            f"{records:,} records are too many to be shuffled.",
+            where="shuffle",
+            remedy="Ask for fewer, or for records path by path.",
+        )
+    order = np.arange(records, dtype=np.uint32)
+    rng.shuffle(order)
+    return order
 
 
 def _require_known(tree: SharedTree, options: GenerationOptions) -> None:

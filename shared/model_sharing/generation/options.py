@@ -12,8 +12,9 @@ from shared.mixed.table import Floats
 
 Method = Literal["pgen", "basegen"]
 Numeric = Literal["uniform", "middle", "end", "marginal"]
-Absent = Literal["uniform", "marginal", "class-marginal"]
+Absent = Literal["uniform", "marginal"]
 Misses = Literal["uniform", "marginal"]
+Spread = Literal["independent", "even"]
 
 Quantiles = Sequence[float] | Callable[[Floats], Floats]
 """A distribution of numbers: its quantiles at evenly spaced probabilities from 0 to 1, or the
@@ -39,6 +40,9 @@ class GenerationOptions:
             all others evenly (section 2.2), or by the tree's own estimate of the class's
             distribution ("marginal"). Where a leaf tells all counts, those decide.
         quantiles: by attribute, a distribution that decides in place of `numeric` and `absent`.
+        spread: whether the values of a path's records are "independent" of one another, or
+            spread more "even"ly than chance does, with the same distribution for each record: the
+            same number of pseudo-data then tells more of the tree.
         shuffle: whether records come in random order, or path by path.
 
     Raises:
@@ -52,11 +56,18 @@ class GenerationOptions:
     absent: Absent = "uniform"
     misses: Misses = "uniform"
     quantiles: Mapping[str, Quantiles] = field(default_factory=dict)
+    spread: Spread = "independent"
     shuffle: bool = True
 
     def __post_init__(self) -> None:
-        chosen = (("method", Method), ("numeric", Numeric), ("absent", Absent), ("misses", Misses))
-        for name, kinds in chosen:
+        chosen = {
+            "method": Method,
+            "numeric": Numeric,
+            "absent": Absent,
+            "misses": Misses,
+            "spread": Spread,
+        }
+        for name, kinds in chosen.items():
             if getattr(self, name) not in get_args(kinds):
                 raise OptionError(
                     f"{name} must be one of {', '.join(get_args(kinds))}, not"

@@ -33,14 +33,8 @@ _TABULATED = np.linspace(0, 1, 1025)
 class Drawn(Protocol):
     """What gives the values of one attribute."""
 
-    def column(self, paths: Indices, classes: Indices, drawn: Floats) -> Column:
-        """Return the values of n records.
-
-        Args:
-            paths: the path of each.
-            classes: its class.
-            drawn: a number drawn evenly from 0 to below 1 for each.
-        """
+    def column(self, paths: Indices, drawn: Floats) -> Column:
+        """Return the values of n records from the path and a number, 0 to below 1, of each."""
 
 
 def values_of(
@@ -54,7 +48,7 @@ def values_of(
     Args:
         attribute: the attribute.
         conditions: what each path asks of it; None where it does not.
-        counts: how many records of each class each path has: paths x classes.
+        counts: how many records each path has.
         options: which values are drawn.
 
     Raises:
@@ -63,10 +57,8 @@ def values_of(
     distinct = list(dict.fromkeys(conditions))
     places = {condition: place for place, condition in enumerate(distinct)}
     of_path = np.array([places[condition] for condition in conditions], dtype=np.intp)
-    groups = counts.T if options.absent == "class-marginal" else counts.sum(axis=1)[None, :]
-    weights = np.array(
-        [np.bincount(of_path, weights=group, minlength=len(distinct)) for group in groups]
-    )
+    weights = np.zeros(len(distinct))
+    np.add.at(weights, of_path, counts)
     if isinstance(attribute, CategoricalAttribute):
         if attribute.name in options.quantiles:
             raise OptionError(
@@ -84,15 +76,12 @@ class _Categories:
 
     attribute: CategoricalAttribute
     of_path: Indices
-    conditions: int
     codes: Indices
     starts: Indices
     sums: Floats
 
-    def column(self, paths: Indices, classes: Indices, drawn: Floats) -> Column:
+    def column(self, paths: Indices, drawn: Floats) -> Column:
         rows = self.of_path[paths]
-        if len(self.starts) > self.conditions + 1:
-            rows = rows + classes * self.conditions
         found = np.searchsorted(self.sums, rows + drawn, side="right")
         # Rounding must not lead out of a row: no category is drawn that its path leaves out.
         found = np.clip(found, self.starts[rows], self.starts[rows + 1] - 1)
@@ -109,26 +98,17 @@ def _categories(
     number = len(attribute.categories)
     everything = tuple(range(number))
     allowed = [everything if c is None else c.codes for c in conditions]
-    codes: list[tuple[int, ...]] = []
-    lengths: list[int] = []
-    sums: list[Floats] = []
-    for group in weights:
-        if options.absent == "uniform":
-            shares = np.full(number, 1 / number)
-        else:
-            shares = category_shares(allowed, group, number)
-        for left in allowed:
-            chosen = np.cumsum(shares[list(left)])
-            sums.append(len(lengths) + chosen / chosen[-1])
-            codes.append(left)
-            lengths.append(len(left))
+    if options.absent == "uniform":
+        shares = np.full(number, 1 / number)
+    else:
+        shares = category_shares(allowed, weights, number)
+    sums = [np.cumsum(shares[list(codes)]) for codes in allowed]
     return _Categories(
         attribute,
         of_path,
-        len(conditions),
-        np.concatenate([np.array(left, dtype=np.intp) for left in codes]),
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp),
-        np.concatenate(sums),
+        np.concatenate([np.array(codes, dtype=np.intp) for codes in allowed]),
+        np.cumsum([0, *map(len, allowed)]),
+        np.concatenate([row + below / below[-1] for row, below in enumerate(sums)]),
     )
 
 
@@ -136,8 +116,8 @@ def _categories(
 class _Numbers:
     """Numbers by the extents of the conditions.
 
-    `fixed` are those of the conditions that always give one number, else not a number. `curves`
-    has the shares below each of `edges`, for each group; conditions where `even` holds do without.
+    `fixed` are those of the conditions that always give one number, else not a number. `curve` has
+    the share below each of `edges`; conditions where `even` holds do without.
     """
 
     attribute: NumericAttribute
@@ -149,18 +129,17 @@ class _Numbers:
     fixed: Floats
     even: npt.NDArray[np.bool_]
     edges: Floats
-    curves: Floats
+    curve: Floats
 
-    def column(self, paths: Indices, classes: Indices, drawn: Floats) -> Column:
+    def column(self, paths: Indices, drawn: Floats) -> Column:
         rows = self.of_path[paths]
         low, high = self.low[rows], self.high[rows]
         # From the upper end, which belongs to the interval, as the lower does not.
         values = high - drawn * (high - low)
-        for group, curve in enumerate(self.curves):
-            here = np.flatnonzero(~self.even[rows] & ((classes == group) | (len(self.curves) == 1)))
-            below = np.interp(low[here], self.edges, curve)
-            within = np.interp(high[here], self.edges, curve) - below
-            found = np.interp(below + (1 - drawn[here]) * within, curve, self.edges)
+        if (here := np.flatnonzero(~self.even[rows])).size:
+            below = np.interp(low[here], self.edges, self.curve)
+            within = np.interp(high[here], self.edges, self.curve) - below
+            found = np.interp(below + (1 - drawn[here]) * within, self.curve, self.edges)
             values[here] = np.where(within > 0, found, values[here])
         values = np.where(self.whole[rows], np.ceil(values), values)
         fixed = self.fixed[rows]
@@ -183,11 +162,10 @@ def _numbers(
     asked = np.array([interval is not None for interval in intervals])
     fixed = np.full(len(extents), np.nan)
     even = np.where(asked, options.numeric != "marginal", options.absent == "uniform")
-    edges, curves = np.empty(0), np.empty((0, 0))
+    edges, curve = np.empty(0), np.empty(0)
     if attribute.name in options.quantiles:
         even[:] = False
         edges, curve = _given(attribute.name, options.quantiles[attribute.name])
-        curves = curve[None, :]
     else:
         if options.numeric == "end":
             fixed[asked] = high[asked]
@@ -195,8 +173,8 @@ def _numbers(
             middle = least / 2 + high / 2
             fixed[asked] = np.where(whole, np.floor(middle), middle)[asked]
         if not even.all():
-            edges, curves = _estimated(attribute, low, high, whole == attribute.whole, weights)
-    return _Numbers(attribute, of_path, low, high, least, whole, fixed, even, edges, curves)
+            edges, curve = _estimated(attribute, low, high, whole == attribute.whole, weights)
+    return _Numbers(attribute, of_path, low, high, least, whole, fixed, even, edges, curve)
 
 
 def _estimated(
@@ -206,17 +184,14 @@ def _estimated(
     usual: npt.NDArray[np.bool_],
     weights: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return edges of cells, and the estimated shares below each of them for each group."""
+    """Return edges of cells, and the estimated shares below each of them."""
     known = usual & (low < high)
     everything = extent_of(attribute, None)
     ends = np.concatenate([low[known], high[known], [everything.low, everything.high]])
     edges = np.unique(ends)
     starts, stops = np.searchsorted(edges, low[known]), np.searchsorted(edges, high[known])
-    curves = []
-    for group in weights:
-        shares = cell_shares(edges, starts, stops, group[known])
-        curves.append(np.concatenate([[0.0], np.cumsum(shares)]))
-    return edges, np.array(curves)
+    shares = cell_shares(edges, starts, stops, weights[known])
+    return edges, np.concatenate([[0.0], np.cumsum(shares)])
 
 
 def _given(name: str, quantiles: Quantiles) -> tuple[Floats, Floats]:
