@@ -52,6 +52,8 @@ _EXPERIMENTS = (
     "alahmadi.methods:MADE",
     "alahmadi.methods:REAL",
     "alahmadi.methods:ADULT",
+    "sharkey.figure_5:EXPERIMENT",
+    "sharkey.figure_6:EXPERIMENT",
 )
 
 ALL = "all"

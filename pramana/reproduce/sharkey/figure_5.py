@@ -74,9 +74,7 @@ def _findings(found: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _curve(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFrame:
-    rows = found[
-        (found["table"] == table) & (found["model"] == model) & (found["curve"] == curve)
-    ]
+    rows = found[(found["table"] == table) & (found["model"] == model) & (found["curve"] == curve)]
     return rows.sort_values("owners")
 
 

@@ -9,10 +9,10 @@ from shared.model_sharing.anonymity.requirements import Requirement
 
 PUBLISHED = Path(__file__).with_name("published.json")
 
-DIVERSITIES = tuple((c, l) for l in (2, 3, 4, 5) for c in (20, 15, 10, 5))
+REQUIREMENTS = tuple(
+    Requirement(c=c, l=diverse) for diverse in (2, 3, 4, 5) for c in (20.0, 15.0, 10.0, 5.0)
+)
 """Every (c, l) of section 4.2, from the weakest on."""
-
-REQUIREMENTS = tuple(Requirement(c=float(c), l=l) for c, l in DIVERSITIES)
 
 
 def recorded(table: str) -> Recorded:

@@ -17,6 +17,7 @@ from pramana.simulate.model_sharing.options import (
     SimulationOptions,
     Tell,
 )
+from pramana.simulate.publishing.publishers import PUBLISHER
 from shared.model_sharing.anonymity.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
@@ -71,6 +72,14 @@ Absent = Annotated[
     typer.Option(help="Values of attributes that a path does not ask for: uniform or marginal."),
 ]
 
+PublisherOption = Annotated[
+    str | None,
+    typer.Option(
+        help="For ldiversity: the Python that has anjana, or full-domain for our own search; by"
+        f" default {PUBLISHER} of the environment."
+    ),
+]
+
 
 def model_sharing(
     table: Table,
@@ -89,6 +98,7 @@ def model_sharing(
     scale: Scale = SimulationOptions.scale,
     epsilon: Epsilon = SimulationOptions.epsilon,
     absent: Absent = SimulationOptions.absent,
+    publisher: PublisherOption = None,
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
     seed: Seed = SimulationOptions.seed,
@@ -122,6 +132,7 @@ def model_sharing(
             scale=scale,
             epsilon=epsilon,
             absent=absent,
+            publisher=publisher,
             folds=folds,
             runs=runs,
             seed=seed,

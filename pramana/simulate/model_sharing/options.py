@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from pramana.simulate.publishing.publishers import Publisher
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.taxonomies import Taxonomy
@@ -47,7 +48,8 @@ class SimulationOptions:
         scale: pseudo-records for each record that the trees count.
         epsilon: with it trees are differentially private, and the requirement is not asked.
         absent: where values of attributes that are not on a path are drawn from.
-        taxonomies: of attributes, for `merge="taxonomy"`.
+        taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
+        publisher: who publishes records l-diverse (`publisher_of`); None for the environment's.
         folds: into how many parts the records are divided; each is held out once.
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
@@ -68,6 +70,7 @@ class SimulationOptions:
     epsilon: float | None = None
     absent: str = "uniform"
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
+    publisher: Publisher | str | None = field(default=None, hash=False)
     folds: int = 10
     runs: int = 1
     seed: int = 1
@@ -138,6 +141,7 @@ class SimulationOptions:
             "scale": self.scale,
             "epsilon": self.epsilon,
             "absent": self.absent,
+            "publisher": getattr(self.publisher, "name", self.publisher),
             "folds": self.folds,
             "runs": self.runs,
             "seed": self.seed,

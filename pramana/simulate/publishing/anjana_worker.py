@@ -84,9 +84,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         for one in request["requirements"]:
             k, l = int(one.get("k") or 1), int(one.get("l") or 1)  # noqa: E741
             if (k, l) not in diverse:
-                diverse[k, l] = l_diversity(
-                    frame.copy(), [], names, CLASS, k, l, 0, hierarchies
-                )
+                diverse[k, l] = l_diversity(frame.copy(), [], names, CLASS, k, l, 0, hierarchies)
             found.append(published(diverse[k, l], names, hierarchies, one))
     return {"version": importlib.metadata.version("anjana"), "published": found}
 

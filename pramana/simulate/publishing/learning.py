@@ -36,6 +36,11 @@ class PublishedModel:
     levels: Mapping[str, int]
     model: GlobalModel
 
+    @property
+    def kind(self) -> str:
+        """Which model it is."""
+        return self.model.kind
+
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return the class code of each of n records."""
         return self.model.predict(self._at_levels(table))
