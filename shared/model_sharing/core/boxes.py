@@ -69,12 +69,17 @@ class Boxes:
             found = [conditions.get(name, everything) for conditions in asked]
             ends[:, place] = [_ends(condition) for condition in found]
             if isinstance(attribute, CategoricalAttribute):
-                listed = [c.codes for c in found if isinstance(c, Values)]
-                taken += sum(codes[-1] // 8 for codes in set(listed))
+                # Hashed once each: what most paths do not ask for is long.
+                sets = {c.codes for c in found if c is not everything and isinstance(c, Values)}
+                taken += sum(codes[-1] // 8 for codes in sets)
                 if taken > MOST_MASK_BYTES:
                     raise LimitExceeded("The paths have too many sets of categories.", where=name)
-                as_bits = {codes: mask_of(codes) for codes in set(listed)}
-                masks[name] = [as_bits[codes] for codes in listed]
+                as_bits = {codes: mask_of(codes) for codes in sets}
+                all_bits = (1 << len(attribute.categories)) - 1
+                masks[name] = [
+                    as_bits[c.codes] if c is not everything and isinstance(c, Values) else all_bits
+                    for c in found
+                ]
         return cls(schema.names, ends, masks)
 
     def asked_by_all(self, rows: npt.NDArray[np.intp], extent: Floats) -> list[str]:

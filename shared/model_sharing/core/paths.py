@@ -43,7 +43,7 @@ MOST_PATHS = 100_000
 """More paths are refused before they are looked at."""
 
 MOST_WORK = 200_000_000
-"""How many conditions may be compared until the cuts are found: a second or two."""
+"""How many conditions may be compared until the cuts are found: some seconds."""
 
 
 def tree_of(schema: TreeSchema, paths: Sequence[Path]) -> SharedTree:
@@ -111,7 +111,8 @@ class _Cutting:
             masks = self.boxes.masks[name]
             asked = [masks[row] for row in inside.tolist()]
             distinct = len(set(asked))
-            self._count(len(inside) + distinct * min(distinct, len(extent.codes)))
+            words = len(extent.codes) // 64 + 1
+            self._count(10 * len(inside) + distinct * min(distinct, len(extent.codes)) * words)
             parts = cut_categories(asked)
             covered = sum(len(p.condition.codes) for p in parts if isinstance(p.condition, Values))
             complete = covered == len(extent.codes)
@@ -125,7 +126,7 @@ class _Cutting:
                 f"The paths leave out a part of {name!r}: they do not cover all records.",
                 where=f"paths/{int(inside[0]) + 1}",
             )
-        self._count(len(parts) * MOST_ROUNDS)
+        self._count(len(parts) * MOST_ROUNDS * 10)
         return parts
 
     def _alone(self, box: Box, place: int) -> Node:
@@ -160,7 +161,7 @@ class _Cutting:
 
 def _require_known(schema: TreeSchema, path: Path, number: int) -> None:
     where = f"paths/{number}"
-    require_classes(schema, path.leaf, f"Path {number}")
+    require_classes(schema, path.leaf, f"Path {number}", where)
     for name, condition in path.conditions.items():
         if name not in schema.names:
             raise ModelError(f"Path {number} asks for {name!r}, no attribute.", where=where)

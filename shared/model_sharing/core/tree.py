@@ -296,14 +296,16 @@ def rows_of(
     return np.split(rows[np.argsort(chosen, kind="stable")], ends)
 
 
-def require_classes(schema: TreeSchema, leaf: Leaf, what: str = "A leaf") -> None:
+def require_classes(
+    schema: TreeSchema, leaf: Leaf, what: str = "A leaf", where: str = "leaf"
+) -> None:
     """Check that a leaf is of the classes of a schema. Raises ModelError."""
     if not leaf.label < schema.classes:
-        raise ModelError(f"{what} has a class that is not listed.", where="leaf")
+        raise ModelError(f"{what} has a class that is not listed.", where=where)
     if leaf.distribution is not None and len(leaf.distribution) != schema.classes:
         raise ModelError(
             f"{what} counts {len(leaf.distribution)} classes; there are {schema.classes}.",
-            where="leaf",
+            where=where,
         )
 
 

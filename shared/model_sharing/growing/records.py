@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,11 @@ class Records:
                 values[column.name], ranks = np.unique(column.values, return_inverse=True)
                 codes[column.name] = ranks.astype(np.intp)
         return cls(schema, classes, codes, values)
+
+    @cached_property
+    def indicators(self) -> Floats:
+        """The classes as zeros and ones: n x classes."""
+        return np.eye(self.schema.classes)[self.classes]
 
     def __len__(self) -> int:
         return len(self.classes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from shared.mixed.table import Floats
@@ -25,9 +27,7 @@ def subsets(table: Floats) -> Floats:
     """
     m, classes = table.shape
     if m <= ALL_OF:
-        numbers = np.arange(1, 1 << (m - 1))
-        rest = (numbers[:, None] >> np.arange(m - 1)) & 1
-        return np.column_stack([np.zeros(len(numbers)), rest])
+        return _all_of(m)
     shares = table / table.sum(axis=1, keepdims=True)
     found = [np.eye(m)]
     below = np.tri(m - 1, m)
@@ -37,3 +37,12 @@ def subsets(table: Floats) -> Floats:
         ordered[:, order] = below
         found.append(ordered)
     return np.unique(np.concatenate(found), axis=0)
+
+
+@cache
+def _all_of(m: int) -> Floats:
+    numbers = np.arange(1, 1 << (m - 1))
+    rest = (numbers[:, None] >> np.arange(m - 1)) & 1
+    found = np.column_stack([np.zeros(len(numbers)), rest])
+    found.flags.writeable = False
+    return found
