@@ -35,18 +35,18 @@ def grow_unrestricted(
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    places = _places(records)
+    places = indicated(records)
     grown = DecisionTreeClassifier(
         criterion=criterion,
         max_depth=depth,
         min_samples_leaf=min_leaf,
         random_state=seed % (1 << 32),
-    ).fit(_matrix(records, places), records.classes)
-    walk = _Walk(records, places, grown.tree_)
+    ).fit(indicators(records, places), records.classes)
+    walk = Walk(records, places, grown.tree_)
     return walk.node(0, np.arange(len(records)), records.everything())
 
 
-def _places(records: Records) -> list[tuple[str, int | None]]:
+def indicated(records: Records) -> list[tuple[str, int | None]]:
     """Return of each column of the matrix the attribute, and the category that it indicates."""
     places: list[tuple[str, int | None]] = []
     for attribute in records.schema.attributes:
@@ -66,7 +66,8 @@ def _places(records: Records) -> list[tuple[str, int | None]]:
     return places
 
 
-def _matrix(records: Records, places: list[tuple[str, int | None]]) -> Any:
+def indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
+    """Return the columns: ranks of numbers, and whether a record is of a category."""
     found = np.empty((len(records), len(places)), dtype=np.float32, order="F")
     for place, (name, code) in enumerate(places):
         codes = records.codes[name]
@@ -75,8 +76,8 @@ def _matrix(records: Records, places: list[tuple[str, int | None]]) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class _Walk:
-    """The walk of the records through scikit-learn's tree."""
+class Walk:
+    """The walk of the records through scikit-learn's tree, or through one of its forest."""
 
     records: Records
     places: list[tuple[str, int | None]]

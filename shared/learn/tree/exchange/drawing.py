@@ -9,7 +9,7 @@ are not randomized would tell as much, and how far it leans on its parent.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
 from shared.domain import Variable
 from shared.errors import OptionError
@@ -35,31 +35,13 @@ from shared.pictures.svg import (
     text,
     titled,
 )
+from shared.pictures.trees import GAP, Place, columns, laid_out, line
 
-_ROW, _BOX, _MARGIN, _BAR, _GAP = 62.0, 54.0, 18.0, 110.0, 40.0
+_ROW, _BOX, _MARGIN, _BAR = 62.0, 54.0, 18.0, 110.0
 _LONGEST, _NAME, _NOTE = 26, 14, 11
-_WIDEST, _THINNEST = 9.0, 1.0
 _QUESTION = "#3d4a57"
+_Place = Place[Node]
 _LONGEST_NOTE = "worth 000,000 records; leans 00 % on its parent"
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A node in the picture: its level, the middle of its rows, and its children by category.
-
-    `cut` says that the node is a question that is drawn as a leaf.
-    """
-
-    node: Node
-    level: int
-    y: float
-    cut: bool
-    children: tuple[tuple[str, _Place], ...]
-
-    def __iter__(self) -> Iterator[_Place]:
-        yield self
-        for _, child in self.children:
-            yield from child
 
 
 def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
@@ -77,81 +59,46 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
     """
     if max_depth is not None and max_depth < 0:
         raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
-    root = _placed(tree, tree.root, 0, _Rows(), max_depth)
-    columns = _columns(root)
+    root = laid_out(tree.root, partial(_children, tree), _ROW, max_depth)
+    starts = _columns(root)
     legend, end = _legend(tree.target)
     top = 2 * _MARGIN + 26
-    width = max(max(columns) + _MARGIN + _leaf_width(tree.target), end + _MARGIN)
+    width = max(max(starts) + _MARGIN + _leaf_width(tree.target), end + _MARGIN)
     height = top + max(place.y for place in root) + _ROW / 2 + _MARGIN
     parts = [
         legend,
         f'<g transform="translate({_MARGIN:.0f},{top:.0f})">',
-        *(line for place in root for line in _lines(tree, place, columns)),
-        *(_node(tree, place, columns) for place in root),
+        *(drawn for place in root for drawn in _lines(tree, place, starts)),
+        *(_node(tree, place, starts) for place in root),
         "</g>",
     ]
     return document(width, height, f"Decision tree for {tree.target.name}", parts)
 
 
-class _Rows:
-    """Gives each leaf the next row."""
-
-    def __init__(self) -> None:
-        self._taken = 0
-
-    def next(self) -> float:
-        self._taken += 1
-        return (self._taken - 0.5) * _ROW
-
-
-def _placed(tree: DecisionTree, node: Node, level: int, rows: _Rows, most: int | None) -> _Place:
-    cut = node.split is not None and most is not None and level > most
-    if node.split is None or cut:
-        return _Place(node, level, rows.next(), cut, ())
-    categories = tree.inputs[node.split.attribute].categories
-    children = tuple(
-        (category, _placed(tree, child, level + 1, rows, most))
-        for category, child in zip(categories, node.children, strict=True)
-    )
-    middle = (children[0][1].y + children[-1][1].y) / 2
-    return _Place(node, level, middle, cut=False, children=children)
-
-
 def _columns(root: _Place) -> list[float]:
-    """Return where each level begins: beside the widest box above it and its longest category."""
-    levels = max(place.level for place in root) + 1
-    widths, labels = [0.0] * levels, [0.0] * levels
-    for place in root:
-        if place.children:
-            widths[place.level] = max(widths[place.level], _box_width(place.node))
-            longest = max(breadth(_short(category), 12) for category, _ in place.children)
-            labels[place.level] = max(labels[place.level], longest)
-    starts = [0.0]
-    for width, label in zip(widths[:-1], labels[:-1], strict=True):
-        starts.append(starts[-1] + width + label + 2 * _GAP)
-    return starts
+    return columns(root, _box_width, lambda category: breadth(_short(category), 12))
 
 
-def _lines(tree: DecisionTree, place: _Place, columns: list[float]) -> Iterator[str]:
+def _children(tree: DecisionTree, node: Node) -> list[tuple[str, Node]]:
+    if node.split is None:
+        return []
+    categories = tree.inputs[node.split.attribute].categories
+    return list(zip(categories, node.children, strict=True))
+
+
+def _lines(tree: DecisionTree, place: _Place, starts: list[float]) -> Iterator[str]:
     """Yield a node's lines to its children, with their categories."""
     whole = tree.root.classes.total
-    x0 = columns[place.level] + (_box_width(place.node) if place.children else 0.0)
+    x0 = starts[place.level] + (_box_width(place.node) if place.children else 0.0)
     for category, child in place.children:
-        x1 = columns[child.level] - 6
         share = min(max(child.node.classes.total / whole, 0.0), 1.0)
-        wide = _THINNEST + (_WIDEST - _THINNEST) * share
-        turn = x0 + _GAP
-        path = (
-            f'<path d="M{x0:.1f},{place.y:.1f} C{turn:.1f},{place.y:.1f} {x0 + 8:.1f},{child.y:.1f}'
-            f' {turn:.1f},{child.y:.1f} L{x1:.1f},{child.y:.1f}" fill="none" stroke="#9aa5b0"'
-            f' stroke-width="{wide:.2f}"/>'
-        )
-        label = text(turn + 6, child.y + 4, _short(category), 12, "#222", outlined(5))
+        path = line((x0, place.y), (starts[child.level] - 6, child.y), share)
+        label = text(x0 + GAP + 6, child.y + 4, _short(category), 12, "#222", outlined(5))
         yield titled(f"{category}: {100 * share:.1f} % of the records", path, label)
 
 
-def _node(tree: DecisionTree, place: _Place, columns: list[float]) -> str:
-    x, node = columns[place.level], place.node
+def _node(tree: DecisionTree, place: _Place, starts: list[float]) -> str:
+    x, node = starts[place.level], place.node
     drawn = _question(node, x, place.y) if place.children else _leaf(tree, place, x)
     return titled(_details(tree, node), drawn)
 

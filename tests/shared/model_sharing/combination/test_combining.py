@@ -56,7 +56,7 @@ def grid() -> MixedTable:
 @pytest.mark.parametrize("model", get_args(GlobalName))
 def test_every_method_gives_every_model(method, model):
     trees = [tree_of_leaves(), tree_of_leaves(threshold=6), tree_of_leaves(more=2)]
-    options = CombineOptions(method=method, model=model, learning=GlobalOptions(trees=7), seed=2)
+    options = CombineOptions(method=method, model=model, learning=GlobalOptions(trees=3), seed=2)
     one, other = combine(trees, options), combine(trees, options)
     assert one == other
     assert one.model.schema == SCHEMA

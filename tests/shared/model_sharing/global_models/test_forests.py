@@ -46,12 +46,15 @@ def test_it_predicts_as_scikit_learn_with_the_same_columns():
     colour = table["colour"].codes
     matrix = np.column_stack([*(colour == code for code in range(3)), table["size"].values])
     theirs = RandomForestClassifier(13, max_leaf_nodes=40, random_state=5).fit(matrix, classes)
-    shares = theirs.predict_proba(matrix)
-    found = model.probabilities(table)
-    assert found[:, :3] == pytest.approx(shares, abs=1e-12)
-    assert (found[:, 3] == 0).all()
-    assert (model.predict(table) == theirs.predict(matrix)).all()
-    assert max(len(tree.leaves) for tree in model.trees) <= 40
+    for tree, grown, sample in zip(
+        model.trees, theirs.estimators_, theirs.estimators_samples_, strict=True
+    ):
+        # Between the numbers of its own sample a threshold may lie anywhere.
+        found = tree.probabilities(table.rows(sample))
+        assert found[:, :3] == pytest.approx(grown.predict_proba(matrix[sample]), abs=1e-12)
+        assert (found[:, 3] == 0).all()
+        assert len(tree.leaves) <= 40
+    assert (model.predict(table) == theirs.predict(matrix)).mean() > 0.95
 
 
 def test_progress_is_told_and_can_stop_the_work():
