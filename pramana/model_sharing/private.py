@@ -6,6 +6,7 @@ from typing import Any
 
 from shared.model_sharing.private.growing import grow_private_tree
 from shared.model_sharing.private.noise import GeneratorNoise, Noise
+from shared.model_sharing.private.options import require_epsilon
 
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, quoted
@@ -47,6 +48,8 @@ def private_model(
         raise OptionError(
             f"epsilon must be a number above 0, not {shown(epsilon)}.", where="epsilon"
         )
+    with one_sentence():
+        require_epsilon(float(epsilon))
     noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
     schema, table, classes = training_columns(

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from shared.model_sharing.exchange.drawing import draw_shared_tree
-from shared.model_sharing.exchange.text import write_shared_tree_text
 
 from pramana.frames.sentences import listed, one_sentence
 from pramana.frames.tables import Frame
@@ -175,6 +173,8 @@ class SharedModel:
 
     def to_text(self) -> str:
         """Return the tree as indented text."""
+        from shared.model_sharing.exchange.text import write_shared_tree_text
+
         return write_shared_tree_text(self.tree)
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -194,6 +194,8 @@ class SharedModel:
         return plotted(self._picture(), ax)
 
     def _picture(self) -> Layout:
+        from shared.model_sharing.exchange.drawing import draw_shared_tree
+
         return Layout(draw_shared_tree(self.tree))
 
     def to_json(self) -> str:
@@ -257,7 +259,8 @@ class SharedModel:
         schema, leaves = self.tree.schema, len(self.tree.leaves)
         paths = "1 path" if leaves == 1 else f"{leaves:,} paths"
         promised = self._promised()
-        was = f"; pruned from {len(self.pruned.before.leaves):,}" if self.pruned else ""
+        cut = self.pruned is not None and bool(self.pruned.steps)
+        was = f"; pruned from {len(self.before.leaves):,}" if cut else ""
         return f"{schema.target.name} by {listed(schema.names)}: {paths}, {promised}{was}"
 
     def _promised(self) -> str:

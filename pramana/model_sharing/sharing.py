@@ -111,7 +111,8 @@ def share_tree(
     with one_sentence(), progress_bar("growing a tree"):
         pruning = PruningOptions(merge=merge)
         _require_tell(tell)
-        tree = grow_tree(schema, table, classes, growth, asked if by == "growing" else None)
+        asked_there = asked if by == "growing" else None
+        tree = grow_tree(schema, table, classes, growth, requirement=asked_there)
         pruned = None if asked is None else prune(tree, asked, pruning)
         released = released_form(tree if pruned is None else pruned.tree, tell)
         return _made(released, asked, pruned, table.records)

@@ -9,6 +9,7 @@ import typer
 
 from pramana.simulate.commands import options as given
 from pramana.simulate.model_sharing.options import (
+    Absent,
     By,
     Counts,
     Global,
@@ -18,7 +19,6 @@ from pramana.simulate.model_sharing.options import (
     Tell,
 )
 from pramana.simulate.publishing.publishers import PUBLISHER
-from shared.model_sharing.anonymity.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -67,9 +67,8 @@ Scale = Annotated[float, typer.Option(help="Pseudo-records for each record of a 
 Epsilon = Annotated[
     float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
 ]
-Absent = Annotated[
-    str,
-    typer.Option(help="Values of attributes that a path does not ask for: uniform or marginal."),
+AbsentOption = Annotated[
+    Absent, typer.Option(help="Where values of attributes come from that a path does not ask for.")
 ]
 
 PublisherOption = Annotated[
@@ -97,7 +96,7 @@ def model_sharing(
     tell: TellOption = SimulationOptions.tell,
     scale: Scale = SimulationOptions.scale,
     epsilon: Epsilon = SimulationOptions.epsilon,
-    absent: Absent = SimulationOptions.absent,
+    absent: AbsentOption = SimulationOptions.absent,
     publisher: PublisherOption = None,
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
@@ -115,6 +114,7 @@ def model_sharing(
     from pramana.simulate.model_sharing.simulation import simulate
     from pramana.simulate.model_sharing.tables import read_sharing_table
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from shared.model_sharing.anonymity.requirements import Requirement
 
     require_place(json)
     with given.options_as_typed():

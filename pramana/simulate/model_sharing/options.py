@@ -1,22 +1,29 @@
-"""What is simulated: how many owners, what they release, and what the miner makes of it."""
+"""What is simulated: how many owners, what they release, and what the miner makes of it.
+
+Commands show these options in their help: so nothing heavy is loaded here, and names that
+`shared.model_sharing` has in modules that count are written again; a test compares them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pramana.simulate.publishing.publishers import Publisher
 from shared.errors import OptionError
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.taxonomies import Taxonomy
+
+if TYPE_CHECKING:
+    from shared.model_sharing.anonymity.requirements import Requirement
+    from shared.model_sharing.core.taxonomies import Taxonomy
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
-Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
 By = Literal["pruning", "growing"]
 Merge = Literal["all", "taxonomy", "fewest"]
 Counts = Literal["exact", "propagated"]
 Tell = Literal["hits", "distribution"]
+Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
+Absent = Literal["uniform", "marginal", "class-marginal"]
 
 COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
 """The methods by which a miner combines owners' trees."""
@@ -68,7 +75,7 @@ class SimulationOptions:
     tell: Tell | None = None
     scale: float = 1.0
     epsilon: float | None = None
-    absent: str = "uniform"
+    absent: Absent = "uniform"
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
     publisher: Publisher | str | None = field(default=None, hash=False)
     folds: int = 10
@@ -96,11 +103,10 @@ class SimulationOptions:
                 where="by",
                 remedy="Give k, or c and l.",
             )
-        if self.epsilon is not None and not 0 < self.epsilon <= _LARGEST_EPSILON:
-            raise OptionError(
-                f"epsilon must be above 0 and at most {_LARGEST_EPSILON:g}, not {self.epsilon}.",
-                where="epsilon",
-            )
+        if self.epsilon is not None:
+            from shared.model_sharing.private.options import require_epsilon
+
+            require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
             raise OptionError(
                 "A private tree is bounded by its epsilon and not pruned by a requirement.",
@@ -155,6 +161,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "merge": get_args(Merge),
     "counts": get_args(Counts),
     "tell": (*get_args(Tell), None),
+    "absent": get_args(Absent),
 }
 _LIMITS: Mapping[str, tuple[float, float]] = {
     "owners": (1, MOST_OWNERS),
@@ -163,4 +170,3 @@ _LIMITS: Mapping[str, tuple[float, float]] = {
     "scale": (0.01, MOST_SCALE),
     "seed": (0, 2**63 - 1),
 }
-_LARGEST_EPSILON = 100.0

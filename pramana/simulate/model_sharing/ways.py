@@ -11,6 +11,7 @@ from pramana.simulate.model_sharing.published import ldiversity
 from shared.errors import OptionError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
+from shared.model_sharing.combination.combining import CombineOptions, combine
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.model import TreeModel
@@ -45,8 +46,6 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     trees = [tree for tree in found if tree is not None]
     if not trees:
         return Made((), refused=len(found))
-    from shared.model_sharing.combination.combining import CombineOptions, combine
-
     asked = CombineOptions(
         method=options.method,
         model=options.model,
@@ -58,7 +57,7 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
         (combined.model,),
         refused=len(found) - len(trees),
         leaves=_leaves(trees),
-        pseudo_records=combined.pseudo_records,
+        pseudo_records=combined.pseudo_records or None,
     )
 
 

@@ -289,13 +289,13 @@ MISTAKES = [
         "a misspelt way to combine trees",
         lambda: combine(method="vote"),
         OptionError,
-        ("method must be", "'vote'"),
+        ("no method 'vote'", "'labelled', 'votes'"),
     ),
     Mistake(
         "a global model that there is not",
         lambda: combine(model="network"),
         OptionError,
-        ("model must be", "'network'"),
+        ("no model 'network'", "'naive-bayes'"),
     ),
     Mistake(
         "an option that combined trees have not",

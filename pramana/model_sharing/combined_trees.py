@@ -1,0 +1,400 @@
+"""What several owners' trees say together, as an estimator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from pramana.estimators.base import Estimator
+from pramana.estimators.saved import LearnedFrom, plain
+from pramana.frames.sentences import one_sentence
+from pramana.frames.tables import Frame, shown
+from pramana.model_sharing.columns import attribute_columns, class_codes
+from pramana.model_sharing.messages import content_of
+from pramana.reporting.estimating import EstimatedCounts
+from shared.errors import InputError, OptionError, TableError
+from shared.learn.common.documents import DocumentPart, faults, write_json
+from shared.model_sharing.combination.combining import (
+    Combined,
+    CombineOptions,
+    Method,
+    combine,
+    pseudo_chunks,
+)
+from shared.model_sharing.combination.labelling import Labels
+from shared.model_sharing.combination.pooled import together
+from shared.model_sharing.combination.votes import VoteOptions, Weights
+from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.generation.options import Absent, GenerationOptions
+from shared.model_sharing.global_models.model import GlobalModel
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from shared.pictures.chart import Layout
+from shared.progress import Progress
+from shared.terminal import progress_bar
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+    from sklearn.utils import Tags
+
+
+class _Document(DocumentPart):
+    """What is saved of combined trees: the model, and what it was made of."""
+
+    model: dict[str, Any]
+    trees: int = Field(ge=1)
+    pseudo_records: int = Field(ge=0)
+    notes: list[str]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> _Document:
+        """Read what was saved. Raises InputError."""
+        try:
+            return cls.model_validate(dict(document))
+        except ValidationError as error:
+            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
+
+
+class CombinedTrees(Estimator):
+    """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
+
+    It learns from what `pm.share_tree` made, or from its messages, wherever they were kept. None of
+    the methods sees a record.
+
+    Args:
+        target: the class, where a study has trees of several; None if there is only one.
+        method: `pgen` draws pseudo-records from the paths of each tree and learns `model` from them
+            (Sharkey et al. 2008); `basegen` draws them evenly, labelled each by one of the trees;
+            `labelled` draws as `pgen`, and the votes of all trees label them; `votes` adds up the
+            class shares of the trees' leaves; `product` is one tree that says the same.
+        model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
+        scale: pseudo-records for each record that the trees count.
+        absent: which value an attribute takes that a path does not ask for: one drawn evenly, by
+            the tree's own estimate of its distribution (`marginal`), or of that within the class.
+        labels: of `labelled`, the `likeliest` class or one `drawn` by its probability.
+        weights: of votes, how a tree's leaf counts: all trees the same (`equal`), or by the records
+            of the whole tree (`records`) or of the leaf (`leaves`).
+        max_depth: the most questions on a path of a learned tree; None for any.
+        min_leaf: the fewest pseudo-records of its leaves.
+        seed: decides all that is drawn.
+
+    Attributes:
+        model_: what was learned, as the packages below have it.
+        classes_: the classes' labels, (classes,).
+        feature_names_in_: the names of the attributes, (attributes,).
+        n_trees_: how many trees were combined.
+        n_pseudo_records_: how many pseudo-records it was learned from; 0 where it was from none.
+        notes_: what the reader of the model must know, a sentence each.
+
+    Examples:
+        >>> import pramana as pm
+        >>> people = pm.example("titanic")
+        >>> trees = [pm.share_tree(people.iloc[k::2], "survived", 20) for k in (0, 1)]
+        >>> model = pm.CombinedTrees(method="votes").fit(trees)
+        >>> model.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
+        array(['yes'], dtype=object)
+        >>> round(model.score(people), 2)
+        0.79
+    """
+
+    kind = "model-sharing"
+    of_counts = False
+
+    model_: GlobalModel
+    n_trees_: int
+    n_pseudo_records_: int
+    notes_: tuple[str, ...]
+
+    def __init__(
+        self,
+        target: str | None = None,
+        *,
+        method: Method = CombineOptions.method,
+        model: GlobalName = CombineOptions.model,
+        scale: float = GenerationOptions.scale,
+        absent: Absent = GenerationOptions.absent,
+        labels: Labels = CombineOptions.labels,
+        weights: Weights = VoteOptions.weights,
+        max_depth: int | None = GlobalOptions.max_depth,
+        min_leaf: int = GlobalOptions.min_leaf,
+        seed: int = CombineOptions.seed,
+    ):
+        self.target = target
+        self.method = method
+        self.model = model
+        self.scale = scale
+        self.absent = absent
+        self.labels = labels
+        self.weights = weights
+        self.max_depth = max_depth
+        self.min_leaf = min_leaf
+        self.seed = seed
+
+    def fit(self, messages: Any, y: None = None) -> Self:  # type: ignore[override]
+        """Combine trees.
+
+        Args:
+            messages: a list of what `pm.share_tree` made, of messages as dicts or as JSON text, or
+                of paths to files of them.
+            y: nothing: the class is part of each tree.
+
+        Returns:
+            the estimator itself.
+
+        Raises:
+            InputError: there are none, or one is no message.
+            TableUnreadable: there is no such file.
+            ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
+                different classes or ask for different attributes.
+            LimitExceeded: trees are too large, or more would be drawn than is sensible.
+            OptionError: an option is out of its range.
+            NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("titanic")
+            >>> trees = [pm.share_tree(people.iloc[k::2], "survived", 20) for k in (0, 1)]
+            >>> messages = [tree.message for tree in trees]
+            >>> model = pm.CombinedTrees(method="labelled", seed=1).fit(messages)
+            >>> model.n_trees_, model.n_pseudo_records_
+            (2, 2201)
+        """
+        if y is not None:
+            raise OptionError("y must be left out: the class is part of each tree.", where="y")
+        with one_sentence():
+            options = self._options()
+            contents = _contents(messages)
+            trees = [content.require_promised() for content in contents]
+            kept = [
+                (content, tree)
+                for content, tree in zip(contents, trees, strict=True)
+                if self.target in (None, tree.schema.target.name)
+            ]
+            if not kept:
+                raise InputError(f"messages has no tree of the class {self.target!r}.")
+            with progress_bar("combining") as bar:
+                combined = combine([tree for _, tree in kept], options, on_step=bar)
+        self._combined(combined, [content for content, _ in kept])
+        self._trees: tuple[SharedTree, ...] | None = tuple(tree for _, tree in kept)
+        return self
+
+    def predict(self, frame: Frame) -> npt.NDArray[Any]:
+        """Return the class of each row.
+
+        Args:
+            frame: a table of n rows with all attributes; other columns are ignored.
+
+        Returns:
+            labels, (n,).
+
+        Raises:
+            NotFitted: nothing was combined.
+            TableError: it is no table, or a cell is empty or of another type.
+            MissingColumn: an attribute is not there.
+            UnknownCategory: a category that no tree knows.
+        """
+        return self.classes_[self._fitted.predict(self._columns(frame))]
+
+    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, in the order of `classes_`, (n, classes).
+
+        Raises as `predict`.
+        """
+        return self._fitted.probabilities(self._columns(frame))
+
+    def score(self, frame: Frame, y: Any = None) -> float:
+        """Return the share of rows whose class is predicted right.
+
+        Args:
+            frame: a table as in `predict`.
+            y: the true classes, n labels; by default the frame's column of the target.
+
+        Raises:
+            TableError: y has another length than the frame.
+            MissingColumn: neither y nor the target's column is there.
+            UnknownCategory: a true class that is none of the classes.
+            Others: see `predict`.
+        """
+        found = self._fitted.predict(self._columns(frame))
+        return float(np.mean(found == class_codes(self._fitted.schema, frame, y)))
+
+    def pseudo_data(self) -> pd.DataFrame:
+        """Return the pseudo-records that the model was learned from, the class last.
+
+        They are drawn again from the trees, by the same seed: the same records.
+
+        Raises:
+            OptionError: the method draws none, or the model was loaded and its trees are not here.
+        """
+        import pandas as pd
+
+        from shared.mixed.table import CategoricalColumn
+
+        _ = self._fitted
+        trees = getattr(self, "_trees", None)
+        if not self.n_pseudo_records_:
+            raise OptionError(
+                f"The method {self.method!r} draws no pseudo-data.", where="pseudo_data"
+            )
+        if trees is None:
+            raise OptionError(
+                "pseudo_data needs the trees, which are not here: the model was loaded, or made by"
+                " a miner, who serves them as a file.",
+                where="pseudo_data",
+            )
+        table = together(list(pseudo_chunks(trees, self._options())))
+        columns: dict[str, Any] = {}
+        for column in table.columns:
+            if isinstance(column, CategoricalColumn):
+                codes = pd.Categorical.from_codes(column.codes, list(column.categories))
+                columns[column.name] = codes
+            else:
+                columns[column.name] = column.values
+        return pd.DataFrame(columns)
+
+    def to_text(self) -> str:
+        """Return the model as text. Raises NotFitted."""
+        from shared.model_sharing.exchange.text import write_model_text
+
+        return write_model_text(self._fitted)
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes' labels, (classes,)."""
+        return np.array(self._fitted.schema.target.categories, dtype=object)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the attributes, (attributes,)."""
+        return np.array(self._fitted.schema.names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many attributes there are."""
+        return len(self._fitted.schema.names)
+
+    @property
+    def _fitted(self) -> GlobalModel:
+        self._require_fitted()
+        return self.model_
+
+    def _columns(self, frame: Frame) -> Any:
+        return attribute_columns(self._fitted.schema, frame)
+
+    def _options(self) -> CombineOptions:
+        """Return the options that have limits. Raises OptionError."""
+        if self.target is not None and not isinstance(self.target, str):
+            raise OptionError(
+                f"target must be the name of a class or None, not {shown(self.target)}.",
+                where="target",
+            )
+        scale = plain(self.scale)
+        if not isinstance(scale, int | float) or isinstance(scale, bool):
+            raise OptionError(f"scale must be a number, not {shown(scale)}.", where="scale")
+        return CombineOptions(
+            method=self.method,
+            model=self.model,
+            generation=GenerationOptions(scale=scale, absent=self.absent),
+            labels=self.labels,
+            votes=VoteOptions(weights=self.weights),
+            learning=GlobalOptions(max_depth=self.max_depth, min_leaf=plain(self.min_leaf)),
+            seed=plain(self.seed),
+        )
+
+    def _combined(self, made: Combined, contents: list[KnowledgeModelMessage]) -> None:
+        self.model_ = made.model
+        self.n_trees_, self.n_pseudo_records_ = len(made.owners), made.pseudo_records
+        self.notes_ = made.notes
+        bounds = [math.inf if one.epsilon is None else one.epsilon for one in contents]
+        self._set_source(source_of(round(made.records), max(bounds), self.method))
+
+    def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:  # noqa: ARG002
+        """Refuse counts: `fit` learns from trees."""
+        raise TableError(
+            "CombinedTrees learn from shared trees, not from counts.", where="messages"
+        )
+
+    def _document(self) -> dict[str, Any]:
+        from shared.model_sharing.exchange.models import model_json
+
+        return {
+            "model": model_json(self._fitted),
+            "trees": self.n_trees_,
+            "pseudo_records": self.n_pseudo_records_,
+            "notes": list(self.notes_),
+        }
+
+    def _take(self, document: Mapping[str, Any]) -> None:
+        from shared.model_sharing.exchange.models import read_model_json
+
+        told = _Document.of(document)
+        self.model_ = read_model_json(write_json(told.model))
+        self.n_trees_, self.n_pseudo_records_ = told.trees, told.pseudo_records
+        self.notes_ = tuple(told.notes)
+        self._trees = None
+
+    def source_told(self) -> str:
+        """Return in words what was combined, and what bounds what it tells.
+
+        Raises:
+            NotFitted: nothing was combined.
+        """
+        self._require_fitted()
+        trees = "1 shared tree" if self.n_trees_ == 1 else f"{self.n_trees_} shared trees"
+        bound = (
+            f"epsilon {self.epsilon_:g}" if math.isfinite(self.epsilon_) else "no bound on a record"
+        )
+        return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
+
+    def _picture(self) -> Layout:
+        from shared.model_sharing.exchange.drawing import draw_model
+
+        return Layout(draw_model(self._fitted))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("note", words) for words in self.notes_]
+
+    def _numbers(self) -> pd.DataFrame | None:
+        return None
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say to scikit-learn what this is: a classifier of numbers, text and categories."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(string=True, categorical=True),
+            requires_fit=True,
+        )
+
+
+def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
+    """Return what trees were learned from: different people's records, each bounded by epsilon."""
+    gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
+    return LearnedFrom(records, (), gamma, epsilon, method)
+
+
+_LARGEST = 700.0
+"""Beyond it the amplification is no floating-point number."""
+
+
+def _contents(messages: Any) -> list[KnowledgeModelMessage]:
+    """Return the messages that were passed. Raises InputError, TableUnreadable."""
+    alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
+    given = [messages] if alone else messages
+    if not isinstance(given, Iterable) or hasattr(given, "columns") or isinstance(given, str):
+        raise InputError(
+            f"messages must be a list of shared trees, not {shown(messages)}.", where="messages"
+        )
+    listed = list(given)
+    if not listed:
+        raise InputError("messages must be at least one shared tree, not none.", where="messages")
+    return [content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
