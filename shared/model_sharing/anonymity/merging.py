@@ -14,6 +14,12 @@ from shared.model_sharing.core.tree import Leaf
 MOST_TRIED = 200
 """So many sets of siblings of one size are tried at most, those first that lose few hits."""
 
+LARGEST_SET = 3
+"""So many siblings of a category are tried in all ways; more only in the order of what they lose."""
+
+LONGEST = 50
+"""So many intervals before one that violates the requirement are tried at most."""
+
 Met = Callable[[Leaf], bool]
 Merge = Callable[[Sequence[Branch], Attribute, Join, Met], list[Branch]]
 """Merges siblings until none violates the requirement; a single one if that needs them all."""
@@ -54,21 +60,26 @@ def merge_by_taxonomy(
 def merge_fewest(
     parts: Sequence[Branch], attribute: Attribute, join: Join, met: Met
 ) -> list[Branch]:
-    """Merge each part that violates the requirement with the fewest siblings that suffice.
+    """Merge each part that violates the requirement at the loss of the fewest hits.
 
-    Of equally few those are taken that lose the fewest hits; under the nearest ancestor that
-    suffices, if there is a taxonomy. Intervals are merged with those beside them.
+    Of equally good sets of siblings that is taken which has the fewest parts that need no merging
+    themselves, then the smallest: parts that violate the requirement help each other first, else
+    all would be drawn to the largest one. Under a taxonomy the nearest ancestor that suffices comes
+    first. Intervals are merged with those beside them.
     """
     now = list(parts)
-    while len(now) > 1:
-        bad = [part for part in now if violates(part, met)]
-        if not bad:
-            return now
+    bad = [part for part in now if violates(part, met)]
+    if bad and not met(join(now).cut):
+        return [join(now)]
+    while bad and len(now) > 1:
         worst = min(bad, key=lambda part: part.cut.records)
-        chosen = _fewest(now, worst, attribute, join, met)
+        chosen = _least_loss(now, worst, attribute, join, met)
+        taken, joined = {id(part) for part in chosen}, join(chosen)
         at = now.index(chosen[0])
-        now = [part for part in now if part not in chosen]
-        now.insert(at, join(chosen))
+        now = [part for part in now if id(part) not in taken]
+        now.insert(at, joined)
+        bad = [part for part in bad if id(part) not in taken]
+        bad += [joined] if violates(joined, met) else []
     return now
 
 
@@ -79,7 +90,7 @@ MERGES: dict[str, Merge] = {
 }
 
 
-def _fewest(
+def _least_loss(
     parts: list[Branch], bad: Branch, attribute: Attribute, join: Join, met: Met
 ) -> list[Branch]:
     pools = [
@@ -88,46 +99,62 @@ def _fewest(
         for family in _families(parts, attribute, level)
         if bad in family and len(family) > 1
     ]
-    for pool in [*pools, parts]:
+    for pool in pools:
         # More siblings never hurt (`refusal`), so what all of them cannot do none of them can.
-        if not met(join(pool).cut):
-            continue
-        for size in range(2, len(pool)):
-            found = _cheapest(_together(pool, bad, size, join), join, met)
-            if found is not None:
-                return found
-        return pool
-    return parts
+        if met(join(pool).cut):
+            return _least_of(_sets(pool, bad, join, met), pool, join, met)
+    if isinstance(bad.condition, Interval):
+        return _least_of(_windows(parts, bad, join, met), parts, join, met)
+    return _least_of(_sets(parts, bad, join, met), parts, join, met)
 
 
-def _cheapest(groups: Iterator[list[Branch]], join: Join, met: Met) -> list[Branch] | None:
-    best, least = None, math.inf
+def _least_of(
+    groups: Iterator[list[Branch]], pool: list[Branch], join: Join, met: Met
+) -> list[Branch]:
+    """Return the group that suffices and loses least; all of the pool if there is none."""
+    best, least = pool, (math.inf, 0, 0)
     for group in groups:
         joined = join(group)
         lost = sum(part.hits for part in group) - joined.hits
-        if lost < least and met(joined.cut):
-            best, least = group, lost
+        if lost > least[0] or not met(joined.cut):
+            continue
+        price = (lost, sum(not violates(part, met) for part in group), len(group))
+        if price < least:
+            best, least = group, price
     return best
 
 
-def _together(pool: list[Branch], bad: Branch, size: int, join: Join) -> Iterator[list[Branch]]:
-    """Return the groups of a size that hold one part: intervals side by side, or any categories."""
-    if isinstance(bad.condition, Interval):
-        pool = sorted(pool, key=_start)
-        at = pool.index(bad)
-        for first in range(max(0, at - size + 1), min(at, len(pool) - size) + 1):
-            yield pool[first : first + size]
-        return
+def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
+    """Return the intervals side by side that suffice with this one, and none too many."""
+    ordered = sorted(parts, key=_start)
+    at = ordered.index(bad)
+    last = at
+    for first in range(max(0, at - LONGEST), at + 1):
+        last = max(last, at)
+        while last < len(ordered) and not met(join(ordered[first : last + 1]).cut):
+            last += 1
+        if last == len(ordered):
+            return
+        yield ordered[first : last + 1]
+
+
+def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
+    """Return sets of categories with this one: all small ones, or those first that lose least."""
     others = [part for part in pool if part is not bad]
-    number = len(others)
-    while number > size - 1 and math.comb(number, size - 1) > MOST_TRIED:
-        number -= 1
-    if number < len(others):
-        lost = {id(o): o.hits + bad.hits - join([bad, o]).hits for o in others}
-        near = {id(o) for o in sorted(others, key=lambda o: lost[id(o)])[:number]}
-        others = [o for o in others if id(o) in near]
-    for chosen in combinations(others, size - 1):
-        yield [part for part in pool if part is bad or part in chosen]
+    lost = {id(o): o.hits + bad.hits - join([bad, o]).hits for o in others}
+    others.sort(key=lambda o: lost[id(o)])
+    for size in range(1, min(LARGEST_SET, len(others)) + 1):
+        number = len(others)
+        while number > size and math.comb(number, size) > MOST_TRIED:
+            number -= 1
+        for chosen in combinations(others[:number], size):
+            yield [bad, *chosen]
+    group = [bad]
+    for other in (o for o in others if violates(o, met)):
+        group = [*group, other]
+        if met(join(group).cut):
+            yield group
+            return
 
 
 def _start(part: Branch) -> float:

@@ -28,7 +28,7 @@ class PruningOptions:
     Attributes:
         merge: what a path that violates the requirement is merged with: "all" its siblings;
             "taxonomy", those under the same ancestor, from the nearest on (all where there is no
-            taxonomy); "fewest", as few as suffice.
+            taxonomy); "fewest", whichever suffice at the loss of the fewest hits.
         counts: what decides and is told of merged paths: "exact", the class counts of the owner's
             records; or "propagated", hits and misses by equation (1), which takes the misses of
             each part as spread evenly. Exact counts are the default because an owner has them:

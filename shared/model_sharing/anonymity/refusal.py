@@ -57,11 +57,11 @@ def refusal(
     weaker = _weaker(requirement, leaves_something)
     offers = [f"ask for {' or '.join(weaker)}"] if weaker else []
     if len(merge_fewest(parts, attribute, join, requirement.met_by)) > 1:
-        offers.append("merge the fewest siblings that suffice (merge='fewest')")
+        offers.append("merge no more siblings than needed (merge='fewest')")
     failing = [str(one) for one in _alone(requirement) if not leaves_something(one)]
     which = ""
     if requirement.k is not None and requirement.c is not None and len(failing) == 1:
-        which = f" {failing[0]} alone is what it fails."
+        which = f" {failing[0]}, alone is already too much."
     remedy = "; ".join([*offers, _GROW])
     return RequirementUnmet(
         f"Pruned until every path has {requirement}, nothing is left of the tree but its root,"

@@ -41,7 +41,7 @@ class PrivateOptions:
     depth: int | None = None
     splits: float = 0.5
     structure: str = "chosen"
-    quality: str = "hits"
+    quality: str = "gini"
     grid: int = 16
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 

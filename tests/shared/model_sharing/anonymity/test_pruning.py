@@ -1,0 +1,334 @@
+"""Pruning: what is always so, and each way of merging on trees small enough to see."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain import Variable
+from shared.errors import OptionError, RequirementUnmet
+from shared.mixed.table import Floats
+from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
+from shared.model_sharing.anonymity.requirements import Requirement, meets
+from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
+from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_age, by_city, leaf, tree, trees
+
+REQUIREMENTS = st.builds(
+    lambda k, cl, exact: Requirement(k, *cl, exact) if k or cl[0] else Requirement(k=2),
+    st.none() | st.integers(1, 40),
+    st.just((None, None)) | st.tuples(st.sampled_from([1.0, 2.0, 5.0, 20.0]), st.integers(2, 3)),
+    st.booleans(),
+)
+OPTIONS = st.builds(
+    PruningOptions,
+    st.sampled_from(["all", "taxonomy", "fewest"]),
+    st.sampled_from(["exact", "propagated"]),
+)
+
+
+def fits(requirement: Requirement, options: PruningOptions) -> bool:
+    return options.counts == "exact" or requirement.c is None or not requirement.exact
+
+
+def counted(node: Node) -> Iterator[Floats]:
+    if isinstance(node, Leaf):
+        yield np.array(node.distribution)
+    else:
+        for _, below in node.parts:
+            yield from counted(below)
+
+
+def collapsed(node: Node, requirement: Requirement) -> Node:
+    """The largest tree whose every split has parts that all split or meet it; by recursion."""
+    if isinstance(node, Leaf):
+        return node
+    below = [(c, collapsed(one, requirement)) for c, one in node.parts]
+    if all(isinstance(one, Split) or requirement.met_by(one) for _, one in below):
+        return Split(node.attribute, tuple(below))
+    return Leaf.of(np.sum(list(counted(node)), axis=0))
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees(), REQUIREMENTS, OPTIONS)
+def test_what_is_pruned_meets_the_requirement_or_is_refused(
+    grown: SharedTree, requirement: Requirement, options: PruningOptions
+):
+    if not fits(requirement, options):
+        return
+    try:
+        pruned = prune(grown, requirement, options)
+    except RequirementUnmet as refused:
+        assert not meets(grown, requirement)
+        assert refused.remedy
+        return
+    assert meets(pruned.tree, requirement)
+    assert isinstance(pruned.tree.root, Split)
+    assert len(pruned.tree.leaves) >= 2
+    assert pruned.tree.records == pytest.approx(grown.records)
+    if options.counts == "exact":
+        assert np.array_equal(
+            pruned.tree.class_counts().sum(axis=0), grown.class_counts().sum(axis=0)
+        )
+    if meets(grown, requirement):
+        assert pruned.tree is grown
+        assert pruned.steps == ()
+    accounted(pruned)
+
+
+def accounted(pruned: Pruned) -> None:
+    """Check what is told of the pruning against the two trees."""
+    before, after = list(pruned.before.paths()), list(pruned.tree.paths())
+    same = [path for path in before if path in after]
+    assert pruned.leaves_before == len(before)
+    assert pruned.leaves_after == len(after)
+    assert len(after) == len(before) - sum(s.leaves - 1 for s in pruned.steps)
+    kept = [s for s in pruned.steps if s.leaves == 1]
+    assert not kept
+    moved = pruned.before.records - sum(path.leaf.records for path in same)
+    assert pruned.records_moved == pytest.approx(moved)
+    assert pruned.hits_before == sum(path.leaf.hit for path in before)
+    lost = sum(step.hits_before - step.hits_after for step in pruned.steps)
+    assert pruned.hits_before - pruned.hits_after == pytest.approx(lost)
+    if pruned.options.counts == "exact":
+        assert pruned.hits_after == sum(path.leaf.hit for path in after)
+    new = [path for path in after if path not in before]
+    for step, path in zip(pruned.steps, new, strict=True):
+        assert step.leaf == path.leaf
+        assert (
+            dict(step.path) | ({step.attribute: step.into} if step.into is not None else {})
+            == path.conditions
+        )
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), REQUIREMENTS)
+def test_merging_all_siblings_gives_the_one_largest_collapse(
+    grown: SharedTree, requirement: Requirement
+):
+    wanted = collapsed(grown.root, requirement)
+    if isinstance(wanted, Leaf):
+        with pytest.raises(RequirementUnmet):
+            prune(grown, requirement)
+    else:
+        assert prune(grown, requirement).tree.root == wanted
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), REQUIREMENTS)
+def test_what_all_siblings_leave_the_other_ways_leave_too(
+    grown: SharedTree, requirement: Requirement
+):
+    try:
+        least = prune(grown, requirement)
+    except RequirementUnmet:
+        return
+    for merge in ("taxonomy", "fewest"):
+        assert prune(grown, requirement, PruningOptions(merge)).hits_after >= least.hits_after
+
+
+MIXED = leaf(6, 4, 2)
+PURE = leaf(12, 0, 0)
+
+
+def test_all_siblings_make_a_leaf_of_their_parent():
+    grown = by_city(
+        PURE,
+        Split("work", tuple((Values((n,)), MIXED) for n in range(4))),
+        MIXED, MIXED, MIXED,
+    )  # fmt: skip
+    outer = tree(
+        Split("age", ((Interval(up_to=50), grown.root), (Interval(above=50), leaf(9, 9, 9))))
+    )
+    pruned = prune(outer, Requirement(c=5, l=3))
+    assert pruned.tree.root == Split(
+        "age",
+        ((Interval(up_to=50), leaf(54, 28, 14)), (Interval(above=50), leaf(9, 9, 9))),
+    )
+    (step,) = pruned.steps
+    assert (dict(step.path), step.attribute, step.into) == (
+        {"age": Interval(up_to=50)}, "city", None,
+    )  # fmt: skip
+    assert step.parts == tuple(Values((n,)) for n in range(5))
+    assert (step.leaves, step.records) == (8, 96)
+    assert (pruned.records_moved, pruned.leaves_before, pruned.leaves_after) == (96, 9, 2)
+    assert pruned.accuracy_before == (12 + 7 * 6 + 9) / 123
+    assert pruned.accuracy_after == (54 + 9) / 123
+
+
+def parts_of(pruned: Pruned) -> dict[tuple[int, ...], Node]:
+    assert isinstance(pruned.tree.root, Split)
+    return {c.codes: one for c, one in pruned.tree.root.parts if isinstance(c, Values)}
+
+
+def test_a_taxonomy_is_climbed_until_the_requirement_is_met():
+    requirement, by_taxonomy = Requirement(c=5, l=2), PruningOptions("taxonomy")
+    # Lyon alone is not diverse, France is.
+    near = prune(by_city(PURE, MIXED, MIXED, MIXED, MIXED), requirement, by_taxonomy)
+    assert parts_of(near) == {(0, 1): leaf(18, 4, 2), (2,): MIXED, (3,): MIXED, (4,): MIXED}
+    assert near.steps[0].parts == (Values((0,)), Values((1,)))
+    assert near.steps[0].into == Values((0, 1))
+    # Neither is France; the south is.
+    far = prune(by_city(PURE, PURE, MIXED, MIXED, MIXED), requirement, by_taxonomy)
+    assert parts_of(far) == {(0, 1, 2, 3): leaf(36, 8, 4), (4,): MIXED}
+    # Bonn has no sibling under its ancestors: all are merged, and nothing is left.
+    with pytest.raises(RequirementUnmet):
+        prune(by_city(MIXED, MIXED, MIXED, MIXED, PURE), requirement, by_taxonomy)
+
+
+def test_without_a_taxonomy_all_are_under_one_ancestor():
+    grown = by_age(PURE, MIXED, MIXED)
+    with pytest.raises(RequirementUnmet):
+        prune(grown, Requirement(c=5, l=2), PruningOptions("taxonomy"))
+
+
+def test_the_fewest_are_those_that_suffice_and_lose_least():
+    # With the class of its own, nothing is lost; with another, 12 hits or 9.
+    grown = by_age(leaf(12, 0, 0), leaf(0, 9, 4), leaf(9, 4, 2), leaf(0, 12, 4))
+    assert isinstance(grown.root, Split)
+    side_by_side = prune(grown, Requirement(c=5, l=2), PruningOptions("fewest"))
+    # Only what is beside an interval can be merged with it, though it loses 9 hits.
+    assert [step.parts for step in side_by_side.steps] == [
+        (grown.root.parts[0][0], grown.root.parts[1][0])
+    ]
+    assert side_by_side.steps[0].into == Interval(up_to=20)
+    work = tree(Split("work", tuple((Values((n,)), one) for n, one in enumerate(grown.leaves))))
+    any_of = prune(work, Requirement(c=5, l=2), PruningOptions("fewest"))
+    assert parts_of(any_of) == {
+        (0, 2): leaf(21, 4, 2), (1,): leaf(0, 9, 4), (3,): leaf(0, 12, 4),
+    }  # fmt: skip
+    assert any_of.hits_after == any_of.hits_before
+
+
+def test_the_fewest_stay_under_the_nearest_ancestor_that_suffices():
+    # Bonn would lose nothing, but Nice is nearer to Lyon.
+    grown = by_city(leaf(12, 0, 0), leaf(0, 9, 4), MIXED, MIXED, MIXED)
+    pruned = prune(grown, Requirement(c=5, l=2), PruningOptions("fewest"))
+    assert (0, 1) in parts_of(pruned)
+
+
+def test_the_fewest_of_many_categories_are_found():
+    """So many categories that not all sets of them are tried; k needs four of them."""
+    from shared.model_sharing.core.attributes import CategoricalAttribute
+
+    names = tuple(f"c{n}" for n in range(60))
+    schema = TreeSchema(Variable("y", ("a", "b")), (CategoricalAttribute("x", names),))
+    leaves = [Leaf.of((3.0, 0.0) if n % 3 else (0.0, 3.0)) for n in range(60)]
+    grown = SharedTree(
+        schema, Split("x", tuple((Values((n,)), one) for n, one in enumerate(leaves)))
+    )
+    pruned = prune(grown, Requirement(k=10), PruningOptions("fewest"))
+    assert meets(pruned.tree, Requirement(k=10))
+    assert pruned.leaves_after == 15
+    assert pruned.hits_after == 180
+
+
+def test_exact_diversity_is_not_shown_by_propagated_counts():
+    with pytest.raises(OptionError, match="Propagated counts"):
+        prune(by_city(*[MIXED] * 5), Requirement(c=5, l=2), PruningOptions(counts="propagated"))
+
+
+def test_a_requirement_met_by_propagated_counts_may_be_violated_by_the_records():
+    """Two parts whose misses are of one class each: spread evenly, they look diverse."""
+    parts = by_city(leaf(6, 1, 0), leaf(6, 1, 0), *[leaf(30, 20, 10)] * 3).root
+    grown = tree(Split("age", ((Interval(up_to=9), parts), (Interval(above=9), leaf(5, 5, 5)))))
+    asked = Requirement(c=13, l=3, exact=False)
+    with_work = tree(
+        Split(
+            "work",
+            (
+                (Values((0, 1)), Split("age", (
+                    (Interval(up_to=9), leaf(6, 1, 0)), (Interval(above=9), leaf(6, 1, 0)),
+                ))),
+                (Values((2, 3)), leaf(5, 5, 5)),
+            ),
+        )
+    )  # fmt: skip
+    pruned = prune(with_work, asked, PruningOptions(counts="propagated"))
+    assert pruned.tree.leaves[0] == Leaf(0, 12, 2)
+    assert meets(pruned.tree, asked)
+    with pytest.raises(RequirementUnmet):
+        prune(with_work, Requirement(c=13, l=3))
+    assert prune(grown, asked).leaves_after >= 2
+
+
+@pytest.mark.parametrize("wrong", [{"merge": "some"}, {"counts": "guessed"}])
+def test_other_ways_are_refused(wrong: dict[str, str]):
+    with pytest.raises(OptionError, match="must be one of"):
+        PruningOptions(**wrong)
+
+
+def test_an_l_above_the_classes_is_refused():
+    with pytest.raises(OptionError, match="more classes than there are"):
+        prune(by_city(*[MIXED] * 5), Requirement(c=5, l=4))
+
+
+def test_a_tree_of_one_leaf_is_refused():
+    with pytest.raises(RequirementUnmet, match="single leaf"):
+        prune(tree(MIXED), Requirement(k=1))
+
+
+def test_a_refusal_says_what_could_be_asked_for():
+    grown = by_city(leaf(40, 2, 0), *[MIXED] * 4)
+    with pytest.raises(RequirementUnmet) as refused:
+        prune(grown, Requirement(k=13, c=10, l=3))
+    told = str(refused.value)
+    assert "its root, which meets it" in told
+    assert "l = 2" not in told  # with k = 13 that would not be enough
+    with pytest.raises(RequirementUnmet) as refused:
+        prune(grown, Requirement(k=13))
+    assert "k up to 12" in str(refused.value)
+    assert "merge='fewest'" in str(refused.value)
+    with pytest.raises(RequirementUnmet) as refused:
+        prune(grown, Requirement(c=10, l=2))
+    # 40 < 2 c: c above 20.
+    assert "c of 21 or more" in str(refused.value)
+    prune(grown, Requirement(c=21, l=2))
+    with pytest.raises(RequirementUnmet) as refused:
+        prune(grown, Requirement(k=2, c=10, l=2))
+    assert "(c, l) = (10, 2), by the exact counts, alone" in str(refused.value)
+    with pytest.raises(RequirementUnmet, match="does not meet it either"):
+        prune(grown, Requirement(k=1000))
+
+
+@pytest.mark.parametrize("merge", ["all", "taxonomy", "fewest"])
+def test_deep_and_wide_trees_are_pruned(merge: str):
+    """As many questions one below the other as may be; and 6,000 leaves."""
+    schema = TreeSchema(Variable("y", ("a", "b")), (NumericAttribute("x", 0, 1000),))
+    deep = SharedTree(schema, chain(MOST_DEPTH))
+    pruned = prune(deep, Requirement(k=5), PruningOptions(merge))
+    assert pruned.tree.depth == MOST_DEPTH - 1
+    wide = tuple(
+        (Interval(n - 1.0 if n else -math.inf, float(n) if n < 5999 else math.inf), one)
+        for n, one in enumerate([Leaf.of((1.0, 1.0))] * 6000)
+    )
+    halves = SharedTree(schema, Split("x", wide))
+    if merge == "fewest":
+        assert prune(halves, Requirement(k=4), PruningOptions(merge)).leaves_after == 3000
+    else:
+        with pytest.raises(RequirementUnmet):
+            prune(halves, Requirement(k=4), PruningOptions(merge))
+
+
+def chain(depth: int) -> Node:
+    """Return a chain of splits: what is above 1, above 2, ..., beside what is not."""
+    node: Node = Leaf.of((1.0, 0.0))
+    for number in range(depth, 0, -1):
+        low = number - 1.0 if number > 1 else -math.inf
+        node = Split(
+            "x",
+            (
+                (Interval(low, float(number)), Leaf.of((3.0, 2.0))),
+                (Interval(float(number), math.inf), node),
+            ),
+        )
+    return node
+
+
+def test_the_schema_of_the_tree_is_kept():
+    grown = by_city(*[MIXED] * 5)
+    assert prune(grown, Requirement(k=12)).tree.schema is SCHEMA

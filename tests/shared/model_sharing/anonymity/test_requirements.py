@@ -1,0 +1,204 @@
+"""Requirements: the two forms of diversity, their borders, their words."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.errors import ModelError, OptionError
+from shared.model_sharing.anonymity.measures import tree_measures
+from shared.model_sharing.anonymity.requirements import Requirement, meets, parse_requirement
+from shared.model_sharing.core.tree import Leaf
+from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
+
+COUNTS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda counts: Leaf.of(tuple(map(float, counts))))
+C = st.sampled_from([0.5, 1.0, 1.5, 2.0, 5.0, 20.0])
+
+
+def diverse(counts: tuple[float, ...], c: float, l: int) -> bool:  # noqa: E741
+    """Machanavajjhala et al. (2006), definition 4, in whole numbers as they write it."""
+    r = [0, *sorted((int(count) for count in counts), reverse=True)]
+    return r[1] < c * sum(r[i] for i in range(l, len(r)))
+
+
+def test_the_example_of_the_paper_and_why_its_sum_is_a_misprint():
+    path = leaf(14, 3, 3)
+    for exact in (True, False):
+        assert Requirement(c=5, l=3, exact=exact).met_by(path)
+        # 14 < 3 c only above 14 / 3; the printed sum from l - 1, 14 <= 6 c, would be met with 3.
+        assert not Requirement(c=14 / 3, l=3, exact=exact).met_by(path)
+        assert not Requirement(c=3, l=3, exact=exact).met_by(path)
+        # With l = 2 the printed sum is that of all records: even a path of one class would be met.
+        assert not Requirement(c=20, l=2, exact=exact).met_by(leaf(14, 0, 0))
+
+
+@given(COUNTS, C, st.integers(2, 4))
+def test_the_exact_form_is_recursive_diversity(path: Leaf, c: float, l: int):  # noqa: E741
+    assert path.distribution is not None
+    assert Requirement(c=c, l=l).met_by(path) == diverse(path.distribution, c, l)
+
+
+@given(COUNTS, C, st.integers(2, 4))
+def test_the_forms_agree_where_they_must(path: Leaf, c: float, l: int):  # noqa: E741
+    exact, hits = Requirement(c=c, l=l), Requirement(c=c, l=l, exact=False)
+    assert hits == exact.by_hits
+    if l == 2:
+        assert exact.met_by(path) == hits.met_by(path)
+    if l == 4 and exact.met_by(path):
+        assert hits.met_by(path)
+    # The miner, who sees hits and misses only, never contradicts what the owner has seen.
+    told = Leaf(path.label, path.hit, path.miss)
+    if exact.met_by(path):
+        assert exact.could_be_met_by(told, 4)
+    assert hits.could_be_met_by(told, 4) == hits.met_by(path)
+    assert exact.could_be_met_by(path, 4) == exact.met_by(path)
+
+
+def test_neither_form_follows_from_the_other():
+    one_class, spread = leaf(10, 6, 0), leaf(9, 2, 2, 2)
+    assert Requirement(c=4, l=3, exact=False).met_by(one_class)
+    assert not Requirement(c=4, l=3).met_by(one_class)
+    assert Requirement(c=3, l=3).met_by(spread)
+    assert not Requirement(c=3, l=3, exact=False).met_by(spread)
+
+
+def test_a_miner_sees_that_a_path_cannot_meet_what_is_claimed():
+    assert not Requirement(c=2, l=3).could_be_met_by(Leaf(0, 20, 2), 4)
+    assert not Requirement(k=30).could_be_met_by(Leaf(0, 20, 2), 4)
+
+
+def test_fewer_misses_than_other_classes_are_never_diverse():
+    assert not Requirement(c=100, l=4, exact=False).met_by(Leaf(0, 3, 2))
+    assert Requirement(c=100, l=4, exact=False).met_by(Leaf(0, 3, 3))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 1e6])
+def test_at_the_border_rounding_decides_nothing(scale: float):
+    """0.1 * 3 is above 0.3, and ten times 0.1 is below 1: neither may change an answer."""
+    counts = tuple(scale * count for count in (3.0, 30.0, 0.0))
+    assert not Requirement(c=1 / 0.1, l=2).met_by(Leaf.of((30 * scale, 3 * scale, 0.0)))
+    assert not Requirement(c=10 + 1e-12, l=2, exact=False).met_by(Leaf.of(counts))
+    assert Requirement(c=10.001, l=2).met_by(Leaf.of(counts))
+    tenths = sum([0.1] * 10) * 10
+    assert tenths < 10
+    assert Requirement(k=10).met_by(Leaf(0, tenths, 0))
+    assert not Requirement(k=10).met_by(Leaf(0, 9.999, 0))
+
+
+def test_a_path_without_records_meets_nothing():
+    empty = leaf(0, 0, 0)
+    assert not Requirement(k=1).met_by(empty)
+    assert not Requirement(c=5, l=2).met_by(empty)
+
+
+def test_exact_diversity_cannot_be_seen_from_hits_and_misses():
+    with pytest.raises(ModelError, match="cannot be seen from hits and misses"):
+        Requirement(c=5, l=3).met_by(Leaf(0, 5, 5))
+    # With l = 2 it can: all misses count.
+    assert Requirement(c=2, l=2).met_by(Leaf(0, 5, 5))
+
+
+def test_more_classes_than_there_are_cannot_be_asked_for():
+    Requirement(c=5, l=3).require_for(SCHEMA)
+    Requirement(k=5).require_for(SCHEMA)
+    with pytest.raises(
+        OptionError, match="l = 4 asks for more classes than there are: 'ill' has 3"
+    ):
+        Requirement(c=5, l=4, exact=False).require_for(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"c": 5},
+        {"l": 3},
+        {"k": 0},
+        {"k": float("nan")},
+        {"k": float("inf")},
+        {"c": 5, "l": 1},
+        {"c": 5, "l": 2.5},
+        {"c": 0, "l": 2},
+        {"c": float("nan"), "l": 2},
+        {"c": float("inf"), "l": 2},
+    ],
+)
+def test_what_cannot_be_required(wrong: dict[str, float]):
+    with pytest.raises(OptionError):
+        Requirement(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("k = 5", Requirement(k=5)),
+        ("K=5", Requirement(k=5)),
+        ("(c, l) = (10, 3), by the exact counts", Requirement(c=10, l=3)),
+        ("(c,l)=(0.5,2)", Requirement(c=0.5, l=2)),
+        ("(c, l) = (10, 3), by hits and misses", Requirement(c=10, l=3, exact=False)),
+        ("k = 20 and (c, l) = (7.5, 4), by hits and misses", Requirement(20, 7.5, 4, False)),
+    ],
+)
+def test_words_are_read(words: str, meant: Requirement):
+    assert parse_requirement(words) == meant
+    assert parse_requirement(str(meant)) == meant
+
+
+@given(
+    st.none() | st.integers(1, 10**6),
+    st.none()
+    | st.tuples(st.floats(1e-3, 1e3).map(lambda c: float(f"{c:.12g}")), st.integers(2, 9)),
+    st.booleans(),
+)
+def test_what_is_written_is_read(k: int | None, cl: tuple[float, int] | None, exact: bool):
+    if k is None and cl is None:
+        return
+    c, l = cl or (None, None)  # noqa: E741
+    meant = Requirement(k, c, l, exact if cl else True)
+    assert parse_requirement(str(meant)) == meant
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "five",
+        "k = many",
+        "k = 5, by the exact counts",
+        "k = 5 or so",
+        "(c, l) = (5, 2.5)",
+        "(c, l) = 5",
+        "(c, l) = (10, 3), by guess",
+    ],
+)
+def test_other_words_are_refused(words: str):
+    with pytest.raises(OptionError):
+        parse_requirement(words)
+
+
+@given(trees(3))
+def test_measures_are_the_borders_of_what_is_met(any_tree):
+    measures = tree_measures(any_tree)
+    leaves = any_tree.leaves
+    assert measures.paths == len(leaves)
+    assert measures.pure == sum(np.count_nonzero(one.distribution) == 1 for one in leaves)
+    if measures.k >= 1:
+        assert meets(any_tree, Requirement(k=measures.k))
+    assert not meets(any_tree, Requirement(k=measures.k + 1))
+    assert measures.c_exact is not None
+    for exact, known in ((True, measures.c_exact), (False, measures.c_by_hits)):
+        assert set(known) == {2, 3}
+        for l, c in known.items():  # noqa: E741
+            above = c + 0.001 if np.isfinite(c) else 1e9
+            met = meets(any_tree, Requirement(c=above, l=l, exact=exact))
+            # A path without records has no class that outweighs others: nothing diverse about it.
+            empty = any(one.records == 0 for one in leaves)
+            assert met == (bool(np.isfinite(c)) and not empty)
+            if 0 < c < np.inf:
+                assert not meets(any_tree, Requirement(c=c, l=l, exact=exact))
+
+
+def test_measures_of_hits_and_misses_alone():
+    told = by_city(*[Leaf(0, 8, 4)] * 5)
+    assert tree_measures(told).c_exact is None
+    assert tree_measures(told).c_by_hits == {2: 2.0, 3: 4.0}
