@@ -54,6 +54,8 @@ _EXPERIMENTS = (
     "alahmadi.methods:ADULT",
     "sharkey.figure_5:EXPERIMENT",
     "sharkey.figure_6:EXPERIMENT",
+    "sharkey.figure_7:EXPERIMENT",
+    "sharkey.choice:EXPERIMENT",
 )
 
 ALL = "all"
