@@ -135,7 +135,7 @@ def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp
         raise UnknownCategory(
             f"y has {unknown} labels that are none of the classes {quoted(known)}.", where="y"
         )
-    return found.to_numpy(dtype=np.intp)
+    return np.asarray(found, dtype=np.intp)
 
 
 def _label(value: Any) -> str:

@@ -30,7 +30,7 @@ from shared.model_sharing.combination.labelling import Labels
 from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.votes import VoteOptions, Weights
 from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.generation.options import Absent, GenerationOptions
+from shared.model_sharing.generation.options import Absent, GenerationOptions, Numeric, Spread
 from shared.model_sharing.global_models.model import GlobalModel
 from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
 from shared.pictures.chart import Layout
@@ -75,8 +75,11 @@ class CombinedTrees(Estimator):
             class shares of the trees' leaves; `product` is one tree that says the same.
         model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
         scale: pseudo-records for each record that the trees count.
-        absent: which value an attribute takes that a path does not ask for: one drawn evenly, by
-            the tree's own estimate of its distribution (`marginal`), or of that within the class.
+        absent: which value an attribute takes that a path does not ask for: one drawn evenly
+            (`uniform`), or by the tree's own estimate of its distribution (`marginal`).
+        numeric: which number an interval gives: one drawn evenly, its `middle`, its upper `end`, or
+            one by the tree's own estimate (`marginal`).
+        spread: whether values are drawn `independent`ly or more `even`ly than by chance.
         labels: of `labelled`, the `likeliest` class or one `drawn` by its probability.
         weights: of votes, how a tree's leaf counts: all trees the same (`equal`), or by the records
             of the whole tree (`records`) or of the leaf (`leaves`).
@@ -119,6 +122,8 @@ class CombinedTrees(Estimator):
         model: GlobalName = CombineOptions.model,
         scale: float = GenerationOptions.scale,
         absent: Absent = GenerationOptions.absent,
+        numeric: Numeric = GenerationOptions.numeric,
+        spread: Spread = GenerationOptions.spread,
         labels: Labels = CombineOptions.labels,
         weights: Weights = VoteOptions.weights,
         max_depth: int | None = GlobalOptions.max_depth,
@@ -130,6 +135,8 @@ class CombinedTrees(Estimator):
         self.model = model
         self.scale = scale
         self.absent = absent
+        self.numeric = numeric
+        self.spread = spread
         self.labels = labels
         self.weights = weights
         self.max_depth = max_depth
@@ -252,8 +259,8 @@ class CombinedTrees(Estimator):
         columns: dict[str, Any] = {}
         for column in table.columns:
             if isinstance(column, CategoricalColumn):
-                codes = pd.Categorical.from_codes(column.codes, list(column.categories))
-                columns[column.name] = codes
+                labels: Any = list(column.categories)
+                columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
             else:
                 columns[column.name] = column.values
         return pd.DataFrame(columns)
@@ -300,7 +307,9 @@ class CombinedTrees(Estimator):
         return CombineOptions(
             method=self.method,
             model=self.model,
-            generation=GenerationOptions(scale=scale, absent=self.absent),
+            generation=GenerationOptions(
+                scale=scale, numeric=self.numeric, absent=self.absent, spread=self.spread
+            ),
             labels=self.labels,
             votes=VoteOptions(weights=self.weights),
             learning=GlobalOptions(max_depth=self.max_depth, min_leaf=plain(self.min_leaf)),

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.model_sharing.private.growing import grow_private_tree
-from shared.model_sharing.private.noise import GeneratorNoise, Noise
-from shared.model_sharing.private.options import require_epsilon
-
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, shown
@@ -17,6 +13,10 @@ from shared.errors import OptionError
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
 from shared.model_sharing.exchange.documents import TreeDocument
+from shared.model_sharing.exchange.promises import protection_words
+from shared.model_sharing.private.growing import grow_private_tree
+from shared.model_sharing.private.noise import GeneratorNoise, Noise
+from shared.model_sharing.private.options import require_epsilon
 from shared.terminal import progress_bar
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
@@ -59,7 +59,10 @@ def private_model(
     with one_sentence(), progress_bar("growing a tree"):
         made = grow_private_tree(schema, table, classes, float(epsilon), noise)
     content = KnowledgeModelMessage(
-        tree=TreeDocument.of(made.tree), counts="noised", epsilon=made.epsilon, protection=[]
+        tree=TreeDocument.of(made.tree),
+        counts="noised",
+        epsilon=made.epsilon,
+        protection=list(protection_words(None, schema.classes, made.epsilon)),
     )
     return SharedModel(made.tree, content)
 

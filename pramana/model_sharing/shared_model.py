@@ -264,6 +264,8 @@ class SharedModel:
         return f"{schema.target.name} by {listed(schema.names)}: {paths}, {promised}{was}"
 
     def _promised(self) -> str:
+        if self.pruned is not None:
+            return str(self.pruned.requirement)
         if self.content.epsilon is not None:
             return f"epsilon = {self.content.epsilon:g}"
         asked = self.content.requirement

@@ -18,6 +18,7 @@ from shared.model_sharing.anonymity.released import TELLS, released_form
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import TreeDocument
+from shared.model_sharing.exchange.promises import promised, protection_words
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.terminal import progress_bar
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
@@ -138,13 +139,14 @@ def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
 def _made(
     tree: SharedTree, asked: Requirement | None, pruned: Pruned | None, records: int
 ) -> SharedModel:
+    told = promised(tree, asked)
     content = KnowledgeModelMessage(
         tree=TreeDocument.of(tree),
         requirement=None
-        if asked is None
-        else RequirementMessage(k=asked.k, c=asked.c, l=asked.l, exact=asked.exact),
+        if told is None
+        else RequirementMessage(k=told.k, c=told.c, l=told.l, exact=told.exact),
         counts="exact",
         records=records,
-        protection=[],
+        protection=list(protection_words(asked, tree.schema.classes)),
     )
     return SharedModel(tree, content, pruned)

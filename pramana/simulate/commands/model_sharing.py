@@ -15,8 +15,12 @@ from pramana.simulate.model_sharing.options import (
     Global,
     Merge,
     Method,
+    Misses,
+    Numeric,
     SimulationOptions,
+    Spread,
     Tell,
+    Weights,
 )
 from pramana.simulate.publishing.publishers import PUBLISHER
 
@@ -67,8 +71,21 @@ Scale = Annotated[float, typer.Option(help="Pseudo-records for each record of a 
 Epsilon = Annotated[
     float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
 ]
+NumericOption = Annotated[
+    Numeric, typer.Option(help="The number of an interval: drawn evenly, its middle, its end, ...")
+]
 AbsentOption = Annotated[
     Absent, typer.Option(help="Where values of attributes come from that a path does not ask for.")
+]
+MissesOption = Annotated[
+    Misses, typer.Option(help="Which classes misses take where leaves tell hits alone.")
+]
+SpreadOption = Annotated[
+    Spread, typer.Option(help="Values drawn independently, or more evenly than by chance.")
+]
+WeightsOption = Annotated[
+    Weights,
+    typer.Option(help="Votes of all trees alike, or by the records of the tree or of the leaf."),
 ]
 
 PublisherOption = Annotated[
@@ -96,7 +113,11 @@ def model_sharing(
     tell: TellOption = SimulationOptions.tell,
     scale: Scale = SimulationOptions.scale,
     epsilon: Epsilon = SimulationOptions.epsilon,
+    numeric: NumericOption = SimulationOptions.numeric,
     absent: AbsentOption = SimulationOptions.absent,
+    misses: MissesOption = SimulationOptions.misses,
+    spread: SpreadOption = SimulationOptions.spread,
+    weights: WeightsOption = SimulationOptions.weights,
     publisher: PublisherOption = None,
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
@@ -131,7 +152,11 @@ def model_sharing(
             tell=tell,
             scale=scale,
             epsilon=epsilon,
+            numeric=numeric,
             absent=absent,
+            misses=misses,
+            spread=spread,
+            weights=weights,
             publisher=publisher,
             folds=folds,
             runs=runs,

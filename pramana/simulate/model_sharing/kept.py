@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
-from shared.errors import OptionError
+from shared.errors import OptionError, RequirementUnmet
 from shared.mixed.table import MixedTable
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.attributes import TreeSchema
@@ -101,25 +101,30 @@ class Kept:
         found: GlobalModel = self._made[key]
         return found
 
-    def trees(self, fold: Fold, options: SimulationOptions) -> list[SharedTree]:
-        """Return each owner's own tree, before any pruning."""
+    def trees(self, fold: Fold, options: SimulationOptions) -> list[SharedTree | None]:
+        """Return each owner's own tree, before any pruning.
+
+        None where it is grown with a requirement and none meets it.
+        """
         asked: Requirement | None = options.requirement if options.by == "growing" else None
         key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
         if key not in self._made:
-            growth = GrowthOptions(seed=options.seed)
-            wanted: Any = {} if asked is None else {"requirement": asked}
-            self._made[key] = [
-                grow_tree(
-                    self.schema,
-                    self.attributes.rows(rows),
-                    self.codes[rows],
-                    growth,
-                    **wanted,
-                )
-                for rows in self.owners(fold, options)
-            ]
-        found: list[SharedTree] = self._made[key]
+            owners = self.owners(fold, options)
+            self._made[key] = [self._grown(rows, options.seed, asked) for rows in owners]
+        found: list[SharedTree | None] = self._made[key]
         return found
+
+    def _grown(self, rows: Rows, seed: int, asked: Requirement | None) -> SharedTree | None:
+        try:
+            return grow_tree(
+                self.schema,
+                self.attributes.rows(rows),
+                self.codes[rows],
+                GrowthOptions(seed=seed),
+                requirement=asked,
+            )
+        except RequirementUnmet:
+            return None
 
 
 def stream(*numbers: int) -> np.random.Generator:

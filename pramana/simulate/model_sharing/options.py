@@ -23,7 +23,11 @@ Merge = Literal["all", "taxonomy", "fewest"]
 Counts = Literal["exact", "propagated"]
 Tell = Literal["hits", "distribution"]
 Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
-Absent = Literal["uniform", "marginal", "class-marginal"]
+Numeric = Literal["uniform", "middle", "end", "marginal"]
+Absent = Literal["uniform", "marginal"]
+Misses = Literal["uniform", "marginal"]
+Spread = Literal["independent", "even"]
+Weights = Literal["equal", "records", "leaves"]
 
 COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
 """The methods by which a miner combines owners' trees."""
@@ -54,7 +58,11 @@ class SimulationOptions:
             the method is for.
         scale: pseudo-records for each record that the trees count.
         epsilon: with it trees are differentially private, and the requirement is not asked.
+        numeric: which number an interval gives.
         absent: where values of attributes that are not on a path are drawn from.
+        misses: which classes misses take where leaves tell hits alone.
+        spread: whether values are drawn independently, or more evenly.
+        weights: how trees are weighed in votes.
         taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
         publisher: who publishes records l-diverse (`publisher_of`); None for the environment's.
         folds: into how many parts the records are divided; each is held out once.
@@ -75,7 +83,11 @@ class SimulationOptions:
     tell: Tell | None = None
     scale: float = 1.0
     epsilon: float | None = None
+    numeric: Numeric = "uniform"
     absent: Absent = "uniform"
+    misses: Misses = "uniform"
+    spread: Spread = "independent"
+    weights: Weights = "equal"
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
     publisher: Publisher | str | None = field(default=None, hash=False)
     folds: int = 10
@@ -146,7 +158,11 @@ class SimulationOptions:
             "tell": self.told,
             "scale": self.scale,
             "epsilon": self.epsilon,
+            "numeric": self.numeric,
             "absent": self.absent,
+            "misses": self.misses,
+            "spread": self.spread,
+            "weights": self.weights,
             "publisher": getattr(self.publisher, "name", self.publisher),
             "folds": self.folds,
             "runs": self.runs,
@@ -161,7 +177,11 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "merge": get_args(Merge),
     "counts": get_args(Counts),
     "tell": (*get_args(Tell), None),
+    "numeric": get_args(Numeric),
     "absent": get_args(Absent),
+    "misses": get_args(Misses),
+    "spread": get_args(Spread),
+    "weights": get_args(Weights),
 }
 _LIMITS: Mapping[str, tuple[float, float]] = {
     "owners": (1, MOST_OWNERS),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
 from pramana.simulate.model_sharing.made import Made, Way
@@ -12,6 +13,8 @@ from shared.errors import OptionError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.combination.combining import CombineOptions, combine
+from shared.model_sharing.combination.combining import Method as Combining
+from shared.model_sharing.combination.votes import VoteOptions
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.model import TreeModel
@@ -34,7 +37,7 @@ def pooled(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
 
 def local(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
-    trees = kept.trees(fold, options)
+    trees = [tree for tree in kept.trees(fold, options) if tree is not None]
     return Made(
         tuple(map(TreeModel, trees)), leaves=tuple(float(len(tree.leaves)) for tree in trees)
     )
@@ -47,10 +50,17 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     if not trees:
         return Made((), refused=len(found))
     asked = CombineOptions(
-        method=options.method,
+        method=cast("Combining", options.method),
         model=options.model,
         learning=GlobalOptions(seed=options.seed),
-        generation=GenerationOptions(scale=options.scale, absent=options.absent),
+        generation=GenerationOptions(
+            scale=options.scale,
+            numeric=options.numeric,
+            absent=options.absent,
+            misses=options.misses,
+            spread=options.spread,
+        ),
+        votes=VoteOptions(weights=options.weights),
     )
     combined = combine(trees, asked, miner_stream(fold, options))
     return Made(
@@ -66,6 +76,8 @@ def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> 
     if options.epsilon is not None:
         return private(kept, fold, options, owner, options.epsilon)
     tree = kept.trees(fold, options)[owner]
+    if tree is None:
+        return None
     if options.requirement is None:
         return released_form(tree, options.told)
     try:
