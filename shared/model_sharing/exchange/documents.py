@@ -7,124 +7,42 @@ and that the paths are those of one tree.
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, StringConstraints, Tag
+from pydantic import ConfigDict, Field
 
 from shared.channels import CATEGORIES, VARIABLES
-from shared.domain import Variable
-from shared.errors import DomainError, InputError, LimitExceeded, ModelError
+from shared.errors import InputError, LimitExceeded, ModelError
 from shared.learn.common.documents import DocumentPart, read_json, write_json
-from shared.mixed.table import LARGEST
-from shared.model_sharing.core.attributes import (
-    Attribute,
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
-from shared.model_sharing.core.conditions import Condition, Interval, Values
+from shared.model_sharing.core.attributes import TreeSchema
+from shared.model_sharing.core.conditions import Condition
 from shared.model_sharing.core.paths import tree_of
-from shared.model_sharing.core.taxonomies import Taxonomy
-from shared.model_sharing.core.tree import Leaf, Path, SharedTree, whole
+from shared.model_sharing.core.tree import ROUNDING, Leaf, Path, SharedTree, whole
+from shared.model_sharing.exchange.schemas import (
+    LONGEST_LABEL,
+    MOST_COUNTED,
+    CategoricalDocument,
+    Codes,
+    ConditionDocument,
+    Count,
+    Label,
+    SchemaDocument,
+    ValuesDocument,
+    codes_of,
+    condition_json,
+    condition_of,
+    schema_json,
+)
 
-LONGEST_LABEL = 256
-"""Letters of the name of an attribute or a category."""
+__all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]
 
 MOST_PATHS = 100_000
 MOST_CONDITIONS = 500_000
 MOST_VALUES = 2_000_000
 """The categories that all conditions of a tree name, together."""
 
-MOST_COUNTED = float(1 << 33)
-"""The most records of one path, and of a tree."""
-
 LONGEST_TEXT = 32 << 20
 """The most bytes of a tree as JSON text."""
-
-_TALLER = 16
-"""The most levels of a taxonomy."""
-
-_ROUNDING = 1e-9
-"""Counts that should be equal may differ so, relative to the larger: sums are rounded."""
-
-
-def _plain(words: str) -> str:
-    if not words.strip() or any(ord(letter) < 32 or ord(letter) == 127 for letter in words):
-        raise ValueError("a name must have letters, and no control characters")
-    return words
-
-
-Label = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=LONGEST_LABEL, strict=True),
-    AfterValidator(_plain),
-]
-"""The name of an attribute, a class or a category."""
-
-Count = Annotated[float, Field(ge=0, le=MOST_COUNTED)]
-Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-
-# Lists become tuples, whether they are read from JSON or from what JSON was read as.
-Labels = Annotated[tuple[Label, ...], Field(strict=False, min_length=1, max_length=CATEGORIES)]
-
-
-class TargetDocument(DocumentPart):
-    """The class that the tree tells, its categories in code order."""
-
-    name: Label
-    categories: Labels
-
-
-class NumericDocument(DocumentPart):
-    """An attribute of numbers; see `NumericAttribute`."""
-
-    name: Label
-    type: Literal["numeric"]
-    low: Number
-    high: Number
-    whole: bool = False
-
-
-class CategoricalDocument(DocumentPart):
-    """An attribute of categories; `taxonomy` has the ancestors of each, the nearest first."""
-
-    name: Label
-    type: Literal["categorical"]
-    categories: Labels
-    taxonomy: (
-        Annotated[
-            tuple[Annotated[tuple[Label, ...], Field(strict=False, max_length=_TALLER)], ...],
-            Field(strict=False, max_length=CATEGORIES),
-        ]
-        | None
-    ) = None
-
-
-class ValuesDocument(DocumentPart):
-    """The attribute has one of some categories."""
-
-    attribute: Label
-    values: Labels
-
-
-class IntervalDocument(DocumentPart):
-    """The attribute is above one number and at most another; null is no bound on that side."""
-
-    attribute: Label
-    above: Number | None
-    up_to: Number | None
-
-
-def _kind_of_condition(given: Any) -> str:
-    asks = given if isinstance(given, dict) else getattr(given, "__dict__", {})
-    return "values" if "values" in asks else "interval"
-
-
-ConditionDocument = Annotated[
-    Annotated[ValuesDocument, Tag("values")] | Annotated[IntervalDocument, Tag("interval")],
-    Discriminator(_kind_of_condition),
-]
 
 
 class PathDocument(DocumentPart):
@@ -145,14 +63,9 @@ class PathDocument(DocumentPart):
     ) = None
 
 
-class TreeDocument(DocumentPart):
+class TreeDocument(SchemaDocument):
     """A shared tree as its paths."""
 
-    target: TargetDocument
-    attributes: Annotated[
-        tuple[Annotated[NumericDocument | CategoricalDocument, Field(discriminator="type")], ...],
-        Field(strict=False, min_length=1, max_length=VARIABLES),
-    ]
     paths: Annotated[
         tuple[PathDocument, ...], Field(strict=False, min_length=1, max_length=MOST_PATHS)
     ]
@@ -166,8 +79,7 @@ class TreeDocument(DocumentPart):
         """
         schema = tree.schema
         told = {
-            "target": {"name": schema.target.name, "categories": schema.target.categories},
-            "attributes": [_attribute_json(attribute) for attribute in schema.attributes],
+            **schema_json(schema),
             "paths": [_path_json(schema, path) for path in tree.paths()],
         }
         try:
@@ -196,21 +108,12 @@ class TreeDocument(DocumentPart):
         """
         _require_small(self)
         schema = self.tree_schema()
-        codes = {
-            a.name: {label: code for code, label in enumerate(a.categories)}
-            for a in schema.attributes
-            if isinstance(a, CategoricalAttribute)
-        }
+        codes = codes_of(schema)
         paths = [
             Path(_conditions(schema, codes, path, number), _leaf(schema, path, number, noised))
             for number, path in enumerate(self.paths, 1)
         ]
         return tree_of(schema, paths)
-
-    def tree_schema(self) -> TreeSchema:
-        """Return the class and the attributes. Raises DomainError."""
-        target = Variable(self.target.name, self.target.categories)
-        return TreeSchema(target, tuple(_attribute(told) for told in self.attributes))
 
 
 def write_tree_json(tree: SharedTree) -> str:
@@ -243,24 +146,6 @@ def require_length(text: str | bytes) -> None:
         )
 
 
-def _attribute_json(attribute: Attribute) -> dict[str, Any]:
-    if isinstance(attribute, NumericAttribute):
-        return {
-            "name": attribute.name,
-            "type": "numeric",
-            "low": float(attribute.low),
-            "high": float(attribute.high),
-            "whole": attribute.whole,
-        }
-    taxonomy = attribute.taxonomy
-    return {
-        "name": attribute.name,
-        "type": "categorical",
-        "categories": attribute.categories,
-        "taxonomy": None if taxonomy is None else taxonomy.ancestors,
-    }
-
-
 def _path_json(schema: TreeSchema, path: Path) -> dict[str, Any]:
     leaf = path.leaf
     return {
@@ -276,19 +161,6 @@ def _path_json(schema: TreeSchema, path: Path) -> dict[str, Any]:
         if leaf.distribution is None
         else tuple(float(count) for count in leaf.distribution),
     }
-
-
-def condition_json(attribute: Attribute, condition: Condition) -> dict[str, Any]:
-    """Return a condition on an attribute as what JSON can say."""
-    if isinstance(condition, Interval):
-        above, up_to = condition.above, condition.up_to
-        return {
-            "attribute": attribute.name,
-            "above": float(above) if math.isfinite(above) else None,
-            "up_to": float(up_to) if math.isfinite(up_to) else None,
-        }
-    labels = attribute.categories if isinstance(attribute, CategoricalAttribute) else ()
-    return {"attribute": attribute.name, "values": [labels[code] for code in condition.codes]}
 
 
 def _require_small(document: TreeDocument) -> None:
@@ -307,56 +179,20 @@ def _require_small(document: TreeDocument) -> None:
         )
 
 
-def _attribute(told: NumericDocument | CategoricalDocument) -> Attribute:
-    if isinstance(told, NumericDocument):
-        return NumericAttribute(told.name, float(told.low), float(told.high), told.whole)
-    if told.taxonomy is None:
-        return CategoricalAttribute(told.name, told.categories)
-    if len(told.taxonomy) != len(told.categories):
-        raise DomainError(
-            f"The taxonomy of {told.name!r} must have the ancestors of each category.",
-            where=told.name,
-        )
-    return CategoricalAttribute(told.name, told.categories, Taxonomy(told.taxonomy))
-
-
 def _conditions(
-    schema: TreeSchema, codes: dict[str, dict[str, int]], path: PathDocument, number: int
+    schema: TreeSchema, codes: Codes, path: PathDocument, number: int
 ) -> dict[str, Condition]:
-    where = f"paths/{number}"
     found: dict[str, Condition] = {}
     for asked in path.conditions:
-        name = asked.attribute
-        if name not in schema.names:
-            raise ModelError(f"Path {number} asks for {name!r}, no attribute.", where=where)
-        if name in found:
-            raise ModelError(f"Path {number} has two conditions on {name!r}.", where=where)
-        if isinstance(asked, ValuesDocument):
-            known = codes.get(name, {})
-            places = sorted({known[label] for label in asked.values if label in known})
-            if len(places) < len(asked.values):
-                raise ModelError(
-                    f"Path {number} asks for categories of {name!r} that are not listed among its"
-                    " own, or names one twice.",
-                    where=where,
-                )
-            found[name] = Values(tuple(places))
-        else:
-            found[name] = _interval(asked, number)
-    return found
-
-
-def _interval(asked: IntervalDocument, number: int) -> Interval:
-    above = -math.inf if asked.above is None else float(asked.above)
-    up_to = math.inf if asked.up_to is None else float(asked.up_to)
-    if not above < up_to or (asked.above is None and asked.up_to is None):
-        raise ModelError(
-            f"Path {number} has an interval of {asked.attribute!r} that no number is in, or all"
-            " are.",
-            where=f"paths/{number}",
-            remedy="`above` must be less than `up_to`, and one of them a number.",
+        if asked.attribute in found:
+            raise ModelError(
+                f"Path {number} has two conditions on {asked.attribute!r}.",
+                where=f"paths/{number}",
+            )
+        found[asked.attribute] = condition_of(
+            schema, codes, asked, f"Path {number}", f"paths/{number}"
         )
-    return Interval(above, up_to)
+    return found
 
 
 def _leaf(schema: TreeSchema, path: PathDocument, number: int, noised: bool) -> Leaf:
@@ -365,28 +201,23 @@ def _leaf(schema: TreeSchema, path: PathDocument, number: int, noised: bool) -> 
         raise ModelError(f"Path {number} has a class that is not listed.", where=where)
     label = schema.target.code(path.label)
     hit, miss, counts = float(path.hit), float(path.miss), path.distribution
-    least = 1 - _ROUNDING
-    if counts is not None:
-        if len(counts) != schema.classes:
-            raise ModelError(
-                f"Path {number} counts {len(counts)} classes; there are {schema.classes}.",
-                where=where,
-            )
-        total = sum(counts)
-        near = _ROUNDING * total
-        if abs(counts[label] - hit) > near or abs(total - counts[label] - miss) > near:
-            raise ModelError(
-                f"The counts of path {number} do not agree: `hit` must be the count of its class"
-                " in `distribution`, and `miss` the sum of the others.",
-                where=where,
-            )
-        rarer = counts[label] < least * max(counts)
-    else:
-        rarer = hit * (schema.classes - 1) < least * miss
+    if counts is not None and len(counts) != schema.classes:
+        raise ModelError(
+            f"Path {number} counts {len(counts)} classes; there are {schema.classes}.",
+            where=where,
+        )
+    rarer = counts is None and hit * (schema.classes - 1) < (1 - ROUNDING) * miss
     if rarer and not noised:
         raise ModelError(
             f"The class of path {number} is not that of most of its records.",
             where=where,
             remedy="Give the class that has the largest count.",
         )
-    return Leaf(label, hit, miss, None if counts is None else tuple(map(float, counts)))
+    try:
+        return Leaf(label, hit, miss, None if counts is None else tuple(map(float, counts)))
+    except ModelError as error:
+        raise ModelError(
+            f"The counts of path {number} do not agree: `hit` must be the count of its class in"
+            " `distribution`, none larger, and `miss` the sum of the others.",
+            where=where,
+        ) from error
