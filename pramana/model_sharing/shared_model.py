@@ -151,6 +151,7 @@ class SharedModel:
         are told, `count_` and the class.
         """
         import pandas as pd
+
         from shared.model_sharing.exchange.words import condition_words
 
         schema, rows = self.tree.schema, []

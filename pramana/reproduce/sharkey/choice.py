@@ -66,11 +66,11 @@ def ways(table: str) -> Iterator[Way]:
                                           "by": "growing"})  # fmt: skip
     for c, classes in DIVERSITIES:
         asked = Requirement(c=c, l=classes)
-        yield Way(ANONYMOUS, f"({c:g}, {classes})", {"method": "labelled", "requirement": asked,
+        yield Way(ANONYMOUS, f"c {c:g}, l {classes}", {"method": "labelled", "requirement": asked,
                                                      "by": "growing"})  # fmt: skip
     for c, classes in DIVERSITIES:
         asked = Requirement(c=c, l=classes)
-        yield Way(DIVERSE, f"({c:g}, {classes})", {"method": "ldiversity", "requirement": asked,
+        yield Way(DIVERSE, f"c {c:g}, l {classes}", {"method": "ldiversity", "requirement": asked,
                                                    "publisher": recorded(table)})  # fmt: skip
     for epsilon in EPSILONS:
         yield Way(PRIVATE, f"{epsilon:g}", {"method": "votes", "epsilon": epsilon})
@@ -203,17 +203,19 @@ EXPERIMENT = Experiment(
     choices=(
         (
             f"{OWNERS} owners have equal parts of the records; dots are means over folds, bars a"
-            " standard deviation. Shared trees tell the counts of all classes, are grown with their"
-            " requirement, by the exact counts, and label pseudo-data by their votes; private ones vote"
-            " themselves."
+            " standard deviation."
         ),
         (
-            "Epsilon, and the logarithm of gamma, bound what is told of one record by replacing it with"
-            " any other. k and (c, l) bound nothing of that kind."
+            "Shared trees tell the counts of all classes, are grown with their requirement, by the"
+            " exact counts, and label pseudo-data by their votes. Private trees vote themselves."
         ),
         (
-            "Randomized records report under the plan that the designer makes for a tree at that gamma"
-            " about the whole record; the miner's tree is learned from their estimated counts. They are"
+            "Epsilon, and the logarithm of gamma, bound what is told of one record by replacing it"
+            " with any other. k and (c, l) bound nothing of that kind."
+        ),
+        (
+            "Randomized records report by the plan that the designer makes for a tree at that gamma"
+            " about the whole record. The miner's tree is learned from their estimated counts and"
             " tested on a tenth held out at random, as often as there are folds."
         ),
         "Records are made l-diverse all at one place, by anjana.",

@@ -74,6 +74,7 @@ def run(setting: Setting) -> Result:
         Cell(table, curve, {"owners": 1, "model": model, **options})
         for table, model in PANELS
         for asked in chosen
+        if (asked.l or 0) <= SOURCES[table].classes
         for curve, options in ways(table, asked)
     ]
     found = run_cells(setting, cells)

@@ -20,17 +20,18 @@ QUICK_RECORDS = 1_500
 
 @dataclass(frozen=True)
 class Source:
-    """A table of the paper: its file, its class, and how many records are used, None for all."""
+    """A table of the paper: its file, its class, how many classes, and the most records used."""
 
     file: str
     target: str
+    classes: int
     most: int | None = None
 
 
 SOURCES = {
-    "adult": Source("adult-train.csv.gz", "income", 6_000),
-    "car": Source("car.csv", "class"),
-    "nursery": Source("nursery.csv.gz", "class"),
+    "adult": Source("adult-train.csv.gz", "income", 2, 6_000),
+    "car": Source("car.csv", "class", 4),
+    "nursery": Source("nursery.csv.gz", "class", 5),
 }
 
 FILES = tuple(source.file for source in SOURCES.values())

@@ -174,10 +174,10 @@ def _check(levels: Any, requirement: Requirement, cells: Cells) -> None:
         return
     heights = {h.attribute.name: h.height for h in cells.hierarchies}
     known = isinstance(levels, dict) and set(levels) == set(heights)
-    if not known or not all(isinstance(v, int) and 0 <= v <= heights[n] for n, v in levels.items()):
+    if not known or not all(type(v) is int and 0 <= v <= heights[n] for n, v in levels.items()):
         raise _failed("answered levels that are not those of the attributes")
     if not cells.groups([levels[name] for name in heights]).meet(requirement):
-        raise _failed("published a table that does not meet the requirement")
+        raise _failed("chose levels at which the table does not meet the requirement")
 
 
 def _failed(what: str) -> OptionError:
