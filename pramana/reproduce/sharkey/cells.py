@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.sharkey.tables import kept_of
-from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.simulation import Simulation, simulate
 from shared.pictures import plots
@@ -24,21 +22,28 @@ FOLDS, QUICK_FOLDS = 10, 2
 
 @dataclass(frozen=True)
 class Cell:
-    """One simulation of an experiment: its table, what its curve is called, and its options."""
+    """One simulation of an experiment.
+
+    Attributes:
+        table: the name of its table.
+        curve: what its curve is called.
+        options: what is simulated.
+        group: cells of one group that follow one another share the owners' trees.
+    """
 
     table: str
     curve: str
     options: Mapping[str, Any]
+    group: str = ""
 
 
 def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row for each cell: its accuracies with their deviations over the folds."""
-    kept: dict[str, Kept] = {}
     rows = []
+    at, held = ("", ""), None
     for done, cell in enumerate(cells):
-        if cell.table not in kept:
-            kept[cell.table] = kept_of(setting, cell.table)
-        held = kept[cell.table]
+        if held is None or at != (cell.table, cell.group):
+            at, held = (cell.table, cell.group), kept_of(setting, cell.table)
         options = SimulationOptions(
             **{"folds": folds(setting), "seed": setting.seed, **cell.options}
         )
@@ -86,7 +91,7 @@ def value(found: pd.DataFrame, column: str = "accuracy", **where: Any) -> float:
 
 
 def line(
-    axis: Axes, rows: pd.DataFrame, x: str, colour: object, marker: str, label: str, dash: str = "-"
+    axis: Axes, rows: pd.DataFrame, x: str, colour: str, marker: str, label: str, dash: str = "-"
 ) -> None:
     """Draw a curve of accuracies in percent with thin bars of a standard deviation."""
     heights = 100 * rows["accuracy"].to_numpy(dtype=float)
@@ -95,20 +100,6 @@ def line(
     axis.errorbar(rows[x], heights, spread, fmt="none", ecolor=colour, elinewidth=0.7, alpha=0.6)
 
 
-def level(axis: Axes, height: float, colour: object, dash: str, label: str = "") -> None:
+def level(axis: Axes, height: float, colour: str, dash: str, label: str = "") -> None:
     """Draw a horizontal line at an accuracy."""
     axis.axhline(100 * height, color=colour, linestyle=dash, linewidth=1.1, label=label or None)
-
-
-def mean_difference(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the mean difference of two rows of accuracies in points."""
-    return 100 * float(np.mean(np.subtract(one, other)))
-
-
-Draws = Callable[["Axes"], None]
-
-
-def grid(owners: Sequence[int], **more: Any) -> Iterator[dict[str, Any]]:
-    """Yield options for each number of owners."""
-    for number in owners:
-        yield {"owners": number, **more}

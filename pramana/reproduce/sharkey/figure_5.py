@@ -31,6 +31,9 @@ AT = 5
 NEAR = 5.0
 """So many points from BASIS are called near."""
 
+WORTH = 0.01
+"""A distance below this cannot be said to be halved."""
+
 CHANGE = 0.5
 """Points by which an accuracy must move from one owner to many to be called a trend."""
 
@@ -41,8 +44,12 @@ def cells(setting: Setting) -> Iterator[Cell]:
         for owners in QUICK_OWNERS if setting.quick else OWNERS:
             for model in MODELS:
                 for curve, (options, *_) in CURVES.items():
-                    yield Cell(table, curve, {"owners": owners, "model": model, **options})
-            yield Cell(table, LOCAL, {"owners": owners, "model": "tree", "method": "local"})
+                    yield Cell(
+                        table, curve, {"owners": owners, "model": model, **options}, str(owners)
+                    )
+            yield Cell(
+                table, LOCAL, {"owners": owners, "model": "tree", "method": "local"}, str(owners)
+            )
 
 
 def run(setting: Setting) -> Result:
@@ -150,10 +157,10 @@ def _beats(found: pd.DataFrame, table: str) -> Finding:
 def _halves(found: pd.DataFrame, table: str) -> Finding:
     ours, own = _at(found, table, OURS), _at(found, table, LOCAL)
     basis = _at(found, table, OURS, "basis_accuracy")
-    if basis <= own:
+    if basis - own < WORTH:
         return Finding(
             None,
-            f"{table}, {AT} owners: a tree of all records ({basis:.1%}) is no better than an"
+            f"{table}, {AT} owners: a tree of all records ({basis:.1%}) is hardly better than an"
             f" owner's own ({own:.1%}); of data labelled by votes: {ours:.1%}.",
         )
     left = (basis - ours) / (basis - own)

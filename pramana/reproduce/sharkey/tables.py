@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pramana.reproduce.engine.experiment import Setting
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table
@@ -58,7 +60,7 @@ def table_of(setting: Setting, name: str) -> SharingTable:
     most = min([*limits, QUICK_RECORDS] if setting.quick else limits)
     if most < table.records.records:
         chosen = setting.rng("sharkey", name).permutation(table.records.records)[:most]
-        table = replace(table, records=table.records.rows(sorted(chosen)))
+        table = replace(table, records=table.records.rows(np.sort(chosen)))
     return table
 
 

@@ -40,7 +40,9 @@ Levels = dict[str, int]
 class Publisher(Protocol):
     """Says at which level each attribute of a table is published."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called."""
 
     def publish(
         self,
@@ -135,7 +137,7 @@ class Process:
     @cached_property
     def version(self) -> str:
         """The version of what publishes."""
-        empty = {"codes": {}, "classes": [], "levels": {}, "requirements": []}
+        empty: dict[str, Any] = {"codes": {}, "classes": [], "levels": {}, "requirements": []}
         return str(self._answer(empty).get("version"))
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,9 @@ class Cells:
             if size * self.classes > _DENSE:
                 found, key = np.unique(key, return_inverse=True)
                 key, size = key.ravel(), len(found)
-        flat = np.bincount(key * self.classes + self.codes[:, -1], self.counts, size * self.classes)
+        cell = key * self.classes + self.codes[:, -1]
+        flat = np.zeros(size * self.classes, dtype=np.float64)
+        np.add.at(flat, cell, self.counts)
         table = flat.reshape(size, self.classes)
         return table[table.any(axis=1)]
 
