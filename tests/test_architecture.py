@@ -62,6 +62,11 @@ SAMPLERS = {
     "shared.learn.networks.search.structure_learning",
     "shared.marginals.counts",
     "shared.mask.synthetic.trees",
+    "shared.model_sharing.combination.labelling",
+    "shared.model_sharing.combination.pooled",
+    "shared.model_sharing.generation.generating",
+    "shared.model_sharing.generation.sizes",
+    "shared.model_sharing.generation.spreads",
     "shared.model_sharing.private.noise",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from miner_service.jobs.mixed_records import read_records
 from miner_service.settings import Limits
+from shared.domain import Variable
 from shared.errors import LimitExceeded
 from shared.learn.networks.inference import posterior
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.synthetic import sample_csv
 from shared.learn.prediction import Predictor, encode_records
+from shared.marginals.counts import Tensor
+from shared.model_sharing.global_models.model import GlobalModel
 from shared.wire.learning.models import (
     AnswerRow,
     ModelAnswer,
@@ -65,13 +69,46 @@ def predictions(predictor: Predictor, query: PredictionQuery, limits: Limits) ->
             is named by its number and the variable, never by its value.
         LimitExceeded: there are too many.
     """
+    _require_few(query, predictor.target, limits)
+    codes = encode_records(predictor.inputs, query.records, missing=predictor.sums_out)
+    shares = predictor.probabilities(codes)
+    return _answer(predictor.target, predictor.predict(codes).tolist(), shares)
+
+
+def classified(model: GlobalModel, query: PredictionQuery, limits: Limits) -> PredictionAnswer:
+    """Predict the class of records of numbers and categories, of which nothing is kept.
+
+    Raises:
+        UnknownVariable, UnknownCategory, InputError: as `predictions`; no value may be left out.
+        LimitExceeded: there are too many.
+    """
+    target = model.schema.target
+    _require_few(query, target, limits)
+    table = read_records(model.schema, query.records)
+    return _answer(target, model.predict(table).tolist(), model.probabilities(table))
+
+
+def _answer(target: Variable, codes: Sequence[int], shares: Tensor | None) -> PredictionAnswer:
+    labels = target.categories
+    rows = [None] * len(codes) if shares is None else shares.tolist()
+    return PredictionAnswer(
+        target=target.name,
+        classes=list(labels),
+        predictions=[
+            Prediction(label=labels[code], probabilities=row)
+            for code, row in zip(codes, rows, strict=True)
+        ],
+    )
+
+
+def _require_few(query: PredictionQuery, target: Variable, limits: Limits) -> None:
     if len(query.records) > limits.prediction_records:
         raise LimitExceeded(
             f"{len(query.records)} records are asked for; {limits.prediction_records} are allowed.",
             where="records",
             remedy="Send them in several requests.",
         )
-    labels = predictor.target.categories
+    labels = target.categories
     cells = len(query.records) * len(labels)
     if cells > limits.prediction_cells:
         raise LimitExceeded(
@@ -80,15 +117,3 @@ def predictions(predictor: Predictor, query: PredictionQuery, limits: Limits) ->
             where="records",
             remedy="Send the records in several requests.",
         )
-    codes = encode_records(predictor.inputs, query.records, missing=predictor.sums_out)
-    found = [labels[code] for code in predictor.predict(codes)]
-    shares = predictor.probabilities(codes)
-    rows = [None] * len(found) if shares is None else shares.tolist()
-    return PredictionAnswer(
-        target=predictor.target.name,
-        classes=list(labels),
-        predictions=[
-            Prediction(label=label, probabilities=row)
-            for label, row in zip(found, rows, strict=True)
-        ],
-    )

@@ -9,19 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, TableJobKind
+from miner_service.kinds.base import (
+    Content,
+    JobKind,
+    ModelJobKind,
+    ModelKind,
+    ModelView,
+    TableJobKind,
+)
 from miner_service.kinds.bayes import BAYES
 from miner_service.kinds.itemsets import RULES
 from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE
 from miner_service.kinds.regression import REGRESSION
+from miner_service.kinds.sharing import SHARING
 from miner_service.kinds.tables import TABLE
 from miner_service.kinds.trees import TREE
 from shared.wire.learning.jobs import JobSpec
 
-JOB_KINDS: Mapping[type, JobKind[Any] | TableJobKind[Any]] = {
+AnyJobKind = JobKind[Any] | TableJobKind[Any] | ModelJobKind[Any]
+
+JOB_KINDS: Mapping[type, AnyJobKind] = {
     kind.spec: kind
-    for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES, REGRESSION)
+    for kind in (PARAMETERS, STRUCTURE, TABLE, RULES, TREE, LINEAR, BAYES, REGRESSION, SHARING)
 }
 """The kinds of jobs by the class of their specification."""
 
@@ -31,7 +41,7 @@ MODEL_KINDS: Mapping[str, ModelKind[Any]] = {
 """The kinds of models by their name."""
 
 
-def kind_of(spec: JobSpec) -> JobKind[Any] | TableJobKind[Any]:
+def kind_of(spec: JobSpec) -> AnyJobKind:
     """Return the kind of a job."""
     return JOB_KINDS[type(spec)]
 
@@ -41,6 +51,7 @@ __all__ = [
     "MODEL_KINDS",
     "Content",
     "JobKind",
+    "ModelJobKind",
     "ModelKind",
     "ModelView",
     "TableJobKind",

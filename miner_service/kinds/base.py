@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -11,21 +11,26 @@ from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals
 from shared.mixed.table import MixedTable
+from shared.model_sharing.core.tree import SharedTree
 from shared.progress import Progress
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.models import ModelHead
 from shared.wire.learning.regression import RecordsSpec
-from shared.wire.releases.base import MASKED, RANDOMIZED, ReleaseKindName
+from shared.wire.learning.sharing import ModelSharingSpec
+from shared.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
+from shared.wire.releases.knowledge import KnowledgeModelMessage
 from shared.wire.releases.masked import MaskedTableMessage, TableColumn
 
 if TYPE_CHECKING:
     from shared.learn.networks.exchange.documents import NetworkDocument
     from shared.learn.prediction import Predictor
+    from shared.model_sharing.global_models.model import GlobalModel
 
 Content = dict[str, Any]
 """What a model's message says besides its head."""
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
+ModelSpecT = TypeVar("ModelSpecT", bound=ModelSharingSpec)
 TableSpecT = TypeVar("TableSpecT", bound=RecordsSpec)
 MessageT = TypeVar("MessageT", bound=ModelHead)
 
@@ -47,12 +52,17 @@ class ModelKind(Generic[MessageT]):
         views: the forms it can be read in, by the last part of their address.
         network: the network to ask and to draw records from, where the model is one.
         predictor: what predicts a class from records, where the model does.
+        classifier: what does so from records of numbers and categories.
+        pseudo_data: what draws the pseudo-data that it was learned from, chunk by chunk, from the
+            trees it was made of; where it may be.
     """
 
     message: type[MessageT]
     views: Mapping[str, ModelView[MessageT]]
     network: Callable[[MessageT], NetworkDocument] | None = None
     predictor: Callable[[MessageT], Predictor] | None = None
+    classifier: Callable[[MessageT], GlobalModel] | None = None
+    pseudo_data: Callable[[MessageT, Sequence[SharedTree]], Iterator[MixedTable]] | None = None
 
     @property
     def name(self) -> str:
@@ -63,7 +73,8 @@ class ModelKind(Generic[MessageT]):
     def offers(self) -> tuple[str, ...]:
         """What follows the address of a model of this kind."""
         asked = ("queries", "samples") if self.network else ()
-        return (*self.views, *asked, *(("predictions",) if self.predictor else ()))
+        predicts = ("predictions",) if self.predictor or self.classifier else ()
+        return (*self.views, *asked, *predicts, *(("pseudo-data",) if self.pseudo_data else ()))
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,44 @@ class TableJobKind(Generic[TableSpecT]):
     require_affordable: Callable[[TableSpecT, TableExtent, Limits], None]
     learn: Callable[[TableSpecT, MaskedTables, Progress], Content]
     check: Callable[[TableSpecT], object] = field(default=lambda _spec: None)
+
+
+@dataclass(frozen=True)
+class TreeSource:
+    """A released tree that a job uses: whose, which, and what its owner says of it."""
+
+    owner: str
+    release: str
+    model: KnowledgeModelMessage
+
+
+@dataclass(frozen=True)
+class SharedTrees:
+    """The trees of a job on knowledge models, and the releases they are from, in one order."""
+
+    trees: Sequence[SharedTree]
+    sources: Sequence[TreeSource]
+
+
+@dataclass(frozen=True)
+class ModelJobKind(Generic[ModelSpecT]):
+    """A kind of job that learns from knowledge models, without any records.
+
+    Attributes:
+        spec: what is asked for.
+        model: the kind of model it makes.
+        require_affordable: raises LimitExceeded if what is asked of these trees is too much.
+        learn: does the work; its content has the `records` that the trees count.
+        check: raises what is wrong with a specification, whatever the trees are.
+    """
+
+    release_kind: ClassVar[ReleaseKindName] = KNOWLEDGE
+
+    spec: type[ModelSpecT]
+    model: ModelKind[Any]
+    require_affordable: Callable[[ModelSpecT, Sequence[TreeSource], Limits], None]
+    learn: Callable[[ModelSpecT, SharedTrees, Progress], tuple[int, Content]]
+    check: Callable[[ModelSpecT], object] = field(default=lambda _spec: None)
 
 
 def part_of(on_step: Progress, start: int, length: int) -> Progress:

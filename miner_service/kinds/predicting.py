@@ -12,11 +12,16 @@ from shared.wire.learning.models import (
     BayesClassifierMessage,
     DecisionTreeMessage,
     LinearClassifierMessage,
+    ModelSharingMessage,
     RegressionMessage,
 )
 
 Predicting = (
-    BayesClassifierMessage | DecisionTreeMessage | LinearClassifierMessage | RegressionMessage
+    BayesClassifierMessage
+    | DecisionTreeMessage
+    | LinearClassifierMessage
+    | RegressionMessage
+    | ModelSharingMessage
 )
 """The models that predict, a class or a number."""
 

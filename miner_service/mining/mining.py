@@ -15,13 +15,13 @@ from typing import Any
 from miner_service.alignment.align import Aligner
 from miner_service.alignment.joining import LoadColumns
 from miner_service.kinds import kind_of
-from miner_service.mining import counts, tables
+from miner_service.mining import counts, models, tables
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.releases import Alignment
-from shared.wire.releases.base import MASKED, RANDOMIZED, ReleaseKindName
+from shared.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Mining:
 MINING: Mapping[ReleaseKindName, Mining] = {
     RANDOMIZED: Mining(counts.prepare, counts.learn),
     MASKED: Mining(tables.prepare, tables.learn),
+    KNOWLEDGE: Mining(models.prepare, models.learn),
 }
 """How jobs use releases, by the kind of these."""
 

@@ -14,6 +14,7 @@ from miner_service.store.people import no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.store.tokens import new_id
 from shared.errors import Conflict
+from shared.model_sharing.core.tree import SharedTree
 from shared.plan import Plan
 from shared.wire.releases import Consistency, Release, ReleaseCreate
 from shared.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName
@@ -81,6 +82,24 @@ def find_release(session: Session, identifier: str) -> ReleaseRow:
     if row is None:
         raise no_such("release")
     return row
+
+
+def tree_of_release(session: Session, identifier: str) -> SharedTree:
+    """Return the tree that a release holds.
+
+    Raises:
+        NotFound: there is no such release.
+        Conflict: it was withdrawn, and its tree with it.
+    """
+    row = find_release(session, identifier)
+    if row.state == "withdrawn":
+        raise Conflict(
+            f"Release {row.name} of {row.owner} was withdrawn, and its tree with it.",
+            where=row.id,
+            remedy="Create the job again; it will use the trees there are then.",
+        )
+    tree: SharedTree = content_of(row).to_tree()
+    return tree
 
 
 def parts_of_release(session: Session, identifier: str) -> Sequence[PartRow]:

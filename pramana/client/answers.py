@@ -18,6 +18,7 @@ from shared.wire.learning.models import (
     DecisionTreeMessage,
     LinearClassifierMessage,
     ModelMessage,
+    ModelSharingMessage,
     RegressionMessage,
 )
 
@@ -60,6 +61,13 @@ def document_of(model: ModelMessage) -> dict[str, Any]:
         spec = cast(AssociationRulesSpec, model.spec)
         told = model.model_dump(mode="json", include=_OF_RULES)
         return {**told, "options": asdict(spec.options())}
+    if isinstance(model, ModelSharingMessage):
+        return {
+            "model": model.document,
+            "trees": len(model.trees),
+            "pseudo_records": model.pseudo_records,
+            "notes": model.notes,
+        }
     # A network is read from what the miner answers, which has its parameters one by one.
     return model.model_dump(mode="json")
 

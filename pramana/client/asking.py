@@ -23,6 +23,7 @@ from pramana.estimators.saved import plain
 from pramana.estimators.tree import DecisionTree
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
+from pramana.model_sharing.combined_trees import CombinedTrees
 from shared.errors import OptionError
 from shared.learn.networks.options import Scoring
 from shared.wire.learning.counting import CountsSpec
@@ -78,6 +79,8 @@ def learner_of(spec: JobSpec) -> Estimator:
             return BayesClassifier(**told)
         case "association-rules":
             return AssociationRules(**told)
+        case "model-sharing":
+            return CombinedTrees(**told)
         case "regression":
             return Regression(**told)
         case "bayes-net-structure":
@@ -172,6 +175,7 @@ _ASKED: Mapping[type[Estimator], Callable[[Any], Fields]] = {
     BayesClassifier: _options,
     LinearClassifier: _of_linear,
     Regression: _options,
+    CombinedTrees: _options,
     FrequentItemsets: _of_itemsets,
     BayesNet: _of_network,
 }

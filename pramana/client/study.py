@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
@@ -16,6 +17,8 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.mixed import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
+from pramana.model_sharing.combined_trees import CombinedTrees
+from pramana.model_sharing.making import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
 from shared.domain import Domain
@@ -24,8 +27,14 @@ from shared.plan import Plan
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.jobs import Job as JobMessage
 from shared.wire.learning.jobs import JobCreate, JobSpec
-from shared.wire.learning.models import ContingencyTableMessage, ModelMessage, RegressionMessage
+from shared.wire.learning.models import (
+    ContingencyTableMessage,
+    ModelMessage,
+    ModelSharingMessage,
+    RegressionMessage,
+)
 from shared.wire.learning.regression import RegressionSpec
+from shared.wire.learning.sharing import ModelSharingSpec
 from shared.wire.people import Owner
 from shared.wire.people import Study as StudyMessage
 from shared.wire.privacy import StudyPrivacy
@@ -85,10 +94,10 @@ class Study:
     def releases(self) -> pd.DataFrame:
         """Return the releases, one a row.
 
-        Columns: `id`, `owner`, `name`; its `kind` (`randomized-records`, `masked-records`); `state`
-        (`open`, `sealed`, `withdrawn`); whether it is `in_use`; `records`; `variables`, a tuple of
-        names; `consistency` of its reports with its plan, and the `p_value` of that; `plan_digest`,
-        None without a plan; when it was `sealed`.
+        Columns: `id`, `owner`, `name`; its `kind` (`randomized-records`, `masked-records`,
+        `knowledge-model`); `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
+        `records`; `variables`, a tuple of names; `consistency` of its reports with its plan, and
+        the `p_value` of that; `plan_digest`, None without a plan; when it was `sealed`.
         """
         active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)
@@ -264,6 +273,10 @@ class Study:
             masking = (masked_by(one.method, one.copies, one.owner) for one in model.masking)
             asked = cast(RegressionSpec, model.spec).options().model
             return source_of(model.records, asked, tuple(masking))
+        if isinstance(model, ModelSharingMessage):
+            bounds = [math.inf if one.epsilon is None else one.epsilon for one in model.trees]
+            method = cast(ModelSharingSpec, model.spec).method
+            return trees_source(model.records, max(bounds), method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
         told = self.told()
         return LearnedFrom(
@@ -305,13 +318,19 @@ def _records_alone(
 ) -> dict[str, Any]:
     """Return which records a learner takes that counts nothing. Raises OptionError."""
     _require_counts({"records": records, "estimator": estimator})
+    alone = isinstance(learner, CombinedTrees)
     if estimator != "auto":
         raise OptionError(
-            f"estimator must be left out: a {type(learner).__name__} learns from masked records,"
-            " and counts nothing.",
+            f"estimator must be left out: a {type(learner).__name__} learns from"
+            f" {'trees' if alone else 'masked records'}, and counts nothing.",
             where="estimator",
         )
-    return {"records": records}
+    if alone and records != "identical":
+        raise OptionError(
+            "records must be left out: CombinedTrees learn from trees, and align no records.",
+            where="records",
+        )
+    return {} if alone else {"records": records}
 
 
 def _joined(plans: Sequence[Plan]) -> list[Plan]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import Field, ValidationError
 
 from pramana.estimators.base import Estimator
-from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import attribute_columns, class_codes
-from pramana.model_sharing.messages import content_of
+from pramana.model_sharing.making import SavedTrees, combine_options, records_frame, source_of
+from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
+from pramana.showing.html import card
+from pramana.showing.html import plain as plain_html
 from shared.errors import InputError, OptionError, TableError
-from shared.learn.common.documents import DocumentPart, faults, write_json
+from shared.learn.common.documents import write_json
 from shared.model_sharing.combination.combining import (
     Combined,
     CombineOptions,
@@ -30,8 +30,17 @@ from shared.model_sharing.combination.labelling import Labels
 from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.votes import VoteOptions, Weights
 from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.generation.options import Absent, GenerationOptions, Numeric, Spread
-from shared.model_sharing.global_models.model import GlobalModel
+from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.models import model_json, read_model_json
+from shared.model_sharing.exchange.text import write_model_text
+from shared.model_sharing.generation.options import (
+    Absent,
+    GenerationOptions,
+    Misses,
+    Numeric,
+    Spread,
+)
+from shared.model_sharing.global_models.model import GlobalModel, TreeModel
 from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
 from shared.pictures.chart import Layout
 from shared.progress import Progress
@@ -44,23 +53,6 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-class _Document(DocumentPart):
-    """What is saved of combined trees: the model, and what it was made of."""
-
-    model: dict[str, Any]
-    trees: int = Field(ge=1)
-    pseudo_records: int = Field(ge=0)
-    notes: list[str]
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> _Document:
-        """Read what was saved. Raises InputError."""
-        try:
-            return cls.model_validate(dict(document))
-        except ValidationError as error:
-            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
-
-
 class CombinedTrees(Estimator):
     """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
 
@@ -68,23 +60,32 @@ class CombinedTrees(Estimator):
     the methods sees a record.
 
     Args:
-        target: the class, where a study has trees of several; None if there is only one.
+        target: the class, where there are trees of several; None if there is only one.
+        owners: whose trees are used, at a miner; None for everybody's.
         method: `pgen` draws pseudo-records from the paths of each tree and learns `model` from them
             (Sharkey et al. 2008); `basegen` draws them evenly, labelled each by one of the trees;
             `labelled` draws as `pgen`, and the votes of all trees label them; `votes` adds up the
             class shares of the trees' leaves; `product` is one tree that says the same.
         model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
-        scale: pseudo-records for each record that the trees count.
-        absent: which value an attribute takes that a path does not ask for: one drawn evenly
-            (`uniform`), or by the tree's own estimate of its distribution (`marginal`).
-        numeric: which number an interval gives: one drawn evenly, its `middle`, its upper `end`, or
-            one by the tree's own estimate (`marginal`).
-        spread: whether values are drawn `independent`ly or more `even`ly than by chance.
+        pseudo_records: how many are drawn in all; None for as many as the trees count.
+        scale: what the trees' counts are multiplied by, where no number is given.
+        numeric: which number an interval gives: one drawn evenly (`uniform`), its `middle`, its
+            upper `end`, or one by the tree's own estimate of its distribution (`marginal`).
+        absent: which value an attribute takes that a path does not ask for: `uniform` or
+            `marginal`.
+        misses: which classes misses take where leaves tell hits alone: `uniform` or `marginal`.
+        spread: whether values are drawn `independent`ly, or more `even`ly than by chance.
         labels: of `labelled`, the `likeliest` class or one `drawn` by its probability.
-        weights: of votes, how a tree's leaf counts: all trees the same (`equal`), or by the records
-            of the whole tree (`records`) or of the leaf (`leaves`).
+        weights: how a leaf counts in votes: as in every tree (`equal`), or by the `records` of the
+            whole tree or of the leaf (`leaves`).
+        smoothing: how many records, spread evenly over the classes, are added to each leaf.
+        product_leaves: the most leaves of a `product`.
         max_depth: the most questions on a path of a learned tree; None for any.
         min_leaf: the fewest pseudo-records of its leaves.
+        trees: how many trees a `forest` has.
+        most_leaves: the most leaves of each of them.
+        alpha: what `naive-bayes` adds to each count.
+        held_out: the share of the pseudo-records that a `conjunctive` rule is pruned by.
         seed: decides all that is drawn.
 
     Attributes:
@@ -103,7 +104,7 @@ class CombinedTrees(Estimator):
         >>> model.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
         array(['yes'], dtype=object)
         >>> round(model.score(people), 2)
-        0.79
+        0.78
     """
 
     kind = "model-sharing"
@@ -118,29 +119,47 @@ class CombinedTrees(Estimator):
         self,
         target: str | None = None,
         *,
+        owners: Sequence[str] | None = None,
         method: Method = CombineOptions.method,
         model: GlobalName = CombineOptions.model,
+        pseudo_records: int | None = GenerationOptions.records,
         scale: float = GenerationOptions.scale,
-        absent: Absent = GenerationOptions.absent,
         numeric: Numeric = GenerationOptions.numeric,
+        absent: Absent = GenerationOptions.absent,
+        misses: Misses = GenerationOptions.misses,
         spread: Spread = GenerationOptions.spread,
         labels: Labels = CombineOptions.labels,
         weights: Weights = VoteOptions.weights,
+        smoothing: float = VoteOptions.smoothing,
+        product_leaves: int = CombineOptions.most_leaves,
         max_depth: int | None = GlobalOptions.max_depth,
         min_leaf: int = GlobalOptions.min_leaf,
+        trees: int = GlobalOptions.trees,
+        most_leaves: int = GlobalOptions.most_leaves,
+        alpha: float = GlobalOptions.alpha,
+        held_out: float = GlobalOptions.held_out,
         seed: int = CombineOptions.seed,
     ):
         self.target = target
+        self.owners = owners
         self.method = method
         self.model = model
+        self.pseudo_records = pseudo_records
         self.scale = scale
-        self.absent = absent
         self.numeric = numeric
+        self.absent = absent
+        self.misses = misses
         self.spread = spread
         self.labels = labels
         self.weights = weights
+        self.smoothing = smoothing
+        self.product_leaves = product_leaves
         self.max_depth = max_depth
         self.min_leaf = min_leaf
+        self.trees = trees
+        self.most_leaves = most_leaves
+        self.alpha = alpha
+        self.held_out = held_out
         self.seed = seed
 
     def fit(self, messages: Any, y: None = None) -> Self:  # type: ignore[override]
@@ -176,7 +195,7 @@ class CombinedTrees(Estimator):
             raise OptionError("y must be left out: the class is part of each tree.", where="y")
         with one_sentence():
             options = self._options()
-            contents = _contents(messages)
+            contents = contents_of(messages)
             trees = [content.require_promised() for content in contents]
             kept = [
                 (content, tree)
@@ -239,10 +258,6 @@ class CombinedTrees(Estimator):
         Raises:
             OptionError: the method draws none, or the model was loaded and its trees are not here.
         """
-        import pandas as pd
-
-        from shared.mixed.table import CategoricalColumn
-
         _ = self._fitted
         trees = getattr(self, "_trees", None)
         if not self.n_pseudo_records_:
@@ -256,19 +271,10 @@ class CombinedTrees(Estimator):
                 where="pseudo_data",
             )
         table = together(list(pseudo_chunks(trees, self._options())))
-        columns: dict[str, Any] = {}
-        for column in table.columns:
-            if isinstance(column, CategoricalColumn):
-                labels: Any = list(column.categories)
-                columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
-            else:
-                columns[column.name] = column.values
-        return pd.DataFrame(columns)
+        return records_frame(table)
 
     def to_text(self) -> str:
         """Return the model as text. Raises NotFitted."""
-        from shared.model_sharing.exchange.text import write_model_text
-
         return write_model_text(self._fitted)
 
     @property
@@ -301,20 +307,7 @@ class CombinedTrees(Estimator):
                 f"target must be the name of a class or None, not {shown(self.target)}.",
                 where="target",
             )
-        scale = plain(self.scale)
-        if not isinstance(scale, int | float) or isinstance(scale, bool):
-            raise OptionError(f"scale must be a number, not {shown(scale)}.", where="scale")
-        return CombineOptions(
-            method=self.method,
-            model=self.model,
-            generation=GenerationOptions(
-                scale=scale, numeric=self.numeric, absent=self.absent, spread=self.spread
-            ),
-            labels=self.labels,
-            votes=VoteOptions(weights=self.weights),
-            learning=GlobalOptions(max_depth=self.max_depth, min_leaf=plain(self.min_leaf)),
-            seed=plain(self.seed),
-        )
+        return combine_options(self.get_params())
 
     def _combined(self, made: Combined, contents: list[KnowledgeModelMessage]) -> None:
         self.model_ = made.model
@@ -330,8 +323,6 @@ class CombinedTrees(Estimator):
         )
 
     def _document(self) -> dict[str, Any]:
-        from shared.model_sharing.exchange.models import model_json
-
         return {
             "model": model_json(self._fitted),
             "trees": self.n_trees_,
@@ -340,9 +331,7 @@ class CombinedTrees(Estimator):
         }
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        from shared.model_sharing.exchange.models import read_model_json
-
-        told = _Document.of(document)
+        told = SavedTrees.of(document)
         self.model_ = read_model_json(write_json(told.model))
         self.n_trees_, self.n_pseudo_records_ = told.trees, told.pseudo_records
         self.notes_ = tuple(told.notes)
@@ -362,15 +351,24 @@ class CombinedTrees(Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
-        from shared.model_sharing.exchange.drawing import draw_model
+        model = self._fitted
+        if not isinstance(model, TreeModel):
+            raise OptionError(
+                f"A model of the kind {model.kind!r} has no picture; to_text() tells it.",
+                where="plot",
+            )
+        return Layout(draw_shared_tree(model.tree))
 
-        return Layout(draw_model(self._fitted))
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; only a tree has a picture."""
+        if not self.__sklearn_is_fitted__():
+            return plain_html(repr(self))
+        picture = self._picture().svg() if isinstance(self.model_, TreeModel) else ""
+        heading = f"{type(self).__name__}({self._options_told()})"
+        return card(heading, self._learned_from() + self._facts(), picture)
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("note", words) for words in self.notes_]
-
-    def _numbers(self) -> pd.DataFrame | None:
-        return None
 
     def __sklearn_tags__(self) -> Tags:
         """Say to scikit-learn what this is: a classifier of numbers, text and categories."""
@@ -383,27 +381,3 @@ class CombinedTrees(Estimator):
             input_tags=InputTags(string=True, categorical=True),
             requires_fit=True,
         )
-
-
-def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
-    """Return what trees were learned from: different people's records, each bounded by epsilon."""
-    gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
-    return LearnedFrom(records, (), gamma, epsilon, method)
-
-
-_LARGEST = 700.0
-"""Beyond it the amplification is no floating-point number."""
-
-
-def _contents(messages: Any) -> list[KnowledgeModelMessage]:
-    """Return the messages that were passed. Raises InputError, TableUnreadable."""
-    alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
-    given = [messages] if alone else messages
-    if not isinstance(given, Iterable) or hasattr(given, "columns") or isinstance(given, str):
-        raise InputError(
-            f"messages must be a list of shared trees, not {shown(messages)}.", where="messages"
-        )
-    listed = list(given)
-    if not listed:
-        raise InputError("messages must be at least one shared tree, not none.", where="messages")
-    return [content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,20 @@ def content_of(given: Any, argument: str) -> KnowledgeModelMessage:
     if isinstance(given, str | bytes):
         return read_message(given, argument)
     raise InputError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
+
+
+def contents_of(messages: Any) -> list[KnowledgeModelMessage]:
+    """Return the messages that were passed. Raises InputError, TableUnreadable."""
+    alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
+    given = [messages] if alone else messages
+    if not isinstance(given, Iterable) or hasattr(given, "columns") or isinstance(given, str):
+        raise InputError(
+            f"messages must be a list of shared trees, not {shown(messages)}.", where="messages"
+        )
+    listed = list(given)
+    if not listed:
+        raise InputError("messages must be at least one shared tree, not none.", where="messages")
+    return [content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
 
 
 def read_message(text: str | bytes, argument: str) -> KnowledgeModelMessage:

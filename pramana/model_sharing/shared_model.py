@@ -19,6 +19,9 @@ from pramana.showing.html import card
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.pruning import Pruned
 from shared.model_sharing.core.tree import SharedTree
+from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from shared.model_sharing.exchange.text import write_shared_tree_text
+from shared.model_sharing.exchange.words import conditions_words
 from shared.pictures.chart import Layout
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
@@ -45,7 +48,7 @@ class SharedModel:
         >>> import pramana as pm
         >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
         >>> shared
-        SharedModel(survived by class, age, sex: 9 paths, k = 20; pruned from 14)
+        SharedModel(survived by class, age, sex: 9 paths, k = 20; pruned from 13)
         >>> shared.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
         array(['yes'], dtype=object)
     """
@@ -152,15 +155,10 @@ class SharedModel:
         """
         import pandas as pd
 
-        from shared.model_sharing.exchange.words import condition_words
-
         schema, rows = self.tree.schema, []
         for path in self.tree.paths():
-            words = [
-                condition_words(schema[name], asked) for name, asked in path.conditions.items()
-            ]
             row = {
-                "conditions": " and ".join(words),
+                "conditions": conditions_words(schema, path.conditions.items()),
                 "class": schema.target.categories[path.leaf.label],
                 "hit": path.leaf.hit,
                 "miss": path.leaf.miss,
@@ -174,12 +172,10 @@ class SharedModel:
 
     def to_text(self) -> str:
         """Return the tree as indented text."""
-        from shared.model_sharing.exchange.text import write_shared_tree_text
-
         return write_shared_tree_text(self.tree)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree; beside it, where it was pruned, the tree before, with what is gone.
+        """Draw the tree; above it, where it was pruned, the tree before, with what is gone.
 
         The tree before is for whoever may see the records.
 
@@ -195,8 +191,8 @@ class SharedModel:
         return plotted(self._picture(), ax)
 
     def _picture(self) -> Layout:
-        from shared.model_sharing.exchange.drawing import draw_shared_tree
-
+        if self.pruned is not None and self.pruned.steps:
+            return Layout(draw_pruning(self.before, self.tree))
         return Layout(draw_shared_tree(self.tree))
 
     def to_json(self) -> str:
@@ -281,6 +277,8 @@ class SharedModel:
         ]
         if self.pruned is not None:
             facts += [(n.replace("_", " "), f"{v:.4g}") for n, v in self.given_up.items()]
+        if self.pruned is not None and self.pruned.steps:
+            facts.append(("picture", "the tree before above, what may leave below: keep it"))
         facts += [("know", words) for words in self.protection]
         with one_sentence():
             return card(

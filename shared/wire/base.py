@@ -33,7 +33,8 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True
 class Message(BaseModel):
     """The base of all messages: frozen, unknown fields refused by name."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A key may be no name in Python (`class`): it is written as it is read.
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
 
 Item = TypeVar("Item")

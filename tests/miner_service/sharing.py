@@ -74,7 +74,7 @@ def model(told: Any = None, **more: Any) -> dict[str, Any]:
     """A knowledge model's JSON; by default it promises what it meets."""
     return {
         "tree": tree() if told is None else told,
-        "requirement": {"k": 40, "c": 8, "l": 3},
+        "requirement": {"k": 40, "c": 8, "l": 3, "exact": False},
         "counts": "exact",
         "protection": ["Every path has at least 40 records."],
         **more,
@@ -137,3 +137,11 @@ def told_of(shared: SharedTree, **more: Any) -> dict[str, Any]:
     """The model of a local tree."""
     document = TreeDocument.of(shared).model_dump(mode="json", by_alias=True)
     return model(document, **({"requirement": None} | more))
+
+
+def changed_attributes(**names: str) -> dict[str, Any]:
+    """The tree by hand, with attributes or the class called otherwise."""
+    told = tree()
+    for attribute in (*told["attributes"], told["target"]):
+        attribute["name"] = names.get(attribute["name"], attribute["name"])
+    return told

@@ -18,11 +18,13 @@ from miner_service.http.access.deps import (
     ServicesDep,
 )
 from miner_service.http.access.problems import problem_responses
-from miner_service.jobs.questions import answer, predictions, synthetic
+from miner_service.jobs.pseudo_data import parquet_pieces
+from miner_service.jobs.questions import answer, classified, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.people import no_such
+from miner_service.store.releases import tree_of_release
 from shared.errors import NotFound
 from shared.learn.networks.network import BayesNet
 from shared.wire.learning.models import (
@@ -127,6 +129,37 @@ _add_view(
 )
 
 
+PARQUET = "application/vnd.apache.parquet"
+
+
+@router.get(
+    "/models/{model}/pseudo-data",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "description": "The pseudo-data, each category once and every row its codes.",
+            "content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}},
+        },
+        **problem_responses(409),
+    },
+)
+def read_pseudo_data(
+    model: ModelPath, services: ServicesDep, caller: CallerDep
+) -> StreamingResponse:
+    """Draw again the pseudo-data that a model was learned from, as Parquet. No record is real.
+
+    They come from the trees it was made of, as long as none is withdrawn. Roles: as for the model.
+    """
+    seen = _visible(services, caller, model)
+    draw = MODEL_KINDS[seen.kind].pseudo_data
+    if draw is None:
+        raise _not_offered(seen.kind, "pseudo-data")
+    with services.database.read() as session:
+        trees = [tree_of_release(session, used.release) for used in seen.message.trees]
+    pieces = parquet_pieces(draw(seen.message, trees))
+    return StreamingResponse(pieces, media_type=PARQUET, headers=_INERT)
+
+
 @router.post("/models/{model}/predictions")
 def predict(
     model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
@@ -136,7 +169,10 @@ def predict(
     Roles: as for the model.
     """
     seen = _visible(services, caller, model)
-    read = MODEL_KINDS[seen.kind].predictor
+    kind = MODEL_KINDS[seen.kind]
+    if kind.classifier is not None:
+        return classified(kind.classifier(seen.message), body, services.settings.limits)
+    read = kind.predictor
     if read is None:
         raise _not_offered(seen.kind, "predictions")
     return predictions(read(seen.message), body, services.settings.limits)
@@ -197,7 +233,8 @@ def _visible(services: Services, caller: Caller, model: str) -> _Seen:
         row = find_model(session, model)
         # Whoever published one person's record only would read that person's others in a model of
         # records that are not the same at all owners.
-        identical = json.loads(row.body)["spec"]["records"] == "identical"
+        # And of a model of two owners' trees an owner that knows its own can tell the other's.
+        identical = json.loads(row.body)["spec"].get("records") == "identical"
         if not caller.sees_study(row.study) or (caller.role == OWNER and not identical):
             raise no_such("model")
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)

@@ -104,25 +104,21 @@ class Kept:
     def trees(self, fold: Fold, options: SimulationOptions) -> list[SharedTree | None]:
         """Return each owner's own tree, before any pruning.
 
-        None where it is grown with a requirement and none meets it.
+        None stands where a tree is grown with the requirement, and not even one split meets it.
         """
         asked: Requirement | None = options.requirement if options.by == "growing" else None
         key = ("trees", fold.run, fold.number, options.folds, options.seed, options.owners, asked)
         if key not in self._made:
-            owners = self.owners(fold, options)
-            self._made[key] = [self._grown(rows, options.seed, asked) for rows in owners]
+            parts = self.owners(fold, options)
+            self._made[key] = [self._grown(rows, options.seed, asked) for rows in parts]
         found: list[SharedTree | None] = self._made[key]
         return found
 
     def _grown(self, rows: Rows, seed: int, asked: Requirement | None) -> SharedTree | None:
+        table, codes = self.attributes.rows(rows), self.codes[rows]
+        growth = GrowthOptions(seed=seed)
         try:
-            return grow_tree(
-                self.schema,
-                self.attributes.rows(rows),
-                self.codes[rows],
-                GrowthOptions(seed=seed),
-                requirement=asked,
-            )
+            return grow_tree(self.schema, table, codes, growth, requirement=asked)
         except RequirementUnmet:
             return None
 

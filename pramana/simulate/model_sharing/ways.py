@@ -37,7 +37,8 @@ def pooled(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
 
 def local(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
-    trees = [tree for tree in kept.trees(fold, options) if tree is not None]
+    grown = kept.trees(fold, options.with_(by="pruning", requirement=None))
+    trees = [tree for tree in grown if tree is not None]
     return Made(
         tuple(map(TreeModel, trees)), leaves=tuple(float(len(tree.leaves)) for tree in trees)
     )

@@ -32,6 +32,7 @@ class Branch:
         merged: the parts, as they were in the tree, that it was merged from; none if it is one.
         leaves: how many leaves of the unpruned tree are below it.
         grown_hits: how many records those tell rightly.
+        paths: how many leaves are below it, as the tree is now.
     """
 
     condition: Condition | None
@@ -44,6 +45,7 @@ class Branch:
     asked: str | None = None
     below: list[Branch] = field(default_factory=list)
     merged: tuple[Condition, ...] = ()
+    paths: int = 1
 
     @property
     def is_leaf(self) -> bool:
@@ -169,7 +171,8 @@ def node_of(root: Branch) -> Node:
     return made[id(root)]
 
 
-def cut_back(branch: Branch, merged: tuple[Condition, ...]) -> None:
-    """End the tree at a branch, whose parts are merged all together."""
-    branch.attribute, branch.below, branch.merged = None, [], merged
+def cut_back(branch: Branch) -> None:
+    """End the tree at a branch: its parts are one."""
+    branch.merged = tuple(one for part in branch.below for one in _parts_of(part))
+    branch.attribute, branch.below, branch.paths = None, [], 1
     branch.hits = float(branch.counts[branch.cut.label])

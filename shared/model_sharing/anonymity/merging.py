@@ -15,10 +15,10 @@ MOST_TRIED = 200
 """So many sets of siblings of one size are tried at most, those first that lose few hits."""
 
 LARGEST_SET = 3
-"""So many siblings of a category are tried in all ways; more only in the order of what they lose."""
+"""So many siblings of a category are tried in all ways, more only in the order of their loss."""
 
 LONGEST = 50
-"""So many intervals before one that violates the requirement are tried at most."""
+"""So many intervals before and after one that violates the requirement are tried at most."""
 
 Met = Callable[[Leaf], bool]
 Merge = Callable[[Sequence[Branch], Attribute, Join, Met], list[Branch]]
@@ -67,7 +67,7 @@ def merge_fewest(
     all would be drawn to the largest one. Under a taxonomy the nearest ancestor that suffices comes
     first. Intervals are merged with those beside them.
     """
-    now = list(parts)
+    now = sorted(parts, key=_start)
     bad = [part for part in now if violates(part, met)]
     if bad and not met(join(now).cut):
         return [join(now)]
@@ -126,16 +126,16 @@ def _least_of(
 
 def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
     """Return the intervals side by side that suffice with this one, and none too many."""
-    ordered = sorted(parts, key=_start)
-    at = ordered.index(bad)
-    last = at
-    for first in range(max(0, at - LONGEST), at + 1):
-        last = max(last, at)
-        while last < len(ordered) and not met(join(ordered[first : last + 1]).cut):
-            last += 1
-        if last == len(ordered):
+    at = parts.index(bad)
+    last = min(at + LONGEST, len(parts) - 1)
+    for first in range(at, max(-1, at - LONGEST), -1):
+        if not met(join(parts[first : last + 1]).cut):
+            continue
+        while last > at and met(join(parts[first:last]).cut):
+            last -= 1
+        yield parts[first : last + 1]
+        if last == at:
             return
-        yield ordered[first : last + 1]
 
 
 def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:

@@ -19,6 +19,10 @@ from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import Leaf, SharedTree, Split
 
 _LARGEST_C = 1e9
+
+_MOST_PARTS = 100
+"""With more parts it is not tried what another way of merging would leave."""
+
 _GROW = (
     "grow the tree with the requirement, so that only splits are taken whose parts can meet it; or"
     " learn from more records"
@@ -56,7 +60,8 @@ def refusal(
     itself = "meets it" if requirement.met_by(root) else "does not meet it either"
     weaker = _weaker(requirement, leaves_something)
     offers = [f"ask for {' or '.join(weaker)}"] if weaker else []
-    if len(merge_fewest(parts, attribute, join, requirement.met_by)) > 1:
+    few = len(parts) <= _MOST_PARTS
+    if few and len(merge_fewest(parts, attribute, join, requirement.met_by)) > 1:
         offers.append("merge no more siblings than needed (merge='fewest')")
     failing = [str(one) for one in _alone(requirement) if not leaves_something(one)]
     which = ""

@@ -44,6 +44,11 @@ class Requirement:
 
     Raises:
         OptionError: a number is out of its range, or nothing is required.
+
+    Examples:
+        >>> import pramana as pm
+        >>> print(pm.Requirement(k=5, c=10, l=3))
+        k = 5 and (c, l) = (10, 3), by the exact counts
     """
 
     k: float | None = None

@@ -31,6 +31,8 @@ EVEN_MISSES = (
     " are all of one class can pass."
 )
 
+_DECLARED = "That holds if ranges and categories were declared without looking at the records."
+
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
     """Return what of a requirement the counts of a tree show, as it leaves.
@@ -66,12 +68,12 @@ def protection_words(
         epsilon: of a private tree.
     """
     if epsilon is not None:
-        return (
-            f"The whole tree, its splits and its counts, is differentially private with epsilon"
+        bound = (
+            "The whole tree, its splits and its counts, is differentially private with epsilon"
             f" {epsilon:g} for the replacement of one record by any other; epsilons of releases of"
-            " the same records add.",
-            "That holds if ranges and categories were declared without looking at the records.",
+            " the same records add."
         )
+        return (bound, _DECLARED)
     said = [NO_BOUND]
     if requirement is None:
         said.append(UNPROTECTED)

@@ -15,9 +15,10 @@ from shared.model_sharing.exchange.words import (
     condition_words,
     conditions_words,
     leaf_words,
-    number,
     records_words,
+    rounded,
 )
+from shared.model_sharing.global_models.measures import told_by_attribute
 from shared.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -130,7 +131,9 @@ def _set_in(lead: str, said: str, width: int) -> Iterator[str]:
     """Yield what is said in lines of a width, those after the first set in."""
     inner = max(width - len(lead), _NARROW)
     bars = lead[: -len("|--- ")]
-    for place, line in enumerate(textwrap.wrap(said, inner, break_long_words=False) or [""]):
+    for place, line in enumerate(
+        textwrap.wrap(said, inner, break_long_words=False, break_on_hyphens=False) or [""]
+    ):
         yield f"{bars}|      {line}" if place else f"{lead}{line}"
 
 
@@ -161,7 +164,7 @@ def _naive_bayes(model: NaiveBayesModel) -> Iterator[str]:
                 continue
             else:
                 mean, spread = density.means[code], float(np.sqrt(density.variances[code]))
-                told = f"{number(mean)} on average, standard deviation {spread:.3g}"
+                told = f"{rounded(mean)} on average, standard deviation {rounded(spread)}"
             yield f"    {label}: {told}"
 
 
@@ -171,12 +174,10 @@ def _forest(model: ForestModel) -> Iterator[str]:
         f"{len(leaves)} trees of {min(leaves):,} to {max(leaves):,} leaves, whose probabilities are"
         " averaged."
     )
-    used = dict.fromkeys(model.schema.names, 0)
-    for tree in model.trees:
-        for name in {name for path in tree.paths() for name in path.conditions}:
-            used[name] += 1
-    ranked = sorted(used, key=lambda name: -used[name])
-    yield "Trees that ask for each attribute: " + ", ".join(f"{n} {used[n]}" for n in ranked) + "."
+    told = told_by_attribute(model.trees)
+    ranked = sorted(told, key=lambda name: -told[name])
+    said = ", ".join(f"{name} {told[name]:.3f}" for name in ranked)
+    yield f"What splits tell of the class, in bits, by attribute: {said}."
 
 
 def _wrapped(lines: Iterator[str], width: int) -> str:
@@ -184,10 +185,15 @@ def _wrapped(lines: Iterator[str], width: int) -> str:
     for line in lines:
         inside = line[: len(line) - len(line.lstrip())]
         found += textwrap.wrap(
-            line, max(width, _NARROW), subsequent_indent=f"{inside}    ", break_long_words=False
+            line,
+            max(width, _NARROW),
+            subsequent_indent=f"{inside}    ",
+            break_long_words=False,
+            break_on_hyphens=False,
         ) or [""]
     return "\n".join(found) + "\n"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    # The sign stays with its number at the end of a line.
+    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"

@@ -90,3 +90,8 @@ def number(value: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.6g}"
+
+
+def rounded(value: float, digits: int = 4) -> str:
+    """Return a number of some significant digits; what is before the point is told in full."""
+    return number(float(f"{value:.{digits}g}"))

@@ -21,6 +21,8 @@ from shared.model_sharing.core.tree import SharedTree
 
 _MOST_STEPS = 500
 _TOLERANCE = 1e-7
+_LEAST = 1e-9
+"""Shares below it, which are differences of sums, are not told from nothing."""
 
 
 def category_shares(allowed: Sequence[tuple[int, ...]], weights: Floats, categories: int) -> Floats:
@@ -59,7 +61,7 @@ def cell_shares(
     shares: Floats = even
     for _ in range(_MOST_STEPS):
         sums = np.concatenate([[0.0], np.cumsum(shares)])
-        expected = weights / np.maximum(sums[ends] - sums[starts], np.finfo(float).tiny)
+        expected = weights / np.maximum(sums[ends] - sums[starts], _LEAST)
         steps = np.zeros(len(edges))
         np.add.at(steps, starts, expected)
         np.add.at(steps, ends, -expected)

@@ -17,6 +17,7 @@ from shared.learn.common.resampling import stream
 from shared.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.conditions import Condition, Interval, Values
+from shared.model_sharing.global_models.measures import entropy_bits
 from shared.model_sharing.global_models.model import Codes, RuleModel, meeting
 
 Asked = tuple[tuple[str, Condition], ...]
@@ -100,7 +101,7 @@ def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> l
     covered = np.arange(records.records)
     known: dict[str, Condition] = {}
     rules: list[Asked] = [()]
-    spread = float(_bits(everything[None, :])[0])
+    spread = float(entropy_bits(everything[None, :])[0])
     while True:
         here = np.bincount(classes[covered], minlength=number)
         if np.count_nonzero(here) < 2:
@@ -159,8 +160,8 @@ def _best(
     if not conditions:
         return None
     rest = everything - counts
-    inside = _bits(counts)
-    bits = inside + _bits(rest)
+    inside = entropy_bits(counts)
+    bits = inside + entropy_bits(rest)
     fits = (counts.sum(axis=1) >= min_leaf) & (rest.sum(axis=1) >= min_leaf)
     if not fits.any():
         return None
@@ -183,11 +184,3 @@ def _below(column: NumericColumn, classes: Codes, number: int) -> tuple[Floats, 
     # Of neighbouring floats the middle may be the higher, which is to be above.
     ends = np.where(ends >= high, low, ends)
     return ends, marks.cumsum(axis=0)[last]
-
-
-def _bits(counts: Floats) -> Floats:
-    """Return the entropy of the classes in each row of counts, times their records, in bits."""
-    totals = counts.sum(axis=1, keepdims=True)
-    ratios = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
-    found: Floats = -(counts * np.log2(ratios)).sum(axis=1)
-    return found

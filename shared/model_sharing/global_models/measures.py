@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from shared.errors import EmptyTable, ModelError, TableError
-from shared.mixed.table import MixedTable
+from shared.mixed.table import Floats, MixedTable
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.conditions import Condition, Interval
-from shared.model_sharing.core.tree import Path, SharedTree, whole
+from shared.model_sharing.core.tree import Leaf, Node, Path, SharedTree, whole
 from shared.model_sharing.global_models.model import Codes, GlobalModel
 
 
@@ -75,6 +78,42 @@ def path_match(one: SharedTree, other: SharedTree, *, with_class: bool = False) 
         {_labels(tree.schema, p, with_class) for p in tree.paths()} for tree in (one, other)
     )
     return len(ours & theirs) / len(ours | theirs)
+
+
+def told_by_attribute(trees: Sequence[SharedTree]) -> dict[str, float]:
+    """Return what the splits by each attribute tell of the class, in bits for each record.
+
+    The entropy of the classes that a split lowers among the records that it parts, by the counts of
+    the leaves, added up over the splits of a tree; the mean over the trees. Those of one tree add
+    up to what it tells of the class in all.
+
+    Args:
+        trees: at least one, all of one schema.
+    """
+    told = dict.fromkeys(trees[0].schema.names, 0.0)
+    for tree in trees:
+        share = 1 / (len(trees) * tree.records) if tree.records else 0.0
+        _add_told(tree.root, tree.schema.classes, share, told)
+    return told
+
+
+def _add_told(node: Node, classes: int, share: float, told: dict[str, float]) -> Floats:
+    """Add what a node and those below it tell; return its counts of classes."""
+    if isinstance(node, Leaf):
+        return node.classes(classes)
+    parts = np.array([_add_told(below, classes, share, told) for _, below in node.parts])
+    counts: Floats = parts.sum(axis=0)
+    lost = float(entropy_bits(counts[None, :])[0] - entropy_bits(parts).sum())
+    told[node.attribute] += share * max(lost, 0.0)
+    return counts
+
+
+def entropy_bits(counts: Floats) -> Floats:
+    """Return the entropy of the classes in each of m rows of counts, times its records, in bits."""
+    totals = counts.sum(axis=1, keepdims=True)
+    ratios = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
+    found: Floats = -(counts * np.log2(ratios)).sum(axis=1)
+    return found
 
 
 def _labels(schema: TreeSchema, path: Path, with_class: bool) -> frozenset[object]:

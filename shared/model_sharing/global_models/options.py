@@ -35,7 +35,7 @@ class GlobalOptions:
     max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
     min_leaf: Annotated[int, Ge(1), Le(1_000_000)] = 1
     trees: Annotated[int, Ge(1), Le(500)] = 50
-    most_leaves: Annotated[int, Ge(2), Le(10_000)] = 1_000
+    most_leaves: Annotated[int, Ge(2), Le(10_000)] = 500
     alpha: Annotated[float, Gt(0), Le(1_000_000)] = 1.0
     held_out: InnerShare = 1 / 3
     seed: Seed = 0

@@ -33,6 +33,11 @@ def noise_counts(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
         ModelError: a leaf does not count all classes, or not in whole numbers.
     """
     require_epsilon(epsilon)
+    return noised(tree, epsilon, noise)
+
+
+def noised(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
+    """Return what `noise_counts` does, for a part of an epsilon that was checked as a whole."""
     leaves = tree.leaves
     counts = np.array([leaf.distribution or (np.nan,) * tree.schema.classes for leaf in leaves])
     if not np.array_equal(counts, np.rint(counts)):
@@ -42,9 +47,9 @@ def noise_counts(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
             remedy="Count the owner's records in it first (count_records).",
         )
     scale = 2 / epsilon
-    noised = np.array([[count + noise.laplace(scale) for count in row] for row in counts])
+    drawn = np.array([[count + noise.laplace(scale) for count in row] for row in counts])
     spent = (Spent("the counts of the leaves", epsilon),)
-    return PrivateTree(with_counts(tree, noised), epsilon, spent, noised)
+    return PrivateTree(with_counts(tree, drawn), epsilon, spent, drawn)
 
 
 def count_records(tree: SharedTree, table: MixedTable, classes: npt.NDArray[np.intp]) -> SharedTree:

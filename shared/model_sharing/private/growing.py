@@ -7,18 +7,20 @@ of records is public, for replacing one leaves it as it is. Take adding or remov
   all others stay as they are. At this one, by hits, the most frequent class of the part that it is
   in has one record more or as many, and the other part is as it was: every question's score rises
   by 0 or 1. With a weight of exp(a * score), each weight and their sum rise by factors between 1
-  and e^a, so no probability changes by more than e^a. By gini a part's score changes from S / n to
-  (S + 2 m + 1) / (n + 1), by (2 m + 1 - S / n) / (n + 1), m the records of that class there: between
-  -1 and 1, up for some questions and down for others; so the weights are exp(a / 2 * score).
+  and e^a, so no probability changes by more than e^a. By gini the score of its part changes from
+  S / n to (S + 2 m + 1) / (n + 1), m the records of its class there, n all of them and S the sum of
+  the classes' squared counts: by (2 m + 1 - S / n) / (n + 1), between -1 and 1, up for some
+  questions and down for others; so the weights are exp(a / 2 * score).
 * The leaves. One count of one leaf changes by 1; noise of scale 1 / b on it gives a factor e^b.
 * Each level is chosen given those above it, so the factors multiply: d levels of a, and b.
 
 Replacing a record is removing one and adding another: twice d a + b. So with epsilon_l for each
-level and epsilon_c for the counts, a = epsilon_l / 2 and b = epsilon_c / 2, and all of it is epsilon
-= d epsilon_l + epsilon_c. The questions that may be asked and where ways end depend on the schema
-and on the questions before alone: the ranges, categories and thresholds must be declared.
+level and epsilon_c for the counts, a = epsilon_l / 2 and b = epsilon_c / 2, and all of it is
+epsilon = d epsilon_l + epsilon_c. The questions that may be asked and where ways end depend on the
+schema and on the questions before alone: the ranges, categories and thresholds must be declared.
 
-The exponential mechanism for trees, and that hits suit it: Friedman and Schuster (2010).
+The exponential mechanism for trees, by hits and by gini, is of Friedman and Schuster (2010), who
+bound a change of gini by 2; with the sum over parts as above it is 1.
 """
 
 from __future__ import annotations
@@ -30,15 +32,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.errors import EmptyTable
+from shared.errors import EmptyTable, OptionError
 from shared.mixed.table import MixedTable
-from shared.model_sharing.core.attributes import TreeSchema
+from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
 from shared.model_sharing.core.conditions import Condition
 from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
-from shared.model_sharing.private.counts import count_records, noise_counts
+from shared.model_sharing.private.counts import count_records, noised
 from shared.model_sharing.private.noise import Noise
 from shared.model_sharing.private.options import (
-    DEEPEST,
+    DEEP_ENOUGH,
     PrivateOptions,
     PrivateTree,
     Spent,
@@ -91,6 +93,11 @@ def grow_private_tree(
     records = schema.read(table)
     if not records.records:
         raise EmptyTable("There are no records to learn a tree from.")
+    for name in options.thresholds:
+        if not isinstance(schema[name], NumericAttribute):
+            raise OptionError(
+                f"{name!r} has categories, no thresholds.", where=f"thresholds/{name}"
+            )
     chosen = options.structure == "chosen"
     for_counts = epsilon * (1 - options.splits) if chosen else epsilon
     depth = options.depth or depth_for(records.records, schema.classes, for_counts)
@@ -103,7 +110,7 @@ def grow_private_tree(
             _ask(node, questions, noise, per_level / _WORTH[options.quality] if chosen else 0.0)
         level = [below for node in level for _, below in node.below]
     bare = SharedTree(schema, _node(root))
-    counted = noise_counts(count_records(bare, records, classes), for_counts, noise)
+    counted = noised(count_records(bare, records, classes), for_counts, noise)
     spent = tuple(
         Spent(f"the questions of level {number}", per_level) for number in range(1, depth + 1)
     )
@@ -119,7 +126,7 @@ def depth_for(records: int, classes: int, epsilon: float) -> int:
     spent on the counts.
     """
     leaves = records * epsilon / (2 * classes * _ABOVE_NOISE)
-    return min(max(int(math.log2(max(leaves, 1))), 1), DEEPEST)
+    return min(max(int(math.log2(max(leaves, 1))), 1), DEEP_ENOUGH)
 
 
 def _ask(node: _Open, questions: Questions, noise: Noise, epsilon: float) -> None:

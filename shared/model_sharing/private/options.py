@@ -16,6 +16,9 @@ EPSILONS = (1e-6, 1e3)
 DEEPEST = 12
 """The most questions on a way of a private tree."""
 
+DEEP_ENOUGH = 8
+"""The most where no depth is asked for: more took time, and hardly told anything, on all tables."""
+
 
 @dataclass(frozen=True)
 class PrivateOptions:

@@ -101,7 +101,7 @@ class Questions:
         """Return how good each question is for some records."""
         tables = {name: self._table(name, rows) for name in {q.attribute for q in questions}}
         whole = np.bincount(self._classes[rows], minlength=self._schema.classes)
-        first = np.array([self._first(q, tables[q.attribute]) for q in questions])
+        first = np.array([tables[q.attribute][self._row(q)] for q in questions])
         return self._worth(first) + self._worth(whole - first)
 
     def _table(self, name: str, rows: npt.NDArray[np.intp]) -> Floats:
@@ -118,14 +118,12 @@ class Questions:
         counts: Floats = table.astype(np.float64)
         return counts if name not in self._thresholds else counts.cumsum(axis=0)
 
-    def _first(self, question: Question, table: Floats) -> Floats:
-        """Return the counts of the classes in the first part of a question."""
+    def _row(self, question: Question) -> int:
+        """Return the row of a table that is the first part of a question."""
         part = question.parts[0]
         if isinstance(part, Values):
-            found: Floats = table[part.codes[0]]
-            return found
-        found = table[self._thresholds[question.attribute].index(part.up_to)]
-        return found
+            return part.codes[0]
+        return self._thresholds[question.attribute].index(part.up_to)
 
     def _worth(self, counts: Floats) -> Floats:
         """Return the worth of parts, questions x classes."""
@@ -140,9 +138,6 @@ class Questions:
         self, question: Question, rows: npt.NDArray[np.intp]
     ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Return which of some records are in the first part of a question, and which are not."""
-        part, places = question.parts[0], self._places[question.attribute][rows]
-        if isinstance(part, Values):
-            first = places == part.codes[0]
-        else:
-            first = places <= self._thresholds[question.attribute].index(part.up_to)
+        places, row = self._places[question.attribute][rows], self._row(question)
+        first = places == row if isinstance(question.parts[0], Values) else places <= row
         return rows[first], rows[~first]

@@ -17,6 +17,7 @@ from shared.wire.learning.learners import (
 )
 from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 from shared.wire.learning.regression import RegressionSpec
+from shared.wire.learning.sharing import ModelSharingSpec
 from shared.wire.problems import ProblemDetail
 
 
@@ -36,7 +37,8 @@ JobSpec = Annotated[
     | Annotated[DecisionTreeSpec, Tag("decision-tree")]
     | Annotated[LinearClassifierSpec, Tag("linear-classifier")]
     | Annotated[BayesClassifierSpec, Tag("bayes-classifier")]
-    | Annotated[RegressionSpec, Tag("regression")],
+    | Annotated[RegressionSpec, Tag("regression")]
+    | Annotated[ModelSharingSpec, Tag("model-sharing")],
     Discriminator(_kind_of),
 ]
 

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.learning.regression import MaskingMessage
+from shared.wire.learning.sharing import UsedTreeMessage
 
 
 class ParameterMessage(Message):
@@ -245,6 +246,22 @@ class RegressionMessage(ModelHead):
     document: dict[str, Any]
 
 
+class ModelSharingMessage(ModelHead):
+    """A model made of released trees; for `document` see `DecisionTreeMessage`.
+
+    `records` is how many records the trees count, `pseudo_records` how many were drawn to learn
+    from. `notes` say in sentences how it was made and what must be known of it. `holds_releases`
+    says that the trees themselves are the model: it is deleted when one of them is withdrawn.
+    """
+
+    kind: Literal["model-sharing"] = "model-sharing"
+    trees: list[UsedTreeMessage]
+    pseudo_records: int
+    notes: list[str]
+    holds_releases: bool
+    document: dict[str, Any]
+
+
 ModelMessage = Annotated[
     BayesNetMessage
     | ContingencyTableMessage
@@ -252,7 +269,8 @@ ModelMessage = Annotated[
     | DecisionTreeMessage
     | LinearClassifierMessage
     | BayesClassifierMessage
-    | RegressionMessage,
+    | RegressionMessage
+    | ModelSharingMessage,
     Field(discriminator="kind"),
 ]
 

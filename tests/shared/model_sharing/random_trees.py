@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -74,4 +75,4 @@ def _parts(rng: np.random.Generator, extent: Condition) -> list[Condition]:
     cuts = sorted({float(c) for c in rng.uniform(low, high, int(rng.integers(1, 3)))})
     bounds = [extent.above, *(c for c in cuts if low < c < high), extent.up_to]
     assert all(math.isinf(b) or -6 <= b <= 6 for b in bounds)
-    return [Interval(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [Interval(a, b) for a, b in pairwise(bounds)]

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ OPTIONS = st.builds(
     PruningOptions,
     st.sampled_from(["all", "taxonomy", "fewest"]),
     st.sampled_from(["exact", "propagated"]),
+    st.sampled_from([None, None, 0, 2]),
 )
 
 
@@ -53,7 +56,8 @@ def collapsed(node: Node, requirement: Requirement) -> Node:
     return Leaf.of(np.sum(list(counted(node)), axis=0))
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=80, deadline=None)
 @given(trees(), REQUIREMENTS, OPTIONS)
 def test_what_is_pruned_meets_the_requirement_or_is_refused(
     grown: SharedTree, requirement: Requirement, options: PruningOptions
@@ -62,9 +66,8 @@ def test_what_is_pruned_meets_the_requirement_or_is_refused(
         return
     try:
         pruned = prune(grown, requirement, options)
-    except RequirementUnmet as refused:
+    except RequirementUnmet:
         assert not meets(grown, requirement)
-        assert refused.remedy
         return
     assert meets(pruned.tree, requirement)
     assert isinstance(pruned.tree.root, Split)
@@ -74,7 +77,7 @@ def test_what_is_pruned_meets_the_requirement_or_is_refused(
         assert np.array_equal(
             pruned.tree.class_counts().sum(axis=0), grown.class_counts().sum(axis=0)
         )
-    if meets(grown, requirement):
+    if meets(grown, requirement) and options.least_gain is None:
         assert pruned.tree is grown
         assert pruned.steps == ()
     accounted(pruned)
@@ -105,7 +108,8 @@ def accounted(pruned: Pruned) -> None:
         )
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
 @given(trees(), REQUIREMENTS)
 def test_merging_all_siblings_gives_the_one_largest_collapse(
     grown: SharedTree, requirement: Requirement
@@ -118,7 +122,8 @@ def test_merging_all_siblings_gives_the_one_largest_collapse(
         assert prune(grown, requirement).tree.root == wanted
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
 @given(trees(), REQUIREMENTS)
 def test_what_all_siblings_leave_the_other_ways_leave_too(
     grown: SharedTree, requirement: Requirement
@@ -256,9 +261,25 @@ def test_a_requirement_met_by_propagated_counts_may_be_violated_by_the_records()
     assert prune(grown, asked).leaves_after >= 2
 
 
-@pytest.mark.parametrize("wrong", [{"merge": "some"}, {"counts": "guessed"}])
-def test_other_ways_are_refused(wrong: dict[str, str]):
-    with pytest.raises(OptionError, match="must be one of"):
+def test_paths_that_win_too_little_are_cut():
+    near = Split("age", ((Interval(up_to=9), leaf(5, 4, 0)), (Interval(above=9), leaf(5, 6, 0))))
+    far = Split("age", ((Interval(up_to=9), leaf(5, 2, 0)), (Interval(above=9), leaf(1, 7, 0))))
+    grown = by_city(near, far, MIXED, MIXED, MIXED)
+
+    def paths(least_gain: float | None) -> int:
+        pruned = prune(grown, Requirement(k=1), PruningOptions(least_gain=least_gain))
+        accounted(pruned)
+        return pruned.leaves_after
+
+    # As one path each has 10 of 20, or 9 of 15, rightly; as two 11, or 12.
+    assert [paths(gain) for gain in (None, 0, 1, 1.5, 3, 3.5)] == [7, 7, 7, 6, 6, 5]
+    # The root stays, though it wins nothing.
+    assert paths(1000) == 5
+
+
+@pytest.mark.parametrize("wrong", [{"merge": "some"}, {"counts": "guessed"}, {"least_gain": -1}])
+def test_other_ways_are_refused(wrong: dict[str, Any]):
+    with pytest.raises(OptionError, match="must be"):
         PruningOptions(**wrong)
 
 
@@ -295,23 +316,22 @@ def test_a_refusal_says_what_could_be_asked_for():
         prune(grown, Requirement(k=1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merge", ["all", "taxonomy", "fewest"])
 def test_deep_and_wide_trees_are_pruned(merge: str):
-    """As many questions one below the other as may be; and 6,000 leaves."""
+    """As many questions one below the other as may be; and 1,800 leaves."""
     schema = TreeSchema(Variable("y", ("a", "b")), (NumericAttribute("x", 0, 1000),))
     deep = SharedTree(schema, chain(MOST_DEPTH))
     pruned = prune(deep, Requirement(k=5), PruningOptions(merge))
     assert pruned.tree.depth == MOST_DEPTH - 1
-    wide = tuple(
-        (Interval(n - 1.0 if n else -math.inf, float(n) if n < 5999 else math.inf), one)
-        for n, one in enumerate([Leaf.of((1.0, 1.0))] * 6000)
-    )
-    halves = SharedTree(schema, Split("x", wide))
-    if merge == "fewest":
-        assert prune(halves, Requirement(k=4), PruningOptions(merge)).leaves_after == 3000
-    else:
-        with pytest.raises(RequirementUnmet):
-            prune(halves, Requirement(k=4), PruningOptions(merge))
+    ends = [-math.inf, *map(float, range(1, 1800)), math.inf]
+    small = [(Interval(a, b), Leaf.of((1.0, 1.0))) for a, b in pairwise(ends)]
+    wide = SharedTree(schema, Split("x", tuple(
+        (Interval(ends[n], ends[n + 60]), Split("x", tuple(small[n : n + 60])))
+        for n in range(0, 1800, 60)
+    )))  # fmt: skip
+    leaves = prune(wide, Requirement(k=4), PruningOptions(merge)).leaves_after
+    assert leaves == (900 if merge == "fewest" else 30)
 
 
 def chain(depth: int) -> Node:

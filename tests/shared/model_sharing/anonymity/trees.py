@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import strategies as st
 
 from shared.domain import Variable
@@ -83,7 +85,7 @@ def _parts(draw: st.DrawFn, extent: Condition) -> list[Condition]:
         ages = draw(st.lists(st.integers(1, 99), max_size=3, unique=True))
         inside = sorted(float(a) for a in ages if extent.above < a < extent.up_to)
         ends = [extent.above, *inside, extent.up_to]
-        return [Interval(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [Interval(a, b) for a, b in pairwise(ends)]
     groups: dict[int, list[int]] = {}
     for code in extent.codes:
         groups.setdefault(draw(st.integers(0, len(extent.codes) - 1)), []).append(code)

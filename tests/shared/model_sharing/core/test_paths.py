@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.domain import Variable
@@ -43,6 +44,7 @@ LOW, HIGH = Interval(up_to=1.0), Interval(above=1.0)
 
 
 @pytest.mark.slow
+@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_a_tree_comes_back_from_its_paths(seed: int):
     rng = np.random.default_rng(seed)
@@ -57,6 +59,7 @@ def test_a_tree_comes_back_from_its_paths(seed: int):
 
 
 @pytest.mark.slow
+@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_whatever_the_order_of_the_paths_the_tree_predicts_the_same(seed: int):
     rng = np.random.default_rng(seed)
@@ -70,6 +73,7 @@ def test_whatever_the_order_of_the_paths_the_tree_predicts_the_same(seed: int):
 
 
 @pytest.mark.slow
+@settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_without_one_of_its_paths_or_with_one_twice_a_tree_is_refused(seed: int):
     rng = np.random.default_rng(seed)
@@ -190,7 +194,7 @@ def test_no_more_is_compared_than_the_limit(monkeypatch: pytest.MonkeyPatch):
 
 def grid(side: int) -> list[Path]:
     bounds = [-np.inf, *range(side - 1), np.inf]
-    spans = [Interval(float(a), float(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    spans = [Interval(float(a), float(b)) for a, b in pairwise(bounds)]
     return [path(x=one, y=other) for one in spans for other in spans]
 
 

@@ -1,0 +1,272 @@
+"""Knowledge models come in: announced, checked, sealed, accounted for, withdrawn."""
+
+from __future__ import annotations
+
+import copy
+import sqlite3
+from typing import Any
+
+import pytest
+
+from tests.miner_service.conftest import assert_problem
+from tests.miner_service.sharing import PATHS, body, model, private, raw, share, tree
+
+RELEASES = "/v1/studies/s/releases"
+
+
+def changed(number: int, **more: Any) -> list[dict[str, Any]]:
+    paths = copy.deepcopy(PATHS)
+    paths[number] |= more
+    return paths
+
+
+def test_a_tree_is_announced_sealed_and_listed(miner):
+    analyst, north = miner.study("s"), miner.owner("s", "north")
+    told = body(model())
+    first, again = (north("POST", RELEASES, json=told) for _ in range(2))
+    assert [first.status_code, again.status_code] == [201, 200]
+    assert first.headers["location"] == again.headers["location"]
+    path = first.headers["location"]
+    assert first.json()["state"] == "open"
+    sealed = [north("POST", f"{path}/seal") for _ in range(2)]
+    assert [answer.json()["state"] for answer in sealed] == ["sealed"] * 2
+    release = analyst.get(path)
+    assert release["kind"] == "knowledge-model"
+    assert (release["records"], release["parts"], release["parts_received"]) == (0, 0, [])
+    assert release["model"]["tree"]["paths"][0]["class"] == "no"
+    assert release["consistency"]["state"] == "not-examined"
+    assert not {"plan", "table", "plan_digest"} & set(release)
+    assert analyst.get(RELEASES)["items"] == [release]
+
+
+def test_what_is_interrupted_between_announcing_and_sealing_goes_on(start):
+    """Nothing of it is on disk but its row; another start sweeps nothing away."""
+    first = start()
+    first.study("s")
+    north = first.owner("s", "north")
+    path = north("POST", RELEASES, json=body(model())).headers["location"]
+    second = start()
+    assert second.client.get("/readyz").status_code == 200
+    north.client = second.client
+    assert north("POST", RELEASES, json=body(model())).status_code == 200
+    assert north("POST", f"{path}/seal").json()["state"] == "sealed"
+    third = start()
+    north.client = third.client
+    assert north.get(path)["state"] == "sealed"
+    assert north.get(path)["model"]["tree"]["paths"]
+
+
+BAD = {
+    "negative": (tree(changed(0, hit=-1)), "request-invalid", "hit"),
+    "more misses than the class can have": (tree(changed(0, hit=1, miss=79)), "model-invalid", "1"),
+    "counts that disagree": (
+        tree(changed(0, distribution=[60, 0, 0])),
+        "model-invalid",
+        "path 1",
+    ),
+    "overlap": (
+        tree(changed(0, conditions=[{"attribute": "age", "above": None, "up_to": 50}])),
+        "model-invalid",
+        "paths",
+    ),
+    "a gap": (
+        tree(changed(0, conditions=[{"attribute": "age", "above": None, "up_to": 30}])),
+        "model-invalid",
+        "paths",
+    ),
+    "no attribute": (
+        tree(changed(0, conditions=[{"attribute": "shoes", "above": None, "up_to": 40}])),
+        "model-invalid",
+        "shoes",
+    ),
+    "no category": (
+        tree(changed(1, conditions=[{"attribute": "job", "values": ["pope"]}])),
+        "model-invalid",
+        "job",
+    ),
+    "no class": (tree(changed(0, **{"class": "dead"})), "model-invalid", "Path 1"),
+    "no paths": (tree([]), "request-invalid", "paths"),
+    "a range of nothing": (
+        tree(attributes=[{"name": "age", "type": "numeric", "low": 9, "high": 1}]),
+        "domain-invalid",
+        "age",
+    ),
+    "a name twice": (
+        tree(attributes=[{"name": "ill", "type": "numeric", "low": 0, "high": 1}]),
+        "domain-invalid",
+        "ill",
+    ),
+    "something unknown": (tree(executable="rm -rf"), "request-invalid", "executable"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(miner, name: str):
+    told, code, word = BAD[name]
+    miner.study("s")
+    north = miner.owner("s", "north")
+    before = miner.snapshot()
+    sent = raw(model(told, requirement=None))
+    assert_problem(north("POST", RELEASES, json=sent), 422, code, word)
+    assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        (model(requirement={"k": 53}), "model-invalid"),
+        (model(requirement={"c": 1.5, "l": 2, "exact": False}), "model-invalid"),
+        (model(requirement={"c": 8, "l": 3, "exact": True}), "model-invalid"),
+        (model(requirement={"c": 8, "l": 4, "exact": False}), "model-invalid"),
+        (model(requirement={"c": 8}), "request-invalid"),
+        (model(requirement={}), "request-invalid"),
+        (model(records=100), "model-invalid"),
+        (model(epsilon=1.0), "request-invalid"),
+        (model(counts="noised"), "request-invalid"),
+        (private(-1.0), "request-invalid"),
+        ({**model(), "tree": None, "columns": ["age"]}, "model-invalid"),
+        ({**model(), "columns": ["age"]}, "request-invalid"),
+    ],
+)
+def test_what_is_promised_must_hold(miner, told: dict[str, Any], code: str):
+    miner.study("s")
+    north = miner.owner("s", "north")
+    before = miner.snapshot()
+    assert_problem(north("POST", RELEASES, json=raw(told)), 422, code)
+    assert miner.snapshot() == before
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_numbers_that_json_has_not_are_refused(miner, number: str):
+    miner.study("s")
+    north = miner.owner("s", "north")
+    told = '{"name": "t", "kind": "knowledge-model", "digest": "' + "0" * 64 + '", "model": '
+    paths = '[{"conditions": [], "class": "no", "miss": 0, "hit": ' + number + "}]"
+    inner = '{"protection": [], "tree": {"target": {"name": "i", "categories": ["no"]},'
+    inner += '"attributes": [{"name": "a", "type": "numeric", "low": 0, "high": 1}], "paths": '
+    text = told + inner + paths + "}}}"
+    answer = north("POST", RELEASES, content=text, headers={"Content-Type": "application/json"})
+    assert_problem(answer, 422, "request-invalid")
+
+
+def test_depth_bombs_are_refused(miner):
+    """Of JSON, and of a tree whose every path is one cut away from the next."""
+    miner.study("s")
+    north = miner.owner("s", "north")
+    deep = '{"a":' * 100_000
+    answer = north("POST", RELEASES, content=deep, headers={"Content-Type": "application/json"})
+    assert_problem(answer, 422, "request-invalid")
+    paths, low = [], [None, None]
+    for number in range(2_000):
+        asked = number % 2
+        conditions = [{"attribute": "ab"[asked], "above": low[asked], "up_to": number + 1}]
+        other = 1 - asked
+        if low[other] is not None:
+            conditions.append({"attribute": "ab"[other], "above": low[other], "up_to": None})
+        paths.append({"conditions": conditions, "class": "no", "hit": 1, "miss": 0})
+        low[asked] = number + 1
+    last = [{"attribute": "ab"[k], "above": low[k], "up_to": None} for k in range(2)]
+    paths.append({"conditions": last, "class": "no", "hit": 1, "miss": 0})
+    numbers = [{"name": n, "type": "numeric", "low": 0, "high": 9_999} for n in "ab"]
+    bomb = model(tree(paths, attributes=numbers), requirement=None)
+    assert_problem(north("POST", RELEASES, json=raw(bomb)), 413, "limit-exceeded")
+
+
+def test_releases_are_of_one_kind_and_models_have_no_parts(miner):
+    miner.study("s")
+    north = miner.owner("s", "north")
+    part = {"number": 0, "records": 1, "bytes": 1, "sha256": "0" * 64}
+    for more in ({"parts": [part], "records": 1}, {"records": 5}, {"table": {}}, {"draws": []}):
+        assert_problem(north("POST", RELEASES, json=raw(model(), **more)), 422, "request-invalid")
+    path = share(north, "s", model())
+    assert_problem(north.put(path, 0, b"x"), 404, "not-found")
+    other = north("POST", RELEASES, json=body(model(requirement={"k": 2})))
+    assert_problem(other, 409, "conflict")
+
+
+def test_a_withdrawn_tree_is_readable_nowhere(miner):
+    analyst, north = miner.study("s"), miner.owner("s", "north")
+    told = tree(attributes=[*tree()["attributes"][:2], {"name": "unmistakable", "type": "numeric",
+                            "low": 0, "high": 123454321}])  # fmt: skip
+    path = share(north, "s", model(told))
+    withdrawn = [north("POST", f"{path}/withdraw") for _ in range(2)]
+    assert [answer.json()["state"] for answer in withdrawn] == ["withdrawn"] * 2
+    release = analyst.get(path)
+    assert release["model"]["tree"] is None
+    assert release["model"]["columns"] == ["age", "job", "unmistakable", "ill"]
+    with sqlite3.connect(miner.data / "miner.sqlite") as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        rows = connection.execute("SELECT content FROM releases").fetchall()
+    assert "123454321" not in str(rows)
+    assert b"123454321" not in (miner.data / "miner.sqlite").read_bytes()
+    assert_problem(north("POST", f"{path}/seal"), 409, "release-not-open")
+    # What was told stays told.
+    told = analyst.get("/v1/studies/s/privacy")
+    assert [one["confidential"] for one in told["unbounded"]] == [
+        ["age", "job", "unmistakable", "ill"]
+    ]
+
+
+def test_an_owner_with_a_tree_alone_is_not_missing(miner, release_a):
+    analyst = miner.study("s")
+    north, south = miner.owner("s", "north"), miner.owner("s", "south")
+    read = "/v1/studies/s/alignment"
+    assert analyst.get(read)["state"] == "waiting"
+    share(north, "s", model())
+    first = analyst.get(read)
+    assert (first["state"], first["missing"]) == ("waiting", ["south"])
+    share(south, "s", model(requirement={"k": 2}))
+    both = analyst.get(read)
+    assert (both["state"], both["missing"], both["owners"]) == ("no-records", [], [])
+    assert (both["in_all"], both["in_any"]) == (None, None)
+    assert north.get(read)["state"] == "no-records"
+    south.publish("s", release_a)
+    beside = analyst.get(read)
+    assert (beside["state"], [one["owner"] for one in beside["owners"]]) == ("identical", ["south"])
+    shown = analyst.get("/v1/dashboard")["studies"][0]
+    assert [one["kind"] for one in shown["releases"]][:2] == ["knowledge-model"] * 2
+
+
+def test_a_tree_without_epsilon_fits_into_no_budget_and_is_said_to_be_unbounded(miner):
+    analyst, north = miner.study("s"), miner.owner("s", "north")
+    share(north, "s", model())
+    told = analyst.get("/v1/studies/s/privacy")
+    (one,) = told["unbounded"]
+    assert one["kind"] == "knowledge-model"
+    assert "carries no gamma" in one["statement"]
+    assert one["confidential"] == ["age", "job", "debt", "ill"]
+    assert told["record"]["determined"]["epsilon"] == 0
+    assert any("carry no gamma" in warning for warning in told["warnings"])
+    limited = {"name": "b", "max_epsilon_record": 3.0}
+    assert miner.admin("POST", "/v1/studies", json=limited).status_code == 201
+    west = miner.owner("b", "west")
+    before = miner.snapshot()
+    answer = west("POST", "/v1/studies/b/releases", json=body(model()))
+    assert_problem(answer, 409, "budget-exceeded", "differentially private tree")
+    assert miner.snapshot() == before
+
+
+def test_private_trees_count_with_their_epsilon(miner):
+    """Replacing a record multiplies by e^epsilon at most: two different trees, by their product."""
+    limited = {"name": "b", "max_epsilon_record": 2.5, "max_epsilon_column": 2.5}
+    assert miner.admin("POST", "/v1/studies", json=limited).status_code == 201
+    west = miner.owner("b", "west")
+    first = share(west, "b", private(1.0), "one")
+    share(west, "b", private(1.0), "again")
+    spent = west.get("/v1/studies/b/privacy")
+    assert spent["unbounded"] == []
+    assert spent["record"]["determined"]["epsilon"] == pytest.approx(1.0)
+    assert spent["budget"]["left_for_columns"] == pytest.approx(
+        dict.fromkeys(("age", "job", "debt", "ill"), 1.5)
+    )
+    other = private(1.0, tree(changed(0, hit=61)))
+    share(west, "b", other, "two")
+    assert west.get("/v1/studies/b/privacy")["record"]["determined"]["epsilon"] == pytest.approx(2)
+    before = miner.snapshot()
+    third = body(private(1.0, tree(changed(0, hit=62))), "three")
+    assert_problem(west("POST", "/v1/studies/b/releases", json=third), 409, "budget-exceeded")
+    assert miner.snapshot() == before
+    # Withdrawing gives nothing back: the tree was told when it was announced.
+    west("POST", f"{first}/withdraw")
+    assert west.get("/v1/studies/b/privacy")["record"]["determined"]["epsilon"] == pytest.approx(2)
+    assert not west.get("/v1/studies/b/privacy")["different_people"]

@@ -1,0 +1,103 @@
+"""`pm.combine_trees` and `pm.CombinedTrees`: messages of any form in, an estimator out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pramana as pm
+
+METHODS = ["pgen", "basegen", "labelled", "votes", "product"]
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    return pm.example("titanic")
+
+
+@pytest.fixture(scope="module")
+def trees(people: pd.DataFrame) -> list[pm.SharedModel]:
+    return [pm.share_tree(people.iloc[k::2], "survived", 20) for k in (0, 1)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_predicts_and_is_saved(method: str, trees, people, tmp_path):
+    model = pm.combine_trees(trees, method=method, rng=1)
+    assert model.seed == 1
+    assert model.n_trees_ == 2
+    assert model.n_records_ == len(people)
+    assert model.score(people) > 0.7  # 0.677 do not survive
+    shares = model.predict_proba(people)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-12)
+    model.save(tmp_path / "model.json")
+    loaded = pm.load(tmp_path / "model.json")
+    assert isinstance(loaded, pm.CombinedTrees)
+    assert (loaded.predict_proba(people) == shares).all()
+    assert (loaded.notes_, loaded.n_trees_) == (model.notes_, 2)
+    assert loaded.n_pseudo_records_ == model.n_pseudo_records_
+    assert repr(loaded) == repr(model)
+    assert loaded.to_text() == model.to_text()
+
+
+def test_messages_of_any_form_are_the_same(trees, people, tmp_path):
+    path = tmp_path / "south.json"
+    trees[1].save(path)
+    forms = [
+        trees,
+        [trees[0].message, path],
+        [json.dumps(trees[0].message), str(path)],
+        [trees[0].to_json(), {"id": 3, "model": trees[1].message}],
+    ]
+    found = [pm.combine_trees(form, method="labelled", rng=2).to_document() for form in forms]
+    assert all(one == found[0] for one in found)
+
+
+def test_one_message_alone_is_one_tree(trees, people):
+    for form in (trees[0], trees[0].message, trees[0].to_json()):
+        model = pm.combine_trees(form, method="votes", rng=1)
+        assert (model.predict(people) == trees[0].predict(people)).all()
+
+
+def test_pseudo_data_are_those_that_were_learned_from(trees, people):
+    """The same tree is learned from them again; each column has the labels of the schema."""
+    model = pm.combine_trees(trees, rng=4, scale=2)
+    drawn = model.pseudo_data()
+    assert len(drawn) == model.n_pseudo_records_ == 2 * len(people)
+    assert drawn.columns.tolist() == ["class", "age", "sex", "survived"]
+    again = pm.share_tree(drawn, "survived", None)
+    assert (again.predict(people) == model.predict(people)).mean() > 0.99
+    assert model.pseudo_data().equals(drawn)
+
+
+def test_the_bound_is_the_largest_of_all_trees_or_none(trees, people):
+    listed = {name: sorted(people[name].unique()) for name in people.columns}
+    private = [
+        pm.share_tree(people, "survived", None, categories=listed, epsilon=e, rng=1)
+        for e in (1.0, 3.0)
+    ]
+    both = pm.combine_trees(private, method="votes")
+    assert both.epsilon_ == 3.0
+    assert both.gamma_ == pytest.approx(np.exp(3))
+    assert pm.combine_trees([trees[0], private[0]], method="votes").epsilon_ == np.inf
+    assert "no bound on a record" in repr(pm.combine_trees(trees, method="votes"))
+
+
+def test_of_several_classes_the_target_says_which(trees, people):
+    other = pm.share_tree(people, "sex", 20)
+    model = pm.CombinedTrees("survived", method="votes").fit([*trees, other])
+    assert model.n_trees_ == 2
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_it_is_shown(trees):
+    from matplotlib.axes import Axes
+
+    model = pm.combine_trees(trees, rng=1)
+    assert isinstance(model.plot(), Axes)
+    html = model._repr_html_()
+    assert "<svg" in html
+    assert "CombinedTrees" in html
+    assert pm.CombinedTrees()._repr_html_().startswith("<pre")

@@ -1,0 +1,161 @@
+"""`pm.share_tree`: what may leave, what was given up, and files of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pramana as pm
+from shared.model_sharing.anonymity.requirements import meets
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+
+LISTED = {
+    "class": ["1st", "2nd", "3rd", "crew"],
+    "age": ["adult", "child"],
+    "sex": ["female", "male"],
+    "survived": ["no", "yes"],
+}
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    return pm.example("titanic")
+
+
+@pytest.fixture(scope="module")
+def shared(people: pd.DataFrame) -> pm.SharedModel:
+    return pm.share_tree(people, "survived", pm.Requirement(k=20))
+
+
+def test_each_path_counts_the_records_on_it(people: pd.DataFrame, shared: pm.SharedModel):
+    """By pandas: the classes of all records that meet a path's conditions."""
+    for path in shared.tree.paths():
+        on = np.ones(len(people), dtype=bool)
+        for name, condition in path.conditions.items():
+            labels = shared.tree.schema[name].categories
+            on &= people[name].isin([labels[code] for code in condition.codes]).to_numpy()
+        label = shared.tree.schema.target.categories[path.leaf.label]
+        right = int((people.loc[on, "survived"] == label).sum())
+        assert (path.leaf.hit, path.leaf.miss) == (right, int(on.sum()) - right)
+        assert on.sum() >= 20
+
+
+def test_predictions_are_the_majority_of_the_path(people: pd.DataFrame, shared: pm.SharedModel):
+    right = sum(leaf.hit for leaf in shared.tree.leaves) / len(people)
+    assert shared.score(people) == pytest.approx(right, abs=1e-12)
+    assert shared.score(people.drop(columns="survived"), people["survived"]) == shared.score(people)
+    shares = shared.predict_proba(people)
+    assert shares.shape == (len(people), 2)
+    found = shared.classes_[shares.argmax(axis=1)]
+    assert Counter(found) == Counter(shared.predict(people))
+
+
+def test_what_was_given_up_is_told(shared: pm.SharedModel):
+    told = shared.given_up
+    assert told["leaves_before"] == len(shared.before.leaves) > told["leaves_after"]
+    assert told["leaves_after"] == len(shared.tree.leaves)
+    assert told["accuracy_before"] >= told["accuracy_after"]
+    assert repr(shared).startswith("SharedModel(survived by class, age, sex: ")
+    assert "pruned from" in repr(shared)
+
+
+def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
+    message = json.loads(json.dumps(shared.message))
+    tree = KnowledgeModelMessage.model_validate(message).require_promised()
+    assert tree == shared.tree
+    assert message["requirement"]["k"] == 20
+    assert all(path["distribution"] is None for path in message["tree"]["paths"])
+    assert any("subtract" in sentence for sentence in message["protection"])
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (7, pm.Requirement(k=7)),
+        ({"k": 7}, pm.Requirement(k=7)),
+        ("k = 7", pm.Requirement(k=7)),
+        ({"c": 9, "l": 2, "exact": False}, pm.Requirement(c=9, l=2, exact=False)),
+    ],
+)
+def test_requirements_are_written_in_several_ways(
+    people: pd.DataFrame, given: object, asked: pm.Requirement
+):
+    shared = pm.share_tree(people, "survived", given, by="growing", tell="distribution")
+    assert shared.content.requirement is not None
+    assert shared.content.requirement.to_requirement() == asked
+    assert meets(shared.tree, asked)
+
+
+def test_none_prunes_nothing_and_says_so(people: pd.DataFrame):
+    shared = pm.share_tree(people, "survived", None)
+    assert shared.pruned is None
+    assert "nothing required" in repr(shared)
+    assert any("of a single person" in sentence for sentence in shared.protection)
+
+
+def test_what_hits_and_misses_do_not_show_is_not_promised():
+    """Three classes: the exact form of l = 3 cannot be seen from hits and misses."""
+    counts = {("a", "x"): 30, ("a", "y"): 20, ("a", "z"): 20, ("b", "y"): 30}
+    counts |= {("b", "x"): 15, ("b", "z"): 15}
+    rows = [pair for pair, number in counts.items() for _ in range(number)]
+    frame = pd.DataFrame(rows, columns=["side", "class"])
+    asked = pm.Requirement(k=5, c=3, l=3)
+    shared = pm.share_tree(frame, "class", asked)
+    told = shared.content.requirement
+    assert told is not None
+    assert not told.exact
+    assert shared.content.require_promised() == shared.tree
+    whole = pm.share_tree(frame, "class", asked, tell="distribution")
+    assert whole.content.requirement.to_requirement() == asked  # type: ignore[union-attr]
+    assert list(whole.paths().columns[-3:]) == ["count_x", "count_y", "count_z"]
+
+
+def test_a_private_tree_has_its_epsilon_and_repeats_by_seed(people: pd.DataFrame):
+    made = [
+        pm.share_tree(people, "survived", None, categories=LISTED, epsilon=2.0, rng=seed)
+        for seed in (1, 1, 2)
+    ]
+    assert made[0].message == made[1].message != made[2].message
+    assert made[0].content.epsilon == 2.0
+    assert made[0].content.counts == "noised"
+    assert "epsilon = 2" in repr(made[0])
+
+
+def test_numbers_are_asked_for_by_thresholds_within_declared_ranges():
+    rng = np.random.default_rng(3)
+    age = rng.integers(18, 90, 400)
+    frame = pd.DataFrame({"age": age, "old": np.where(age > 60, 1, 0)})
+    shared = pm.share_tree(frame, "old", 5, ranges={"age": (0, 120)})
+    assert shared.score(frame) == 1.0
+    assert shared.classes_.tolist() == ["0", "1"]
+    (attribute,) = shared.message["tree"]["attributes"]
+    assert (attribute["low"], attribute["high"], attribute["whole"]) == (0, 120, True)
+
+
+def test_a_file_has_what_may_leave_and_no_more(shared: pm.SharedModel, people, tmp_path):
+    path = tmp_path / "tree.json"
+    pm.save(shared, path)
+    text = path.read_text(encoding="utf-8")
+    loaded = pm.load(path)
+    assert isinstance(loaded, pm.SharedModel)
+    assert loaded.message == shared.message
+    assert loaded.tree == shared.tree
+    assert loaded.pruned is None
+    assert len(text) < 3 * len(json.dumps(shared.message))
+    assert (loaded.predict(people) == shared.predict(people)).all()
+
+
+def test_it_is_shown_as_text_as_a_picture_and_in_a_notebook(shared: pm.SharedModel):
+    from matplotlib.axes import Axes
+
+    assert "sex" in shared.to_text()
+    assert isinstance(shared.plot(), Axes)
+    html = shared._repr_html_()
+    assert "<svg" in html
+    assert "SharedModel" in html
+    table = shared.paths()
+    assert table["hit"].sum() + table["miss"].sum() == shared.tree.records

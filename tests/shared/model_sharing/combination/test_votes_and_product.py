@@ -1,0 +1,141 @@
+"""Trees combined as they are: votes, and one tree that says the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain import Variable
+from shared.errors import LimitExceeded, OptionError, UnknownCategory
+from shared.mixed.table import CategoricalColumn, MixedTable
+from shared.model_sharing.combination.product import product_tree
+from shared.model_sharing.combination.votes import VoteOptions, votes_of
+from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from shared.model_sharing.core.conditions import Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.generation.generating import generate
+from shared.model_sharing.generation.options import GenerationOptions
+from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree
+
+COLOUR = CategoricalAttribute("colour", ("red", "green"))
+SCHEMA = TreeSchema(Variable("class", ("a", "b")), (COLOUR,))
+TABLE = MixedTable((CategoricalColumn("colour", [0, 1], COLOUR.categories),), 2)
+VOTES = st.builds(
+    VoteOptions,
+    weights=st.sampled_from(["equal", "records", "leaves"]),
+    smoothing=st.sampled_from([0.0, 1.0, 4.5]),
+)
+
+
+def tree(red: Leaf, green: Leaf) -> SharedTree:
+    return SharedTree(SCHEMA, Split("colour", ((Values((0,)), red), (Values((1,)), green))))
+
+
+ONE = tree(Leaf(0, 3, 1), Leaf(1, 16, 0))
+TWO = tree(Leaf(1, 30, 10), Leaf(0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("weights", "smoothing", "red", "green"),
+    [
+        ("equal", 0, [0.5, 0.5], [0, 1]),  # an empty leaf says nothing
+        ("records", 0, [(20 * 0.75 + 40 * 0.25) / 60, (20 * 0.25 + 40 * 0.75) / 60], [0, 1]),
+        ("leaves", 0, [13 / 44, 31 / 44], [0, 1]),
+        ("equal", 4, [(5 / 8 + 12 / 44) / 2, (3 / 8 + 32 / 44) / 2], [(0.1 + 0.5) / 2, 0.7]),
+        ("leaves", 2, [15 / 48, 33 / 48], [2 / 20, 18 / 20]),
+    ],
+)
+def test_votes_by_hand(weights, smoothing, red, green):
+    votes = votes_of([ONE, TWO], VoteOptions(weights, smoothing))
+    assert votes.probabilities(TABLE) == pytest.approx(np.array([red, green]))
+    assert votes.predict(TABLE).tolist() == [int(red[1] > red[0]), 1]
+
+
+def test_trees_that_say_nothing_leave_every_class_alike():
+    empty = SharedTree(SCHEMA, Leaf(1, 0, 0))
+    assert (
+        votes_of([empty], VoteOptions(smoothing=0)).probabilities(TABLE).tolist()
+        == [[0.5, 0.5]] * 2
+    )
+
+
+def test_one_tree_votes_as_it_predicts():
+    assert np.array_equal(votes_of([ONE]).predict(TABLE), ONE.predict(TABLE))
+    assert votes_of([ONE], VoteOptions(smoothing=0)).probabilities(TABLE) == pytest.approx(
+        ONE.probabilities(TABLE)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 32), st.integers(1, 4), VOTES)
+def test_the_product_says_what_the_votes_say(seed, owners, options):
+    rng = np.random.default_rng(seed)
+    schema = random_schema(rng)
+    votes = votes_of([random_tree(schema, rng, 3) for _ in range(owners)], options)
+    product = product_tree(votes)
+    # Records of each of its leaves, so that none is left out, and records of anywhere.
+    even = SharedTree(schema, product.root)
+    everywhere = generate(even, rng, GenerationOptions("basegen", records=200))
+    for tree in votes.trees:
+        if tree.records:
+            assert_same(product, votes, generate(tree, rng))
+    assert_same(product, votes, everywhere)
+
+
+def assert_same(product, votes, table):
+    attributes = table.project(votes.schema.names)
+    assert np.array_equal(product.predict(attributes), votes.predict(attributes))
+    np.testing.assert_allclose(
+        product.probabilities(attributes), votes.probabilities(attributes), atol=1e-9
+    )
+
+
+def test_the_product_counts_all_records_spread_evenly():
+    """Two trees of one attribute of four categories, whose leaves overlap."""
+    four = CategoricalAttribute("colour", ("red", "green", "blue", "white"))
+    schema = TreeSchema(Variable("class", ("a", "b")), (four,))
+    one = SharedTree(
+        schema,
+        Split("colour", ((Values((0, 1, 2)), Leaf(0, 30, 0)), (Values((3,)), Leaf(1, 8, 0)))),
+    )
+    two = SharedTree(
+        schema,
+        Split("colour", ((Values((0,)), Leaf(1, 6, 0)), (Values((1, 2, 3)), Leaf(0, 9, 3)))),
+    )
+    product = product_tree(votes_of([one, two], VoteOptions(smoothing=0)))
+    found = {
+        c.codes: leaf for p in product.paths() for c, leaf in [(p.conditions["colour"], p.leaf)]
+    }
+    assert {codes: leaf.records for codes, leaf in found.items()} == pytest.approx(
+        {(0,): 10 + 6, (1, 2): 20 + 8, (3,): 8 + 4}
+    )
+    assert found[(1, 2)].distribution == pytest.approx((28 * 1.75 / 2, 28 * 0.25 / 2))
+    assert product.records == pytest.approx(one.records + two.records)
+
+
+def test_a_product_of_too_many_leaves_is_refused():
+    votes = votes_of([ONE, TWO])
+    assert len(product_tree(votes, most_leaves=2).leaves) == 2
+    with pytest.raises(LimitExceeded, match="product of 2 trees has more than 1 leaves"):
+        product_tree(votes, most_leaves=1)
+
+
+def test_a_category_that_no_tree_knows_is_refused():
+    strange = MixedTable((CategoricalColumn("colour", [0], ("violet",)),), 1)
+    with pytest.raises(UnknownCategory, match="do"):
+        votes_of([ONE, TWO]).predict(strange)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"weights": "volume"}, "weights must be one of equal, records, leaves"),
+        ({"smoothing": -1}, "smoothing must be a number of at least 0, not -1"),
+        ({"smoothing": float("nan")}, "smoothing must be a number of at least 0"),
+    ],
+)
+def test_options_out_of_range_are_refused(wrong, told):
+    with pytest.raises(OptionError, match=told):
+        VoteOptions(**wrong)

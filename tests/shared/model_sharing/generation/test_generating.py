@@ -1,0 +1,270 @@
+"""Pseudo-data are on the paths that give them, in the numbers that the paths count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain import Variable
+from shared.errors import LimitExceeded, ModelError, OptionError
+from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from shared.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.generation.generating import _shuffled, generate, generate_chunks
+from shared.model_sharing.generation.options import GenerationOptions
+from shared.model_sharing.generation.sizes import pseudo_records
+from shared.model_sharing.growing.growing import grow_tree
+from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree, trees
+
+COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
+SIZE = NumericAttribute("size", 0, 10)
+SCHEMA = TreeSchema(Variable("class", ("a", "b", "c")), (COLOUR, SIZE))
+SMALL = Split("colour", ((Values((0,)), Leaf(0, 9, 3)), (Values((1, 2)), Leaf(1, 4, 0))))
+TREE = SharedTree(
+    SCHEMA, Split("size", ((Interval(up_to=4), SMALL), (Interval(above=4), Leaf(2, 20, 4))))
+)
+WAYS = st.builds(
+    GenerationOptions,
+    numeric=st.sampled_from(["uniform", "middle", "end", "marginal"]),
+    absent=st.sampled_from(["uniform", "marginal"]),
+    misses=st.sampled_from(["uniform", "marginal"]),
+    spread=st.sampled_from(["independent", "even"]),
+    shuffle=st.booleans(),
+)
+
+
+def codes(table: MixedTable, name: str = "class") -> np.ndarray:
+    column = table[name]
+    assert isinstance(column, CategoricalColumn)
+    return column.codes
+
+
+def same(one: MixedTable, other: MixedTable) -> bool:
+    return one.names == other.names and all(
+        np.array_equal(
+            a.codes if isinstance(a, CategoricalColumn) else a.values,
+            b.codes if isinstance(b, CategoricalColumn) else b.values,
+        )
+        for a, b in zip(one.columns, other.columns, strict=True)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), WAYS)
+def test_proposition_1(tree, options):
+    """Each record is on a path, hit + miss on each, hit of them in its class, for whole counts."""
+    table = generate(tree, np.random.default_rng(1), options)
+    at, drawn = tree.leaf_of(table), codes(table)
+    for place, leaf in enumerate(tree.leaves):
+        here = drawn[at == place]
+        assert len(here) == leaf.records
+        assert np.count_nonzero(here == leaf.label) == leaf.hit
+        if leaf.distribution is not None:
+            assert np.bincount(here, minlength=tree.schema.classes).tolist() == list(
+                leaf.distribution
+            )
+
+
+@settings(max_examples=40, deadline=None)
+@given(trees(fractions=True), WAYS, st.sampled_from([0.3, 1.0, 2.5]), st.integers(0, 99))
+def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
+    table = generate(tree, np.random.default_rng(seed), replace(options, scale=scale))
+    found = np.bincount(tree.leaf_of(table), minlength=len(tree.leaves))
+    wanted = np.array([leaf.records for leaf in tree.leaves]) * scale
+    assert table.records == pseudo_records(tree, replace(options, scale=scale))
+    # The whole is rounded to the nearest number, which shifts each path a little.
+    assert (np.abs(found - wanted) < 2).all()
+
+
+@pytest.mark.parametrize("method", ["pgen", "basegen"])
+@pytest.mark.parametrize("records", [1, 7, 1000])
+def test_a_number_of_records_is_kept(method, records):
+    options = GenerationOptions(method=method, records=records, scale=3)
+    table = generate(TREE, np.random.default_rng(0), options)
+    assert table.records == records == pseudo_records(TREE, options)
+
+
+def test_a_number_of_records_is_shared_out_by_the_counts():
+    table = generate(TREE, np.random.default_rng(0), GenerationOptions(records=400))
+    assert np.bincount(TREE.leaf_of(table)).tolist() == [120, 40, 240]
+    assert np.bincount(codes(table)[TREE.leaf_of(table) == 0]).tolist() == [90, 15, 15]
+
+
+@settings(max_examples=25, deadline=None)
+@given(trees(), WAYS, st.integers(1, 40), st.sampled_from(["pgen", "basegen"]))
+def test_records_are_the_same_whatever_the_size_of_chunks(tree, options, per_chunk, method):
+    options = replace(options, method=method)
+    at_once = generate(tree, np.random.default_rng(5), options)
+    chunks = list(generate_chunks(tree, np.random.default_rng(5), options, per_chunk))
+    start = 0
+    for chunk in chunks:
+        assert chunk.records <= per_chunk
+        assert same(chunk, at_once.rows(np.arange(start, start + chunk.records)))
+        start += chunk.records
+    assert start == at_once.records
+
+
+def test_the_next_chunk_is_made_when_it_is_asked_for():
+    """Beyond the memory of one computer, were it made at once."""
+    huge = GenerationOptions(records=10**12, shuffle=False, spread="even")
+    chunks = generate_chunks(TREE, np.random.default_rng(0), huge, 10)
+    assert next(chunks).records == 10
+    with pytest.raises(LimitExceeded, match="too many to be shuffled"):
+        next(generate_chunks(TREE, np.random.default_rng(0), replace(huge, shuffle=True), 10))
+
+
+@settings(max_examples=40, deadline=None)
+@given(trees(), st.sampled_from(["independent", "even"]))
+def test_basegen_labels_as_the_tree_predicts(tree, spread):
+    options = GenerationOptions(method="basegen", records=50, spread=spread)
+    table = generate(tree, np.random.default_rng(2), options)
+    assert np.array_equal(codes(table), tree.predict(table))
+    for attribute in tree.schema.attributes:
+        if isinstance(attribute, NumericAttribute):
+            column = table[attribute.name]
+            assert isinstance(column, NumericColumn)
+            assert ((column.values >= attribute.low) & (column.values <= attribute.high)).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1 << 32), st.sampled_from(["independent", "even"]))
+def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, spread):
+    """Of deterministic data, fully grown: what generates is recovered where it was drawn from."""
+    rng = np.random.default_rng(seed)
+    categorical = tuple(
+        CategoricalAttribute(f"a{k}", tuple("pqrs"[: rng.integers(2, 5)])) for k in range(3)
+    )
+    schema = TreeSchema(Variable("class", ("x", "y", "z")), categorical)
+    cells = np.array(np.meshgrid(*[range(len(a.categories)) for a in categorical])).reshape(3, -1)
+    labels = rng.integers(0, 3, cells.shape[1])
+    everything = MixedTable(
+        tuple(
+            CategoricalColumn(a.name, c, a.categories)
+            for a, c in zip(categorical, cells, strict=True)
+        ),
+        cells.shape[1],
+    )
+    tree = grow_tree(schema, everything, labels)
+    assert np.array_equal(tree.predict(everything), labels)
+    # A path's box has at most 64 cells, so that so many records leave out none of them.
+    drawn = generate(tree, rng, GenerationOptions(scale=40, spread=spread))
+    again = grow_tree(schema, drawn, codes(drawn))
+    assert np.array_equal(again.predict(everything), labels)
+
+
+def test_numbers_recovered_between_the_numbers_drawn():
+    """Numeric splits come back up to the gap between the neighbouring pseudo-numbers."""
+    grid = np.linspace(0.01, 9.99, 400)
+    table = MixedTable((NumericColumn("size", grid),), 400)
+    schema = TreeSchema(Variable("class", ("a", "b")), (SIZE,))
+    labels = ((grid > 3) & (grid < 7)).astype(np.intp)
+    tree = grow_tree(schema, table, labels)
+    drawn = generate(tree, np.random.default_rng(0), GenerationOptions(scale=25, spread="even"))
+    again = grow_tree(schema, drawn, codes(drawn))
+    near = (np.abs(grid - 3) < 0.05) | (np.abs(grid - 7) < 0.05)
+    assert np.array_equal(again.predict(table)[~near], labels[~near])
+    assert len(again.leaves) == len(tree.leaves) == 3
+
+
+@pytest.mark.parametrize("spread", ["independent", "even"])
+def test_values_within_a_path_are_uniform(spread, assert_distribution):
+    options = GenerationOptions(records=60_000, spread=spread)
+    table = generate(TREE, np.random.default_rng(8), options)
+    at, colour = TREE.leaf_of(table), codes(table, "colour")
+    size = table["size"]
+    assert isinstance(size, NumericColumn)
+    absent = np.bincount(colour[at == 2], minlength=3)
+    within = np.histogram(size.values[at == 2], np.linspace(4, 10, 13))[0]
+    if spread == "independent":
+        assert_distribution(absent, np.full(3, 12_000))
+        assert_distribution(within, np.full(12, 3_000))
+        with pytest.raises(AssertionError, match="chi-square"):
+            assert_distribution(within, np.linspace(0.8, 1.2, 12) * 3_000)
+    else:
+        assert np.abs(absent - 12_000).max() <= 5
+        assert np.abs(within - 3_000).max() <= 5
+
+
+def test_even_spreading_leaves_each_record_uniform(assert_distribution):
+    """Over many draws of a path of 3 records, each lies anywhere alike."""
+    tree = SharedTree(SCHEMA, Leaf(0, 3, 0))
+    options = GenerationOptions(spread="even", shuffle=False)
+    rng = np.random.default_rng(4)
+    found = np.array([generate(tree, rng, options)["size"].values for _ in range(2000)])
+    for record in range(3):
+        assert_distribution(np.histogram(found[:, record], 10, (0, 10))[0], np.full(10, 200.0))
+    # Negative control: records taken together are not: three are never near one another.
+    assert (np.ptp(found, axis=1) > 1).all()
+
+
+def test_shuffling_hides_the_paths(assert_distribution):
+    rng = np.random.default_rng(3)
+    order = _shuffled(4, rng)
+    assert sorted(order.tolist()) == [0, 1, 2, 3]
+    first = [int(_shuffled(4, rng)[0]) for _ in range(2000)]
+    assert_distribution(np.bincount(first, minlength=4), np.full(4, 500.0))
+    plain = generate(TREE, rng, GenerationOptions(shuffle=False))
+    assert all(one <= two for one, two in pairwise(TREE.leaf_of(plain).tolist()))
+    shuffled = generate(TREE, rng, GenerationOptions())
+    assert any(one > two for one, two in pairwise(TREE.leaf_of(shuffled).tolist()))
+
+
+def test_a_tree_of_nothing_gives_nothing():
+    empty = SharedTree(SCHEMA, Leaf(0, 0, 0))
+    table = generate(empty, np.random.default_rng(0))
+    assert table.records == 0
+    assert table.names == ("colour", "size", "class")
+    with pytest.raises(ModelError, match="counts no records"):
+        generate(empty, np.random.default_rng(0), GenerationOptions(records=5))
+    some = generate(empty, np.random.default_rng(0), GenerationOptions("basegen", records=5))
+    assert some.records == 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"method": "lpgen"}, "method must be one of pgen, basegen, not 'lpgen'"),
+        ({"numeric": "mean"}, "numeric must be one of"),
+        ({"absent": "none"}, "absent must be one of uniform, marginal"),
+        ({"misses": "none"}, "misses must be one of"),
+        ({"spread": "wide"}, "spread must be one of"),
+        ({"records": 0}, "records must be at least 1, not 0"),
+        ({"scale": 0}, "scale must be a number above 0"),
+        ({"scale": float("nan")}, "scale must be a number above 0"),
+        ({"scale": float("inf")}, "scale must be a number above 0"),
+    ],
+)
+def test_options_out_of_range_are_refused(wrong, told):
+    with pytest.raises(OptionError, match=told):
+        GenerationOptions(**wrong)
+
+
+def test_chunks_hold_at_least_one_record():
+    with pytest.raises(OptionError, match="per_chunk must be at least 1, not 0"):
+        generate_chunks(TREE, np.random.default_rng(0), None, 0)
+
+
+def test_random_trees_are_not_all_alike():
+    """What the properties are tested on: intervals beyond the range, and ones that hold a number."""
+    rng = np.random.default_rng(0)
+    beyond = narrow = 0
+    for _ in range(100):
+        tree = random_tree(random_schema(rng), rng)
+        for path in tree.paths():
+            for name, condition in path.conditions.items():
+                attribute = tree.schema[name]
+                if isinstance(condition, Interval) and isinstance(attribute, NumericAttribute):
+                    beyond += condition.up_to < attribute.low or condition.above >= attribute.high
+                    narrow += np.nextafter(condition.above, np.inf) == condition.up_to
+    assert beyond > 20
+    assert narrow > 20

@@ -1,0 +1,166 @@
+"""Values respect intervals exactly, and follow the distribution that is asked for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shared.domain import Variable
+from shared.errors import OptionError
+from shared.mixed.table import CategoricalColumn, NumericColumn
+from shared.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.generation.generating import generate
+from shared.model_sharing.generation.options import GenerationOptions
+from shared.model_sharing.generation.ranges import extent_of
+
+WHOLE = NumericAttribute("age", 17, 90, whole=True)
+REAL = NumericAttribute("size", 0, 10)
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("attribute", "above", "up_to", "numbers"),
+    [
+        (WHOLE, -INF, 20.5, {17, 18, 19, 20}),
+        (WHOLE, 17, 19, {18, 19}),
+        (WHOLE, 88.2, INF, {89, 90}),
+        (WHOLE, 90, INF, {91}),  # beyond the range: the nearest whole number of the interval
+        (WHOLE, 93.5, INF, {94}),
+        (WHOLE, -INF, 12.5, {12}),
+        (WHOLE, -INF, 17, {17}),
+        (REAL, -INF, 0, {0}),
+        (REAL, 10, INF, {math.nextafter(10, INF)}),
+        (REAL, -INF, -2.5, {-2.5}),
+        (REAL, 3, math.nextafter(3, INF), {math.nextafter(3, INF)}),
+        (REAL, math.nextafter(10, 0), INF, {10}),
+    ],
+)
+def test_intervals_at_their_ends(attribute, above, up_to, numbers):
+    drawn = values(attribute, Interval(above, up_to), 60)
+    assert set(drawn.tolist()) == numbers
+
+
+def test_an_interval_without_a_whole_number_gives_others():
+    drawn = values(WHOLE, Interval(20.2, 20.7), 50)
+    assert ((drawn > 20.2) & (drawn <= 20.7)).all()
+    assert len(set(drawn.tolist())) == 50
+
+
+@pytest.mark.parametrize("numeric", ["uniform", "middle", "end", "marginal"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_numbers_too_large_for_fractions_stay_inside(numeric, whole):
+    attribute = NumericAttribute("age", -1e17, 1e17, whole)
+    interval = Interval(5e16, 5e16 + 16)
+    drawn = values(attribute, interval, 40, numeric=numeric)
+    assert ((drawn > interval.above) & (drawn <= interval.up_to)).all()
+
+
+@pytest.mark.parametrize(
+    ("numeric", "attribute", "found"),
+    [("middle", REAL, 3.5), ("end", REAL, 5), ("middle", WHOLE, 45), ("end", WHOLE, 50)],
+)
+def test_the_middle_and_the_end(numeric, attribute, found):
+    interval = Interval(2, 5) if attribute is REAL else Interval(40, 50.5)
+    assert values(attribute, interval, 9, numeric=numeric) == pytest.approx(found, abs=1e-12)
+
+
+def test_a_whole_middle_is_one_of_the_interval():
+    drawn = values(WHOLE, Interval(40, 42), 5, numeric="middle")
+    assert set(drawn.tolist()) == {41}
+
+
+def test_quantiles_are_cut_to_the_interval(assert_distribution):
+    """An exponential distribution, given by its quantiles, within an interval."""
+
+    def quantiles(p):
+        return -np.log1p(-np.minimum(p, 0.9999))
+
+    drawn = values(REAL, Interval(0.5, 2), 20_000, quantiles={"size": quantiles})
+    edges = np.linspace(0.5, 2, 7)
+    wanted = np.diff(stats.expon.cdf(edges))
+    wanted *= 20_000 / wanted.sum()
+    found = np.histogram(drawn, edges)[0]
+    assert_distribution(found, wanted)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(found, np.full(6, 20_000 / 6))
+    table = values(REAL, Interval(0.5, 2), 500, quantiles={"size": [0, 1, 1, 1, 9]})
+    assert np.count_nonzero(table == 1) == pytest.approx(400, abs=60)
+
+
+def test_quantiles_without_weight_in_an_interval_are_uniform_there():
+    drawn = values(REAL, Interval(6, 8), 500, quantiles={"size": [0, 1, 2]})
+    assert ((drawn > 6) & (drawn <= 8)).all()
+    assert np.ptp(drawn) > 1.5
+
+
+@pytest.mark.parametrize(
+    ("quantiles", "told"),
+    [
+        ({"size": [1.0]}, "at least two finite numbers"),
+        ({"size": [0.0, math.nan]}, "at least two finite numbers"),
+        ({"size": [3.0, 2.0]}, "must ascend"),
+        ({"size": [2.0, 2.0]}, "must ascend"),
+        ({"weight": [0.0, 1.0]}, r"of \['weight'\]; the tree has"),
+        ({"colour": [0.0, 1.0]}, "has categories"),
+    ],
+)
+def test_quantiles_that_are_none_are_refused(quantiles, told):
+    schema = TreeSchema(
+        Variable("class", ("a", "b")), (REAL, CategoricalAttribute("colour", ("red", "blue")))
+    )
+    options = GenerationOptions(quantiles=quantiles)
+    with pytest.raises(OptionError, match=told):
+        generate(SharedTree(schema, Leaf(0, 5, 0)), np.random.default_rng(0), options)
+
+
+def test_absent_categories_follow_the_estimate(assert_distribution):
+    """Where the colour is asked for, 90 of 100 are red; so are those of the path that does not."""
+    colour = CategoricalAttribute("colour", ("red", "green", "blue"))
+    schema = TreeSchema(Variable("class", ("a", "b")), (REAL, colour))
+    asking = Split(
+        "colour",
+        (
+            (Values((0,)), Leaf(0, 9000, 0)),
+            (Values((1,)), Leaf(1, 500, 0)),
+            (Values((2,)), Leaf(1, 500, 0)),
+        ),
+    )
+    parts = ((Interval(up_to=5), asking), (Interval(above=5), Leaf(0, 10_000, 0)))
+    tree = SharedTree(schema, Split("size", parts))
+    for absent, shares in (("uniform", (1 / 3, 1 / 3, 1 / 3)), ("marginal", (0.9, 0.05, 0.05))):
+        drawn = generate(tree, np.random.default_rng(6), GenerationOptions(absent=absent))
+        column = drawn["colour"]
+        assert isinstance(column, CategoricalColumn)
+        found = np.bincount(column.codes[tree.leaf_of(drawn) == 3], minlength=3)
+        assert_distribution(found, np.array(shares) * 10_000)
+
+
+def values(attribute, interval, records, **options):
+    """Return the numbers of a path whose interval is given, in a tree that covers everything."""
+    schema = TreeSchema(Variable("class", ("a", "b")), (attribute,))
+    parts = [(interval, Leaf(0, records, 0))]
+    if interval.above > -INF:
+        parts.insert(0, (Interval(up_to=interval.above), Leaf(1, 3, 0)))
+    if interval.up_to < INF:
+        parts.append((Interval(above=interval.up_to), Leaf(1, 3, 0)))
+    tree = SharedTree(schema, Split(attribute.name, tuple(parts)))
+    drawn = generate(tree, np.random.default_rng(3), GenerationOptions(**options))
+    column = drawn[attribute.name]
+    assert isinstance(column, NumericColumn)
+    found = column.values[interval.holds(column)]
+    assert len(found) == records
+    return found
+
+
+def test_without_an_interval_all_of_the_range_is_left():
+    extent = extent_of(WHOLE, None)
+    assert (extent.low, extent.high, extent.least, extent.whole) == (16, 90, 17, True)

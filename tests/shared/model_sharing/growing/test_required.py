@@ -1,0 +1,154 @@
+"""Trees that grow with a requirement always meet it; without a way to, they are refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.domain import Variable
+from shared.errors import OptionError, RequirementUnmet
+from shared.mixed.table import CategoricalColumn, MixedTable
+from shared.model_sharing.anonymity.requirements import Requirement, meets
+from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from shared.model_sharing.core.tree import Leaf
+from shared.model_sharing.growing.allowed import allowed, impurity
+from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
+from shared.model_sharing.growing.subsets import ALL_OF, subsets
+from tests.shared.model_sharing.random_trees import labels, random_schema, random_table
+
+REQUIREMENTS = st.builds(
+    lambda k, c, diversity, exact: Requirement(k, c if diversity else None, diversity, exact=exact),
+    st.integers(1, 12),
+    st.sampled_from([0.5, 1, 2, 5, 10]),
+    st.sampled_from([None, 2, 3]),
+    st.booleans(),
+)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), REQUIREMENTS)
+def test_a_tree_meets_what_it_was_grown_with(seed: int, requirement: Requirement):
+    rng = np.random.default_rng(seed)
+    schema = random_schema(rng, classes=int(rng.integers(3, 5)))
+    table = random_table(rng, schema, int(rng.integers(5, 120)))
+    classes = rng.integers(0, schema.classes, table.records)
+    try:
+        tree = grow_tree(schema, table, classes, requirement=requirement)
+    except RequirementUnmet:
+        return
+    assert meets(tree, requirement)
+    assert len(tree.leaves) >= 2
+    counts = np.zeros((len(tree.leaves), schema.classes))
+    np.add.at(counts, (tree.leaf_of(table), classes), 1)
+    assert np.array_equal(tree.class_counts(), counts)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.lists(st.integers(0, 40), min_size=4, max_size=4), min_size=1, max_size=20),
+    REQUIREMENTS,
+)
+def test_many_parts_are_allowed_as_single_leaves_are(
+    counts: list[list[int]], requirement: Requirement
+):
+    found = allowed(requirement, np.array(counts, dtype=float))
+    assert found.tolist() == [requirement.met_by(Leaf.of(tuple(one))) for one in counts]
+
+
+def wards() -> tuple[TreeSchema, MixedTable, np.ndarray]:
+    """Ward a has one class only; b and c have all, in different shares."""
+    codes = np.repeat([0, 1, 2], 60)
+    classes = np.concatenate([np.repeat(0, 60), np.repeat([0, 1, 2], 20), np.repeat([1, 2], 30)])
+    schema = TreeSchema(Variable("t", labels(3)), (CategoricalAttribute("c", labels(3)),))
+    return schema, MixedTable((CategoricalColumn("c", codes, labels(3)),), 180), classes
+
+
+def test_a_part_of_one_class_is_mixed_with_another():
+    schema, table, classes = wards()
+    free = grow_tree(schema, table, classes)
+    assert (60, 0, 0) in {leaf.distribution for leaf in free.leaves}
+    tree = grow_tree(schema, table, classes, requirement=Requirement(c=5, l=2))
+    assert {leaf.distribution for leaf in tree.leaves} == {(80, 20, 20), (0, 30, 30)}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "message"),
+    [
+        (Requirement(k=181), "Not even all records"),
+        (Requirement(k=91), "No split"),
+        (Requirement(c=0.5, l=3), "Not even all records"),
+        (Requirement(c=1.8, l=2, k=70), "No split"),
+    ],
+)
+def test_where_no_split_meets_it_it_is_refused(requirement: Requirement, message: str):
+    with pytest.raises(RequirementUnmet, match=message) as error:
+        grow_tree(*wards(), requirement=requirement)
+    assert error.value.remedy
+
+
+def test_an_l_above_the_classes_is_refused():
+    with pytest.raises(OptionError, match="l = 4"):
+        grow_tree(*wards(), requirement=Requirement(c=5, l=4))
+
+
+def test_growth_with_a_requirement_needs_no_scikit_learn_and_keeps_its_options():
+    rng = np.random.default_rng(5)
+    schema = random_schema(rng, classes=3)
+    table, classes = random_table(rng, schema, 400), rng.integers(0, 3, 400)
+    options = GrowthOptions("gini", max_depth=2, min_leaf=30)
+    tree = grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
+    assert tree == grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
+    assert len(tree.leaves) <= 4
+    assert min(leaf.records for leaf in tree.leaves) >= 30
+
+
+def brute(table: np.ndarray, criterion: str) -> float:
+    """The least impurity of all splits of categories, one by one."""
+    m = len(table)
+    found = []
+    for size in range(1, m):
+        for inside in itertools.combinations(range(m), size):
+            side = table[list(inside)].sum(axis=0)
+            both = np.array([side, table.sum(axis=0) - side])
+            found.append(impurity(both, criterion).sum())
+    return min(found)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.parametrize("m", [2, 3, ALL_OF, ALL_OF + 2])
+def test_of_two_classes_the_best_subset_is_among_those_tried(m: int, criterion: str):
+    rng = np.random.default_rng(m)
+    for _ in range(3):
+        table = rng.integers(0, 30, (m, 2)).astype(float) + 1
+        chosen = subsets(table)
+        parts = chosen @ table
+        least = (impurity(parts, criterion) + impurity(table.sum(axis=0) - parts, criterion)).min()
+        assert least == pytest.approx(brute(table, criterion))
+        assert np.all((chosen.sum(axis=1) > 0) & (chosen.sum(axis=1) < m))
+
+
+def test_subsets_of_many_classes_have_each_category_alone():
+    table = np.random.default_rng(2).integers(1, 9, (ALL_OF + 3, 4)).astype(float)
+    chosen = {tuple(one) for one in subsets(table)}
+    assert {tuple(one) for one in np.eye(ALL_OF + 3)} <= chosen
+
+
+@pytest.mark.parametrize(
+    ("counts", "criterion", "found"),
+    [
+        ((4, 4), "entropy", 8 * np.log(2)),
+        ((8, 0), "entropy", 0),
+        ((0, 0), "entropy", 0),
+        ((4, 4), "gini", 4),
+        ((8, 0), "gini", 0),
+        ((0, 0), "gini", 0),
+    ],
+)
+def test_impurity_by_hand(counts: tuple[int, ...], criterion: str, found: float):
+    assert impurity(np.array([counts], dtype=float), criterion)[0] == pytest.approx(found)

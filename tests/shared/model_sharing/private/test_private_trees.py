@@ -1,0 +1,198 @@
+"""Private trees: what was spent, what is made of the noised counts, what is refused."""
+
+import numpy as np
+import pytest
+
+from shared.errors import EmptyTable, ModelError, OptionError
+from shared.model_sharing.anonymity.pruning import prune
+from shared.model_sharing.anonymity.requirements import Requirement, meets
+from shared.model_sharing.core.attributes import NumericAttribute
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.private.counts import count_records, noise_counts, with_counts
+from shared.model_sharing.private.growing import depth_for, grow_private_tree
+from shared.model_sharing.private.noise import GeneratorNoise
+from shared.model_sharing.private.options import PrivateOptions
+from shared.model_sharing.private.questions import Questions, thresholds_of
+from tests.shared.model_sharing.private.mechanisms import RECORDS, SCHEMA, Script, table_of
+
+TABLE, CLASSES = table_of([*RECORDS, *[(0, 0.5, 1)] * 40, *[(2, 1.5, 0)] * 60])
+
+
+def noise(seed: int = 0) -> GeneratorNoise:
+    return GeneratorNoise(np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(
+    ("options", "levels"),
+    [
+        (PrivateOptions(depth=3, splits=0.6), [0.4, 0.4, 0.4]),
+        (PrivateOptions(depth=3, structure="random"), []),
+    ],
+)
+def test_what_was_spent_adds_up(options: PrivateOptions, levels: list[float]):
+    made = grow_private_tree(SCHEMA, TABLE, CLASSES, 2.0, noise(), options)
+    told = [spent.epsilon for spent in made.spent]
+    assert told == pytest.approx([*levels, 2.0 - sum(levels)])
+    assert made.epsilon == 2.0
+    assert made.spent[-1].on == "the counts of the leaves"
+    assert all(f"level {n}" in spent.on for n, spent in enumerate(made.spent[:-1], 1))
+
+
+def test_with_hardly_any_noise_the_tree_is_the_greedy_one():
+    options = PrivateOptions(depth=2, quality="hits", grid=2)
+    made = grow_private_tree(SCHEMA, TABLE, CLASSES, 1e3, noise(), options)
+    # "a" against the rest parts the two classes; so does z at 1: whichever, all but a few are hit.
+    assert (made.tree.predict(TABLE) == CLASSES).mean() > 0.9
+    exact = count_records(made.tree, TABLE, CLASSES)
+    assert np.array_equal(made.noised, exact.class_counts())
+    assert made.tree.records == len(CLASSES)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e3])
+@pytest.mark.parametrize("quality", ["hits", "gini"])
+def test_the_ends_of_epsilon(epsilon: float, quality: str):
+    made = grow_private_tree(
+        SCHEMA, TABLE, CLASSES, epsilon, noise(), PrivateOptions(depth=3, quality=quality)
+    )
+    assert made.tree.depth <= 3
+    assert np.isfinite(made.tree.class_counts()).all()
+
+
+def test_a_random_structure_looks_at_no_record():
+    options = PrivateOptions(depth=3, structure="random")
+    one = grow_private_tree(SCHEMA, TABLE, CLASSES, 1.0, noise(), options)
+    shuffled = np.random.default_rng(9).permutation(len(CLASSES))
+    other = grow_private_tree(SCHEMA, TABLE, CLASSES[shuffled], 1.0, noise(), options)
+    assert [p.conditions for p in one.tree.paths()] == [p.conditions for p in other.tree.paths()]
+
+
+def test_scores_are_those_of_the_records():
+    """Against counting record by record."""
+    rng = np.random.default_rng(4)
+    records = [RECORDS[n] for n in rng.integers(0, len(RECORDS), 50)]
+    table, classes = table_of(records)
+    box = {"x": Values((0, 1, 2)), "z": Interval()}
+    rows = np.arange(0, 50, 2)
+    for quality in ("hits", "gini"):
+        questions = Questions(SCHEMA, table, classes, PrivateOptions(quality=quality, grid=4))
+        asked = questions.at(box)
+        assert [q.attribute for q in asked] == ["x"] * 3 + ["z"] * 3
+        for question, score in zip(asked, questions.scores(asked, rows), strict=True):
+            worth = 0.0
+            for condition, part in zip(
+                question.parts, questions.rows_of(question, rows), strict=True
+            ):
+                held = condition.holds(table[question.attribute])
+                assert part.tolist() == [r for r in rows if held[r]]
+                counts = np.bincount(classes[part], minlength=2)
+                worth += (
+                    counts.max() if quality == "hits" else (counts**2).sum() / max(len(part), 1)
+                )
+            assert score == pytest.approx(worth)
+
+
+def test_questions_end_where_nothing_is_left_to_ask():
+    questions = Questions(SCHEMA, TABLE, CLASSES, PrivateOptions(grid=2))
+    assert questions.at({"x": Values((1,)), "z": Interval(up_to=1)}) == []
+    two = questions.at({"x": Values((0, 2)), "z": Interval(above=1)})
+    assert [q.parts for q in two] == [(Values((0,)), Values((2,)))]
+    deep = grow_private_tree(SCHEMA, TABLE, CLASSES, 1.0, noise(), PrivateOptions(depth=9, grid=2))
+    assert len(deep.tree.leaves) == 6
+
+
+def test_thresholds_are_public():
+    age = NumericAttribute("age", 0, 10, whole=True)
+    assert thresholds_of(age, PrivateOptions(grid=4)) == (2, 5, 7)
+    assert thresholds_of(age, PrivateOptions(thresholds={"age": (7, 1, 7)})) == (1, 7)
+    yes_no = NumericAttribute("b", 0, 1, whole=True)
+    assert thresholds_of(yes_no, PrivateOptions()) == (0,)
+
+
+def test_depth_follows_public_figures():
+    assert depth_for(10, 2, 1e-6) == 1
+    assert depth_for(10**9, 2, 1e3) == 8
+    assert depth_for(12_960, 5, 0.5) < depth_for(12_960, 5, 2.0)
+
+
+NONE = Leaf(0, 0, 0)
+BY_Z = Split("z", ((Interval(up_to=1), NONE), (Interval(above=1), NONE)))
+GIVEN = SharedTree(SCHEMA, Split("x", ((Values((0, 1)), BY_Z), (Values((2,)), NONE))))
+
+
+def test_records_are_counted_in_a_tree_that_was_given():
+    counted = count_records(GIVEN, TABLE, CLASSES)
+    assert counted.class_counts().tolist() == [[2, 42], [2, 2], [62, 2]]
+    assert counted.predict(TABLE).tolist() == [
+        counted.leaves[place].label for place in counted.leaf_of(TABLE)
+    ]
+
+
+def test_counts_of_a_public_structure_are_noised_cell_by_cell():
+    script = Script(())
+    made = noise_counts(count_records(GIVEN, TABLE, CLASSES), 0.5, script)
+    assert script.scales == [4.0] * 6
+    assert made.noised.tolist() == [[2, 42], [2, 2], [62, 2]]
+    drawn = noise_counts(count_records(GIVEN, TABLE, CLASSES), 0.1, noise())
+    assert (drawn.noised < 0).any()
+    assert np.array_equal(drawn.tree.class_counts(), np.maximum(drawn.noised, 0))
+
+
+def test_a_leaf_without_counts_tells_the_class_above_it():
+    made = with_counts(GIVEN, np.array([[0.0, 5.0], [-3.0, -1.0], [9.0, 0.0]]))
+    assert made.leaves[1] == Leaf(1, 0, 0, (0.0, 0.0))
+    nothing = with_counts(GIVEN, np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 7.0]]))
+    assert [leaf.label for leaf in nothing.leaves] == [1, 1, 1]
+
+
+def test_noised_counts_are_pruned_without_cost():
+    made = grow_private_tree(SCHEMA, TABLE, CLASSES, 4.0, noise(), PrivateOptions(depth=3, grid=4))
+    pruned = prune(made.tree, Requirement(k=5))
+    assert meets(pruned.tree, Requirement(k=5))
+    assert pruned.leaves_after < pruned.leaves_before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"depth": 0},
+        {"depth": 13},
+        {"splits": 0.0},
+        {"splits": 1.0},
+        {"structure": "guessed"},
+        {"quality": "entropy"},
+        {"grid": 1},
+        {"thresholds": {"z": ()}},
+        {"thresholds": {"z": (float("nan"),)}},
+    ],
+)
+def test_options_out_of_their_range(wrong: dict[str, object]):
+    with pytest.raises(OptionError):
+        PrivateOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_thresholds_of_what_is_no_number_are_refused():
+    options = PrivateOptions(thresholds={"x": (1.0,)})
+    with pytest.raises(OptionError, match="'x'"):
+        grow_private_tree(SCHEMA, TABLE, CLASSES, 1.0, noise(), options)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, 1e-7, 1e4, float("nan"), float("inf")])
+def test_epsilons_out_of_their_range(epsilon: float):
+    with pytest.raises(OptionError, match="epsilon must be from"):
+        grow_private_tree(SCHEMA, TABLE, CLASSES, epsilon, noise())
+    with pytest.raises(OptionError, match="epsilon must be from"):
+        noise_counts(count_records(GIVEN, TABLE, CLASSES), epsilon, noise())
+
+
+def test_what_cannot_be_noised():
+    with pytest.raises(ModelError, match="counts? the records of all classes"):
+        noise_counts(GIVEN, 1.0, noise())
+    with pytest.raises(ModelError, match="counts? the records of all classes"):
+        noise_counts(with_counts(GIVEN, np.full((3, 2), 0.5)), 1.0, noise())
+
+
+def test_no_records_are_refused():
+    nothing = TABLE.rows(np.zeros(0, dtype=np.intp))
+    with pytest.raises(EmptyTable):
+        grow_private_tree(SCHEMA, nothing, CLASSES[:0], 1.0, noise())
