@@ -65,6 +65,14 @@ whole-record-peers: $(STAMP) ## what other tools reach at the same epsilon, in a
 	$(PEERS)/bin/python $(PEERS_AT)/peers.py $(PEERS)/tables.npz $(PEERS_AT)/peers.json
 	$(BIN)/python -m $(subst /,.,$(PEERS_AT)).tables margins $(PEERS_AT)/peers.json
 
+PUBLISHING := .venv-publishing
+
+.PHONY: publishing-peer
+publishing-peer: $(STAMP) ## l-diversity publishing by anjana, in an environment of its own (docs/reproduce.md)
+	$(PYTHON) -m venv $(PUBLISHING)
+	$(PUBLISHING)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r benchmarks/publishing/peer.lock
+	$(BIN)/python -m benchmarks.publishing $(PUBLISHING)/bin/python
+
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
@@ -91,4 +99,4 @@ lock: ## pin the dependencies again (needs uv on the PATH)
 
 .PHONY: clean
 clean: ## remove what the targets above made
-	rm -rf $(VENV) .venv-peers demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-peers .venv-publishing demo-out build site .cache *.egg-info .pytest_cache .mypy_cache .ruff_cache

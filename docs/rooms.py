@@ -27,6 +27,7 @@ shared.marginals shared.plan shared.kernel_regression shared.mask.core shared.mo
 shared.estimation.core shared.privacy.structures shared.model_sharing.anonymity
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
 shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
+shared.model_sharing.publishing
 shared.mask.methods shared.mask.copies shared.mask.measures.core
 shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
 shared.mask shared.mask.measures shared.regression.exchange
@@ -64,7 +65,7 @@ owner_agent.cli.display
 owner_agent.cli
 pramana.setups pramana.network_command
 pramana.simulate.inputs
-pramana.frames pramana.simulate
+pramana.frames pramana.simulate pramana.simulate.publishing
 pramana.showing pramana.frequent_patterns pramana.simulate.model_sharing
 pramana.planning pramana.reporting
 pramana.owner pramana.exchange
@@ -77,6 +78,7 @@ pramana.reproduce.data
 pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5
 pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7 pramana.reproduce.frapp
 pramana.reproduce.frapp.bound pramana.reproduce.masiv pramana.reproduce.alahmadi
+pramana.reproduce.sharkey
 pramana.reproduce
 pramana.cli
 """

@@ -52,6 +52,10 @@ _EXPERIMENTS = (
     "alahmadi.methods:MADE",
     "alahmadi.methods:REAL",
     "alahmadi.methods:ADULT",
+    "sharkey.figure_5:EXPERIMENT",
+    "sharkey.figure_6:EXPERIMENT",
+    "sharkey.figure_7:EXPERIMENT",
+    "sharkey.choice:EXPERIMENT",
 )
 
 ALL = "all"

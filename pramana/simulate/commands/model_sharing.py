@@ -22,6 +22,7 @@ from pramana.simulate.model_sharing.options import (
     Tell,
     Weights,
 )
+from pramana.simulate.publishing.publishers import PUBLISHER
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -87,6 +88,14 @@ WeightsOption = Annotated[
     typer.Option(help="Votes of all trees alike, or by the records of the tree or of the leaf."),
 ]
 
+PublisherOption = Annotated[
+    str | None,
+    typer.Option(
+        help="For ldiversity: the Python that has anjana, or full-domain for our own search; by"
+        f" default {PUBLISHER} of the environment."
+    ),
+]
+
 
 def model_sharing(
     table: Table,
@@ -109,6 +118,7 @@ def model_sharing(
     misses: MissesOption = SimulationOptions.misses,
     spread: SpreadOption = SimulationOptions.spread,
     weights: WeightsOption = SimulationOptions.weights,
+    publisher: PublisherOption = None,
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
     seed: Seed = SimulationOptions.seed,
@@ -147,6 +157,7 @@ def model_sharing(
             misses=misses,
             spread=spread,
             weights=weights,
+            publisher=publisher,
             folds=folds,
             runs=runs,
             seed=seed,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from pramana.simulate.publishing.publishers import Publisher
 from shared.errors import OptionError
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class SimulationOptions:
         misses: which classes misses take where leaves tell hits alone.
         spread: whether values are drawn independently, or more evenly.
         weights: how trees are weighed in votes.
-        taxonomies: of attributes, for `merge="taxonomy"`.
+        taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
+        publisher: who publishes records l-diverse (`publisher_of`); None for the environment's.
         folds: into how many parts the records are divided; each is held out once.
         runs: how often all of it is repeated with other folds.
         seed: decides folds, owners and pseudo-data.
@@ -87,6 +89,7 @@ class SimulationOptions:
     spread: Spread = "independent"
     weights: Weights = "equal"
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
+    publisher: Publisher | str | None = field(default=None, hash=False)
     folds: int = 10
     runs: int = 1
     seed: int = 1
@@ -160,6 +163,7 @@ class SimulationOptions:
             "misses": self.misses,
             "spread": self.spread,
             "weights": self.weights,
+            "publisher": getattr(self.publisher, "name", self.publisher),
             "folds": self.folds,
             "runs": self.runs,
             "seed": self.seed,

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from pramana.simulate.model_sharing.kept import Fold, Kept
+from pramana.simulate.model_sharing.made import Made
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
-from pramana.simulate.model_sharing.ways import Made, way_of
+from pramana.simulate.model_sharing.ways import way_of
 from pramana.simulate.study import Series, spread
 from shared.model_sharing.global_models.measures import accuracy, class_match, path_match
 from shared.model_sharing.global_models.model import GlobalModel, TreeModel

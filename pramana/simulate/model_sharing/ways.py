@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
+from pramana.simulate.model_sharing.made import Made, Way
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
+from pramana.simulate.model_sharing.published import ldiversity
 from shared.errors import OptionError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
@@ -16,28 +17,8 @@ from shared.model_sharing.combination.combining import Method as Combining
 from shared.model_sharing.combination.votes import VoteOptions
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.options import GenerationOptions
-from shared.model_sharing.global_models.model import GlobalModel, TreeModel
+from shared.model_sharing.global_models.model import TreeModel
 from shared.model_sharing.global_models.options import GlobalOptions
-
-
-@dataclass(frozen=True)
-class Made:
-    """What a method makes of a fold.
-
-    Attributes:
-        models: what predicts; several are measured one by one, none if there is nothing to learn.
-        refused: how many owners released nothing.
-        leaves: of each released tree.
-        pseudo_records: how many the model was learned from; None where it was from none.
-    """
-
-    models: tuple[GlobalModel, ...]
-    refused: int = 0
-    leaves: tuple[float, ...] = ()
-    pseudo_records: int | None = None
-
-
-Way = Callable[[Kept, Fold, SimulationOptions], Made]
 
 
 def way_of(method: str) -> Way:
@@ -133,5 +114,6 @@ WAYS: Mapping[str, Way] = {
     "pooled": pooled,
     "local": local,
     **dict.fromkeys(COMBINING, shared),
+    "ldiversity": ldiversity,
 }
 """Every method; who adds one adds its name to `Method`, too."""

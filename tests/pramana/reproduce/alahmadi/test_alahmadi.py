@@ -18,7 +18,7 @@ def test_a_papers_name_stands_for_all_of_its_experiments():
     names = [e.name for e in select(["alahmadi"])]
     assert names == [e.name for e in catalogue() if e.name.startswith("alahmadi-")]
     assert len(names) == 7
-    assert papers() == ("ma", "masiv", "frapp", "alahmadi")
+    assert papers() == ("ma", "masiv", "frapp", "alahmadi", "sharkey")
 
 
 def test_slope_and_r_squared_of_fitted_values():
