@@ -44,16 +44,17 @@ shared.learn shared.model_sharing shared.wire
 shared.wire.releases
 shared.wire.learning
 owner_agent.state miner_service.settings
-owner_agent.randomize owner_agent.study_plan miner_service.store.files
+owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
 miner_service.store
 owner_agent.site miner_service.alignment
-owner_agent.table owner_agent.departures miner_service.kinds
+owner_agent.table owner_agent.departures miner_service.kinds.common
+miner_service.kinds
 owner_agent.corrections owner_agent.predict miner_service.mining
 miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
 owner_agent.report owner_agent.design owner_agent.peer.protocol
-owner_agent.masking
+owner_agent.masking owner_agent.model_sharing
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
 owner_agent.http owner_agent.peer.exchange miner_service.http.routes
 owner_agent.peer.session miner_service.http

@@ -62,6 +62,7 @@ SAMPLERS = {
     "shared.learn.networks.search.structure_learning",
     "shared.marginals.counts",
     "shared.mask.synthetic.trees",
+    "shared.model_sharing.combination.combining",
     "shared.model_sharing.combination.labelling",
     "shared.model_sharing.combination.pooled",
     "shared.model_sharing.generation.generating",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from miner_service.kinds.base import (
+from miner_service.kinds.bayes import BAYES
+from miner_service.kinds.common.base import (
     Content,
     JobKind,
     ModelJobKind,
@@ -17,7 +18,6 @@ from miner_service.kinds.base import (
     ModelView,
     TableJobKind,
 )
-from miner_service.kinds.bayes import BAYES
 from miner_service.kinds.itemsets import RULES
 from miner_service.kinds.linear import LINEAR
 from miner_service.kinds.networks import PARAMETERS, STRUCTURE

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from miner_service.kinds.affordability import RecordLayout, require_network
-from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
-from miner_service.kinds.page import render
-from miner_service.kinds.predicting import (
+from miner_service.kinds.common.affordability import RecordLayout, require_network
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.page import render
+from miner_service.kinds.common.predicting import (
     predicted_from,
     read_document,
     require_among,

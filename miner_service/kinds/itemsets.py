@@ -7,14 +7,14 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
-from miner_service.kinds.affordability import (
+from miner_service.kinds.common.affordability import (
     RecordLayout,
     largest_family,
     require_pairs,
     require_table,
 )
-from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, part_of
-from miner_service.kinds.page import render
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
+from miner_service.kinds.common.page import render
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError

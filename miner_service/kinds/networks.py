@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from miner_service.kinds.affordability import require_affordable_search, require_small
-from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView, part_of
-from miner_service.kinds.page import render
+from miner_service.kinds.common.affordability import require_affordable_search, require_small
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
+from miner_service.kinds.common.page import render
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters

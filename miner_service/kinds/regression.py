@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miner_service.kinds.base import (
+from miner_service.kinds.common.base import (
     Content,
     MaskedTables,
     ModelKind,
@@ -12,8 +12,8 @@ from miner_service.kinds.base import (
     TableExtent,
     TableJobKind,
 )
-from miner_service.kinds.page import render
-from miner_service.kinds.predicting import read_document, write_document
+from miner_service.kinds.common.page import render
+from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
 from shared.errors import LimitExceeded, OptionError
 from shared.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from miner_service.kinds.base import (
+from miner_service.kinds.common.base import (
     Content,
     ModelJobKind,
     ModelKind,
@@ -13,8 +13,8 @@ from miner_service.kinds.base import (
     SharedTrees,
     TreeSource,
 )
-from miner_service.kinds.page import render
-from miner_service.kinds.predicting import read_document, write_document
+from miner_service.kinds.common.page import render
+from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
 from shared.errors import LimitExceeded, NotFound
 from shared.learn.common.resampling import stream

@@ -7,9 +7,9 @@ import io
 
 import numpy as np
 
-from miner_service.kinds.affordability import RecordLayout, require_table
-from miner_service.kinds.base import Content, JobKind, ModelKind, ModelView
-from miner_service.kinds.page import render
+from miner_service.kinds.common.affordability import RecordLayout, require_table
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.page import render
 from miner_service.settings import MEBIBYTE, Limits
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError

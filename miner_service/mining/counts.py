@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import LoadColumns, PlannedRelease, marginals_of
 from miner_service.kinds import JobKind
-from miner_service.kinds.affordability import RecordLayout
+from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable

@@ -9,7 +9,7 @@ from typing import Any
 from miner_service.alignment.align import Aligner
 from miner_service.alignment.joining import LoadColumns
 from miner_service.kinds import ModelJobKind
-from miner_service.kinds.base import SharedTrees, TreeSource
+from miner_service.kinds.common.base import SharedTrees, TreeSource
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
 from shared.errors import Conflict, ModelError, VariablesMissing

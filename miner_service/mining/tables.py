@@ -10,7 +10,7 @@ from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import LoadColumns
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds import TableJobKind
-from miner_service.kinds.base import MaskedSource, MaskedTables, TableExtent
+from miner_service.kinds.common.base import MaskedSource, MaskedTables, TableExtent
 from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
 from miner_service.settings import Limits
 from shared.errors import Conflict, DomainError, VariablesMissing

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, keys, masking, peer, predict, reading, sending, study_plan
+from owner_agent.cli import (
+    design,
+    keys,
+    masking,
+    model_sharing,
+    peer,
+    predict,
+    reading,
+    sending,
+    study_plan,
+)
 from owner_agent.state.surroundings import Surroundings
 from shared.terminal import run
 
@@ -21,6 +31,7 @@ COMMANDS = (
     sending.join,
     sending.publish,
     masking.mask,
+    model_sharing.share_model,
     sending.withdraw,
     sending.serve,
     peer.peer,

@@ -54,7 +54,7 @@ def mask(
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.cli.display.masking import show_mask_report, show_masked_outcome
     from owner_agent.cli.display.plan import show_written
-    from owner_agent.costs.summaries import masked_json
+    from owner_agent.costs.summaries import reported_json
     from owner_agent.site.site import load_site
 
     if report is not None and no_report:
@@ -70,7 +70,7 @@ def mask(
     options = PublishOptions(part_records, accept_added_loss) if publish else None
     told, outcome = _run(opened, surroundings_of(context), options, page)
     if json:
-        print_json(masked_json(told.as_dict(), outcome))
+        print_json(reported_json(told.as_dict(), outcome))
         return
     show_mask_report(console(), told)
     if page is not None:

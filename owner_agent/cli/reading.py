@@ -40,10 +40,14 @@ def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
         masked = check_masking(opened)
         told["masking"] = masked.as_dict()
         lines.append(masked.sentence)
-        # Both read the record ids; what is wrong with those is told once.
-        known = {(problem.code, problem.message) for problem in problems}
-        if masked.problem and (masked.problem.code, masked.problem.message) not in known:
-            problems.append(masked.problem)
+        _add_new(problems, masked.problem)
+    if opened.file.share_model is not None:
+        from owner_agent.model_sharing.checking import check_sharing
+
+        shared = check_sharing(opened)
+        told["model_sharing"] = shared.as_dict()
+        lines.append(shared.sentence)
+        _add_new(problems, shared.problem)
     if json:
         written = [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}
@@ -60,6 +64,13 @@ def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
     for problem in problems:
         report_error(problem)
     raise typer.Exit(max(problem.exit_code for problem in problems))
+
+
+def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
+    """Add a problem that is not there: record ids and columns may be read more than once."""
+    known = {(problem.code, problem.message) for problem in problems}
+    if found is not None and (found.code, found.message) not in known:
+        problems.append(found)
 
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
@@ -104,7 +115,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.display.plan import show_masked_apart, show_plan, show_written
+    from owner_agent.cli.display.plan import show_others_apart, show_plan, show_written
     from owner_agent.report.page import write_report
     from owner_agent.site.site import load_site
 
@@ -123,7 +134,7 @@ def plan(
         print_json(made.as_dict())
         return
     show_plan(console(), made)
-    show_masked_apart(console(), opened)
+    show_others_apart(console(), opened)
     if page is not None:
         show_written(console(), page)
 

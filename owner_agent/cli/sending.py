@@ -55,7 +55,7 @@ def publish(
     json: JsonOption = False,
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
-    from owner_agent.cli.display.plan import show_masked_apart
+    from owner_agent.cli.display.plan import show_others_apart
     from owner_agent.cli.display.releases import inconsistency, show_outcome, show_warnings
     from owner_agent.cli.display.study_plans import show_adopted
     from owner_agent.costs.corrected import corrected_of
@@ -94,7 +94,7 @@ def publish(
         print_json({**outcome_json(outcome), **study_json(told)})
     else:
         show_outcome(console(), outcome)
-        show_masked_apart(console(), opened)
+        show_others_apart(console(), opened)
     show_warnings(console(stderr=True), inconsistency(outcome))
 
 

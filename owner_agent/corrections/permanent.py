@@ -75,7 +75,9 @@ class Past:
         memory = load_memory(state, study)
         left = tuple(entry for entry in entries if entry.left)
         missing = [
-            e for e in left if e.study == study and not e.masks and e.content not in memory.releases
+            e
+            for e in left
+            if e.study == study and e.follows_plan and e.content not in memory.releases
         ]
         return cls(state, left, rebuilt(memory, state / OUTBOX, missing, secrets, study), study)
 

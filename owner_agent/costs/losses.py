@@ -9,9 +9,9 @@ from typing import Any
 from owner_agent.corrections.permanent import newest_epoch
 from owner_agent.costs.measures import finite, loss_text
 from owner_agent.departures.composition import (
+    Unbounded,
     conflicting,
     losses,
-    masked_columns,
     planned_draws,
     spent,
 )
@@ -27,22 +27,23 @@ from shared.errors import KeyFileError
 class ColumnLoss:
     """The composed epsilon of a column before and after; `refused`: only with accepted loss.
 
-    A column that left masked before, or is masked after, has no epsilon that would bound it.
+    A column that left masked or in a shared tree before, or after, has no epsilon that would bound
+    it; `forms` has in words in which of these forms it left.
     """
 
     column: str
     before: float
     after: float
     refused: bool
-    masked_before: bool = False
-    masked_after: bool = False
+    forms_before: tuple[str, ...] = ()
+    forms_after: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, str]:
         """What was lost before, and what will have been lost after."""
         return (
-            loss_text(self.before, masked=self.masked_before),
-            loss_text(self.after, masked=self.masked_after),
+            loss_text(self.before, self.forms_before),
+            loss_text(self.after, self.forms_after),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -51,8 +52,8 @@ class ColumnLoss:
             "column": self.column,
             "epsilon_before": finite(self.before),
             "epsilon_after": finite(self.after),
-            "masked_before": self.masked_before,
-            "masked_after": self.masked_after,
+            "no_bound_before": list(self.forms_before),
+            "no_bound_after": list(self.forms_after),
             "refused_without_accepting": self.refused,
         }
 
@@ -114,7 +115,7 @@ def compare(
     """
     left = [draw for entry in entries if entry.left for draw in entry.draws]
     before, after = losses(left, beside=draws), losses([*left, *draws])
-    hidden, then = masked_columns(left, beside=draws), masked_columns([*left, *draws])
+    unbounded, then = Unbounded.of(left, beside=draws), Unbounded.of([*left, *draws])
     refused = {draw.column for draw in conflicting(draws, entries)} - set(anew)
     columns = tuple(
         ColumnLoss(
@@ -122,8 +123,8 @@ def compare(
             before[column],
             after[column],
             column in refused,
-            column in hidden,
-            column in then,
+            unbounded.forms(column),
+            then.forms(column),
         )
         for column in dict.fromkeys([*spent(entries), *(draw.column for draw in draws)])
     )

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from owner_agent.costs.thresholds import BELIEF, POSTERIOR
+from owner_agent.departures.composition import Unbounded
+from owner_agent.departures.ledger import Draw
 from shared.channels import Transition
 from shared.errors import LimitExceeded, OptionError, SingularChannel
 from shared.marginals.counts import Tensor
@@ -154,13 +156,14 @@ def number(value: float) -> str:
     return "∞" if value == float("inf") else f"{value:.4g}"
 
 
-UNBOUNDED = "no bound (masked)"
-"""What stands in the place of an epsilon where none exists, because values left masked."""
+def loss_text(epsilon: float, forms: Sequence[str] = ()) -> str:
+    """Write what a column has lost: an epsilon, or in which forms it left that leave none."""
+    return f"no bound ({', '.join(forms)})" if forms else number(epsilon)
 
 
-def loss_text(epsilon: float, *, masked: bool) -> str:
-    """Write what a column has lost: an epsilon, or that masking leaves none to write."""
-    return UNBOUNDED if masked else number(epsilon)
+def draw_text(draw: Draw) -> str:
+    """Write what a column loses by one release."""
+    return loss_text(draw.epsilon, Unbounded.of([draw]).forms(draw.column))
 
 
 def _listed_posteriors(channel: Transition, prior: Tensor | None) -> tuple[float, ...]:

@@ -8,17 +8,19 @@ from typing import Any
 
 from owner_agent.costs.measures import finite
 from owner_agent.costs.whole_study import Outlook
-from owner_agent.departures.composition import left_draws, masked_columns, spent
+from owner_agent.departures.composition import Unbounded, left_draws, spent
 from owner_agent.departures.ledger import Entry
 from owner_agent.release.publish import PublishOutcome
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the ledger; an infinite epsilon is null, and so is one that masking leaves none."""
+    """Return the ledger; an epsilon that is infinite, or that nothing bounds, is null."""
+    unbounded = Unbounded.of(left_draws(entries))
     return {
         "releases": [_entry(entry) for entry in entries],
         "composed_epsilon": {column: finite(value) for column, value in spent(entries).items()},
-        "masked_columns": sorted(masked_columns(left_draws(entries))),
+        "masked_columns": sorted(unbounded.masked),
+        "shared_columns": sorted(unbounded.shared),
     }
 
 
@@ -28,8 +30,8 @@ def outcome_json(outcome: PublishOutcome) -> dict[str, Any]:
     return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}
 
 
-def masked_json(report: dict[str, Any], outcome: Any | None) -> dict[str, Any]:
-    """Return the report of a masked table, and what its publication ended with, if it was asked."""
+def reported_json(report: dict[str, Any], outcome: Any | None) -> dict[str, Any]:
+    """Return a report of what would leave, and what its publication ended with, if it was asked."""
     return {**report, "release": None if outcome is None else asdict(outcome)}
 
 
@@ -61,6 +63,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
                 "column": d.column,
                 "epsilon": finite(d.epsilon),
                 "masked": d.masked,
+                "shared": d.shared,
                 "same_values_as": list(d.same_as),
             }
             for d in entry.draws

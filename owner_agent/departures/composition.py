@@ -12,7 +12,9 @@ before reports were remembered drew corrected values anew; of those the sums say
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from owner_agent.departures.ledger import Draw, Entry
 from shared.plan import Block
@@ -53,7 +55,10 @@ def planned_draws(
 def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
     """Return the composed epsilon of each column's secret: the sum over its distinct draws.
 
-    Unrandomized columns have an infinite one, and so have masked ones (see `masked_columns`).
+    Unrandomized columns have an infinite one, and so have those that left in a form that nothing
+    bounds (see `Unbounded`). All columns of a private tree have one draw, the tree: whoever
+    changes a record changes what the tree tells by its epsilon at most, so that the tree counts
+    once for each of its columns, and once for two of them that are one secret.
 
     Args:
         draws: what is added up.
@@ -73,17 +78,37 @@ def spent(entries: Iterable[Entry]) -> dict[str, float]:
     return losses(left_draws(entries))
 
 
-def masked_columns(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> frozenset[str]:
-    """Return the columns whose secret left masked by any of some draws: no number bounds its loss.
+@dataclass(frozen=True)
+class Unbounded:
+    """The columns whose secret left in a form that no number bounds: masked, or in a tree."""
 
-    Args:
-        draws: what left.
-        beside: further draws, which join columns by their variables.
-    """
-    counted = list(draws)
-    secret = secret_of_column([*counted, *beside])
-    masked = {secret[draw.column] for draw in counted if draw.masked}
-    return frozenset(column for column, joined in secret.items() if joined in masked)
+    masked: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
+        """Return those of some draws.
+
+        Args:
+            draws: what left.
+            beside: further draws, which join columns by their variables.
+        """
+        counted = list(draws)
+        secret = secret_of_column([*counted, *beside])
+
+        def joined(forms: Iterable[Draw]) -> frozenset[str]:
+            found = {secret[draw.column] for draw in forms}
+            return frozenset(column for column, group in secret.items() if group in found)
+
+        return cls(
+            joined(draw for draw in counted if draw.masked),
+            joined(draw for draw in counted if draw.shared and math.isinf(draw.epsilon)),
+        )
+
+    def forms(self, column: str) -> tuple[str, ...]:
+        """Return in which forms without a bound a column left, in words."""
+        said = (("masked", self.masked), ("shared tree", self.shared))
+        return tuple(form for form, columns in said if column in columns)
 
 
 def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:

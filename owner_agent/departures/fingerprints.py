@@ -21,6 +21,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from shared.errors import StoreCorrupt
 from shared.marginals.counts import Codes
+from shared.mixed.table import CategoricalColumn, Column
+
+BINS = 8
+"""Numeric columns are known again by which of so many groups of ranks a record is in."""
 
 SAMPLED = 512
 """So many records of a release are sampled: all of them if they are few."""
@@ -74,6 +78,14 @@ def values_of(
         {sources[name]: codes for name, codes in columns.items()},
         _derived(draw_key, b"values", _KEY_LENGTH),
     )
+
+
+def groups_of(column: Column) -> Codes:
+    """Return a column as codes: its categories, or groups of ranks of about the same size."""
+    if isinstance(column, CategoricalColumn):
+        return column.codes.astype(np.uint16)
+    edges = np.quantile(column.values, np.arange(1, BINS) / BINS)
+    return np.searchsorted(edges, column.values, side="right").astype(np.uint16)
 
 
 def sample_of(values: Values, columns: Iterable[str]) -> Sample:

@@ -33,7 +33,7 @@ NOISE = "noise-"
 
 
 _METADATA = sa.MetaData()
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised with every change of the tables."""
 
 _UPGRADES = {
@@ -43,6 +43,7 @@ _UPGRADES = {
         "ALTER TABLE releases ADD COLUMN method VARCHAR NOT NULL DEFAULT ''",
         "ALTER TABLE draws ADD COLUMN masked BOOLEAN NOT NULL DEFAULT 0",
     ),
+    3: ("ALTER TABLE draws ADD COLUMN shared BOOLEAN NOT NULL DEFAULT 0",),
 }
 """What makes the tables of a version those of the next; tables that are new are made besides."""
 
@@ -78,6 +79,7 @@ _DRAWS = sa.Table(
     sa.Column("population", sa.String, nullable=False),
     sa.Column("same_as", sa.JSON, nullable=False),
     sa.Column("masked", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 _SKETCHES = sa.Table(
     "sketches",
@@ -99,7 +101,9 @@ class Draw:
 
     `population` names the records the draws were made for; it is empty where nothing was drawn.
     `same_as` names other columns that held the same values when this one left (see `recognition`).
-    A `masked` column has no bound on what its values tell: its epsilon is infinite.
+    A `masked` column has no bound on what its values tell: its epsilon is infinite. A column that
+    is `shared` was learned from: what left is a tree. Its epsilon is that of the whole tree, which
+    all columns of the tree have in common, or infinite.
     """
 
     column: str
@@ -110,6 +114,12 @@ class Draw:
     population: str = ""
     same_as: tuple[str, ...] = ()
     masked: bool = False
+    shared: bool = False
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the column leaves in a form that no number bounds: masked, or in a tree."""
+        return self.masked or (self.shared and math.isinf(self.epsilon))
 
     @property
     def is_noise(self) -> bool:
@@ -128,8 +138,9 @@ class Entry:
 
     `sketch` is a sample of its pseudonyms (see `populations`), `fingerprint` one of its columns'
     values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
-    before the ledger kept any. `kind` is what was released; `method` how columns were masked, if
-    any were, and `plan_digest` then the digest of the columns as the miner is told of them.
+    before the ledger kept any. `kind` is what was released; `method` how columns were masked or
+    what a tree was bound to, if any were, and `plan_digest` then the digest of what the miner is
+    told of it.
     """
 
     miner: str
@@ -151,9 +162,9 @@ class Entry:
     method: str = ""
 
     @property
-    def masks(self) -> bool:
-        """Whether it holds masked columns, and no reports under a plan."""
-        return any(draw.masked for draw in self.draws)
+    def follows_plan(self) -> bool:
+        """Whether it holds reports under a plan, and not masked records or a tree."""
+        return self.kind == RANDOMIZED
 
     @property
     def left(self) -> bool:
@@ -233,6 +244,7 @@ class Ledger:
                         population=draw.population,
                         same_as=list(draw.same_as),
                         masked=draw.masked,
+                        shared=draw.shared,
                     )
                 )
             connection.execute(sa.insert(_SKETCHES).values(release=number, sketch=entry.sketch))
@@ -368,6 +380,7 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, 
             d["population"],
             tuple(d["same_as"]),
             d["masked"],
+            d["shared"],
         )
         for d in draws
         if d["release"] == number

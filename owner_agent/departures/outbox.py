@@ -10,14 +10,16 @@ import hashlib
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
-from shared.wire.base import MAX_PARTS
+from shared.wire.base import KEY_BYTES, MAX_PARTS
 from shared.wire.parts import Keys, RecordSchema, Values, encode_part, parts_of
 from shared.wire.plans import PlanMessage
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
@@ -54,15 +56,16 @@ class PreparedRelease:
 
 @dataclass(frozen=True, eq=False)
 class Outgoing:
-    """The records of a release of any kind as they leave, sorted by pseudonym.
+    """What a release of any kind holds as it leaves.
 
-    `message` says what they are: a plan, or a masked table.
+    `message` says what it is: a plan, a masked table, or a tree. Of a kind that has records there
+    are these, sorted by pseudonym.
     """
 
     kind: ReleaseKindName
     message: Any
-    keys: Keys
-    columns: Mapping[str, Values]
+    keys: Keys = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
+    columns: Mapping[str, Values] = field(default_factory=dict)
 
     @classmethod
     def of(cls, randomized: Randomized) -> Outgoing:
@@ -100,9 +103,9 @@ def prepare(
         shutil.rmtree(stale)
     temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
     content = records.content
-    schema = KINDS[records.kind].schema_of(content)
+    kind = KINDS[records.kind]
     parts = [
-        _write_part(temporary, records, schema, number, start, stop)
+        _write_part(temporary, records, kind.schema_of(content), number, start, stop)
         for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part))
     ]
     manifest = _manifest(records, content.digest, parts, draws)

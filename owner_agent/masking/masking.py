@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from owner_agent.departures.fingerprints import Values, values_of
+from owner_agent.departures.fingerprints import Values, groups_of, values_of
 from owner_agent.departures.ledger import Draw
 from owner_agent.departures.outbox import Outgoing
 from owner_agent.masking.columns import MaskTable, read_columns
 from owner_agent.masking.words import protection
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.stream import keyed_digest, masking_randomness
-from owner_agent.site.masking import AUTO
+from owner_agent.site.sections.masking import AUTO
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from shared.errors import ConfigError
@@ -35,9 +35,6 @@ from shared.progress import StagedProgress
 from shared.wire.parts import Keys, key_order
 from shared.wire.releases.base import MASKED
 from shared.wire.releases.masked import MaskedTableMessage, TableColumn
-
-BINS = 8
-"""Numeric columns are known again by which of so many groups of ranks a record is in."""
 
 FORM = "1"
 """Changed with every change that gives the same table other masked values."""
@@ -106,7 +103,7 @@ class Chosen:
     def values(self) -> Values:
         """Return by what the ledger knows the columns again."""
         both = self.table.told.beside(self.table.confidential)
-        codes = {column.name: _groups(column) for column in both.columns}
+        codes = {column.name: groups_of(column) for column in both.columns}
         names = {name: name for name in both.names}
         return values_of(self.secrets.draw, self.table.record_ids, codes, names)
 
@@ -218,11 +215,3 @@ def _written(options: Mapping[str, Any]) -> str:
         for key, value in options.items()
     }
     return json.dumps(plain, sort_keys=True)
-
-
-def _groups(column: Column) -> npt.NDArray[np.uint16]:
-    """Return a column as codes: its categories, or groups of ranks of about the same size."""
-    if isinstance(column, CategoricalColumn):
-        return column.codes.astype(np.uint16)
-    edges = np.quantile(column.values, np.arange(1, BINS) / BINS)
-    return np.searchsorted(edges, column.values, side="right").astype(np.uint16)

@@ -134,7 +134,7 @@ def publish_masked(
         with Miner(site.miner.url, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, COMMAND)
             # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_beside_plan([draw.column for draw in made.draws])
+            delivery.require_beside_plan([draw.column for draw in made.draws], "mask")
             release = delivery.announce()
             already = release.state == entry.state == "sealed" and release.id == entry.release_id
             if not already:

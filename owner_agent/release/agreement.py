@@ -74,8 +74,8 @@ def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:
     )
 
 
-def require_beside(columns: Collection[str], miner: Miner, study: str) -> None:
-    """Check that a release that nothing bounds leaves the columns of the study's plan alone.
+def require_beside(columns: Collection[str], miner: Miner, study: str, section: str) -> None:
+    """Check that a release beside the study's plan leaves the plan's columns alone.
 
     Such a release is no part of the plan and may stand beside it, as at the miner.
 
@@ -90,9 +90,8 @@ def require_beside(columns: Collection[str], miner: Miner, study: str) -> None:
     if both := [name for name in columns if name in planned]:
         raise StudyPlanNotFollowed(
             f"The study plan {short(told.digest)} of study {study!r} randomizes"
-            f" {', '.join(both)}, of which this release would tell without a bound; nothing was"
-            " sent.",
-            where="mask",
-            remedy="Leave these columns out of [mask]: what the study's plan states of them must"
-            " stay true.",
+            f" {', '.join(both)}, of which this release would tell beside it; nothing was sent.",
+            where=section,
+            remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
+            " must stay true.",
         )

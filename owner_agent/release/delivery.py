@@ -53,17 +53,17 @@ class Delivery:
             if self._entry.state == "prepared":
                 require_agreed(adopted, self._miner, self._entry.study)
 
-    def require_beside_plan(self, columns: Collection[str]) -> None:
+    def require_beside_plan(self, columns: Collection[str], section: str) -> None:
         """Check that the miner is there, and that its plan randomizes none of these columns.
 
-        Unless it has heard of the release: then it did not.
+        Unless it has heard of the release: then it did not. `section` of the site file names them.
 
         Raises:
             StudyPlanNotFollowed: the plan randomizes one.
         """
         with self._resumable():
             if self._entry.state == "prepared":
-                require_beside(columns, self._miner, self._entry.study)
+                require_beside(columns, self._miner, self._entry.study, section)
 
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.
@@ -144,14 +144,14 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
         "A table with more or fewer records makes a new release, in which the others are reported"
         " as before."
     )
-    if entry.masks:
+    if not entry.follows_plan:
         remedy = (
-            "What is masked in another way, or from other records, is another release, and can be"
+            "What is made in another way, or from other records, is another release, and can be"
             " compared with this one: it needs --accept-added-loss."
         )
     return ReleaseNotOpen(
-        f"Release {entry.name}, which holds exactly these records, was withdrawn {where}; the same"
-        " content cannot be published again under that name.",
+        f"Release {entry.name}, which holds exactly this, was withdrawn {where}; the same content"
+        " cannot be published again under that name.",
         where=entry.name,
         remedy=remedy,
     )

@@ -57,12 +57,7 @@ def planned(site: Site) -> Planned:
     problems: list[PramanaError] = []
     variables: dict[str, Variable] = {}
     if not site.file.variables:
-        raise ConfigError(
-            "The site file has no variables that could be randomized, only columns to mask.",
-            where="variables",
-            remedy="`owner-agent mask` reports on them, and `owner-agent mask --publish` sends"
-            " them.",
-        )
+        raise _nothing_to_randomize(site)
     for section in site.file.variables:
         try:
             categories = categories_of(section, site.folder)
@@ -186,6 +181,27 @@ def _refuse_second_channel(section: VariableSection) -> None:
             where=section.name,
             remedy="Take the channel out of the site file; `owner-agent plan` shows the plan's.",
         )
+
+
+def _nothing_to_randomize(site: Site) -> ConfigError:
+    """Return the error of a site file whose columns leave in other ways, with their commands."""
+    only, commands = [], []
+    if site.file.mask is not None:
+        only.append("columns to mask")
+        commands.append(
+            "`owner-agent mask` reports on them, and `owner-agent mask --publish` sends them."
+        )
+    if site.file.share_model is not None:
+        only.append("a tree to share")
+        commands.append(
+            "`owner-agent share-model` shows the tree, and `owner-agent share-model --publish`"
+            " sends it."
+        )
+    return ConfigError(
+        f"The site file has no variables that could be randomized, only {' and '.join(only)}.",
+        where="variables",
+        remedy=" ".join(commands),
+    )
 
 
 def _block(

@@ -24,9 +24,10 @@ from pydantic import (
 
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.corrections import Choice
-from owner_agent.site.masking import MaskSection, masking_mistakes
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.noise import NoiseDemand
+from owner_agent.site.sections.masking import MaskSection, masking_mistakes
+from owner_agent.site.sections.model_sharing import ShareModelSection, sharing_mistakes
 from owner_agent.site.strengths import Number
 from owner_agent.study_plan.section import StudyPlanSection
 from shared.discretize import CentredGroups
@@ -205,7 +206,8 @@ class SiteFile(_Section):
     `corrections` is what happens to records that were reported before and have other values now:
     they keep their reports, or all records are drawn anew; without it such a release is refused.
     With `study_plan` this owner's part of it randomizes its variables, and blocks have no place.
-    `mask` says which columns are masked; there are variables, or masked columns, or both.
+    `mask` says which columns are masked, and `share_model` of which a tree is released: there are
+    variables, or one of these sections, or all of them.
     """
 
     owner: Name
@@ -217,17 +219,25 @@ class SiteFile(_Section):
     peer: PeerSection | None = None
     variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)] = ()
     mask: MaskSection | None = None
+    share_model: ShareModelSection | None = None
     blocks: tuple[BlockSection, ...] = ()
     study_plan: StudyPlanSection | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         mistakes = [*_column_mistakes(self), *_block_mistakes(self)]
-        if self.mask is not None:
-            read = {source: v.sensitive for v in self.variables for source in v.sources}
-            mistakes += masking_mistakes(self.mask, self.record_id, read)
-        elif not self.variables:
-            mistakes.append("missing key variables, and there is no [mask]: nothing would leave")
+        read = {source: v.sensitive for v in self.variables for source in v.sources}
+        mask, share = self.mask, self.share_model
+        if mask is not None:
+            mistakes += masking_mistakes(mask, self.record_id, read)
+        if share is not None:
+            confidential = () if mask is None else mask.confidential
+            mistakes += sharing_mistakes(share, self.record_id, read, confidential)
+        if not self.variables and mask is None and share is None:
+            mistakes.append(
+                "missing key variables, and there is no [mask] and no [share_model]: nothing would"
+                " leave"
+            )
         if not self.table.endswith(TABLE_SUFFIXES):
             mistakes.append(f"table must end in one of {', '.join(TABLE_SUFFIXES)}")
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
@@ -281,6 +291,17 @@ class Site(BaseModel):
                 remedy="Add a [mask] section with the confidential columns, and those to tell.",
             )
         return self.file.mask
+
+    @property
+    def share_model(self) -> ShareModelSection:
+        """Of what a tree is shared. Raises ConfigError where the file does not say."""
+        if self.file.share_model is None:
+            raise ConfigError(
+                "The site file does not say of which columns a tree is shared.",
+                where="share_model",
+                remedy="Add a [share_model] section with target, attributes and requirement.",
+            )
+        return self.file.share_model
 
     @property
     def peer(self) -> PeerSection:

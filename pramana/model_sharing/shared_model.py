@@ -275,8 +275,13 @@ class SharedModel:
             ("paths", f"{len(self.tree.leaves):,}"),
             ("promised", self._promised()),
         ]
-        if self.pruned is not None:
-            facts += [(n.replace("_", " "), f"{v:.4g}") for n, v in self.given_up.items()]
+        if (cut := self.pruned) is not None:
+            words = (
+                f"{cut.leaves_before:,} paths to {cut.leaves_after:,}; {cut.records_moved:,.0f}"
+                f" records moved; class right of {cut.accuracy_before:.1%} before,"
+                f" {cut.accuracy_after:.1%} after"
+            )
+            facts.append(("given up", words))
         if self.pruned is not None and self.pruned.steps:
             facts.append(("picture", "the tree before above, what may leave below: keep it"))
         facts += [("know", words) for words in self.protection]

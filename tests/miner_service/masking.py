@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miner_service.kinds.base import ModelKind, TableJobKind
+from miner_service.kinds.common.base import ModelKind, TableJobKind
 from shared.errors import LimitExceeded
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import RegressionSpec

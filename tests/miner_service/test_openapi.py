@@ -56,6 +56,7 @@ CONTRACT = {
     "/v1/models/{model}/page": {"get"},
     "/v1/models/{model}/queries": {"post"},
     "/v1/models/{model}/samples": {"get"},
+    "/v1/models/{model}/pseudo-data": {"get"},
     "/v1/dashboard": {"get"},
 }
 

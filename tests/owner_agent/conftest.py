@@ -145,7 +145,8 @@ class FakeMiner:
             return problem(409, "conflict", "The name was used with other content.")
         if found is None:
             self.releases[identity] = {
-                "study": study, "manifest": manifest, "bodies": {}, "state": "open",
+                "study": study, "manifest": manifest, "bodies": {},
+                "state": "open" if manifest.parts else "sealed",
             }  # fmt: skip
         return httpx.Response(200 if found else 201, json=self._describe(identity))
 
@@ -169,7 +170,7 @@ class FakeMiner:
         kind = manifest.release_kind
         described = Release(
             id=identity, study=release["study"], owner="clinic-north", name=manifest.name,
-            state=release["state"], kind=manifest.kind, plan=manifest.plan, table=manifest.table,
+            state=release["state"], kind=manifest.kind, **{kind.field: manifest.content},
             **{kind.digest_field: kind.read(manifest.content).digest},
             records=manifest.records, parts=len(manifest.parts),
             parts_received=sorted(release["bodies"]), digest=manifest.digest, created=NOW,

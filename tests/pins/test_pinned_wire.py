@@ -573,6 +573,31 @@ def test_what_peers_say_and_sign(pin):
     pin("peer digest", peer_messages.digest_of(statements))
 
 
+KNOWLEDGE_MODEL: dict[str, Any] = {
+    "tree": {
+        "target": {"name": "ill", "categories": ["no", "yes"]},
+        "attributes": [{"name": "age", "type": "numeric", "low": 0, "high": 120, "whole": True}],
+        "paths": [
+            {
+                "conditions": [{"attribute": "age", "above": None, "up_to": 40}],
+                "class": "no",
+                "hit": 3,
+                "miss": 1,
+            },
+            {
+                "conditions": [{"attribute": "age", "above": 40, "up_to": None}],
+                "class": "yes",
+                "hit": 2,
+                "miss": 1,
+                "distribution": [1, 2],
+            },
+        ],
+    },
+    "requirement": {"k": 3},
+    "protection": ["Every path has at least 3 records."],
+}
+
+
 def messages() -> dict[str, Any]:
     """Some of the messages that carry no learned numbers."""
     plan = PlanMessage.from_plan(together())
@@ -733,6 +758,17 @@ def messages() -> dict[str, Any]:
                     }
                 ]
             },
+        ),
+        (
+            ReleaseCreate,
+            {"name": "third", "kind": "knowledge-model", "model": KNOWLEDGE_MODEL, "digest": SHA},
+        ),
+        (
+            Release,
+            release
+            | {"plan": None, "plan_digest": None, "consistency": None}
+            | {"records": 0, "parts": 0, "parts_received": []}
+            | {"kind": "knowledge-model", "model": KNOWLEDGE_MODEL, "model_digest": SHA},
         ),
     ]
     return {

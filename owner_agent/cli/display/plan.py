@@ -156,12 +156,20 @@ def show_written(console: Console, path: Path) -> None:
     console.print(Text(str(shown), overflow="fold", no_wrap=False))
 
 
-def show_masked_apart(console: Console, site: Site) -> None:
-    """Say that the columns of [mask] leave by a command of their own, if there are any."""
+def show_others_apart(console: Console, site: Site) -> None:
+    """Say that columns of [mask] and [share_model] leave by commands of their own, if any do."""
     if site.file.mask is not None:
         console.print(
             f"Masked columns ({', '.join(site.file.mask.confidential)}) are no part of this:"
             " `owner-agent mask` reports on them, and `owner-agent mask --publish` sends them.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if site.file.share_model is not None:
+        console.print(
+            f"The tree of {site.file.share_model.target.column} is no part of this:"
+            " `owner-agent share-model` shows it, and `owner-agent share-model --publish` sends"
+            " it.",
             markup=False,
             soft_wrap=True,
         )

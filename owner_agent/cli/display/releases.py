@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.costs.measures import loss_text
-from owner_agent.departures.composition import left_draws, masked_columns, renamed, spent
+from owner_agent.costs.measures import draw_text, loss_text
+from owner_agent.departures.composition import Unbounded, left_draws, renamed, spent
+from shared.wire.releases.base import KNOWLEDGE
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
@@ -90,25 +91,28 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
             entry.name,
             entry.state,
             f"{entry.records:,}",
-            f"masked by {entry.method}" if entry.method else entry.plan_digest[:12],
-            escape(
-                ", ".join(
-                    f"{d.variable}: {loss_text(d.epsilon, masked=d.masked)}" for d in entry.draws
-                )
-            ),
+            escape(_how(entry)),
+            escape(", ".join(f"{d.variable}: {draw_text(d)}" for d in entry.draws)),
         )
     console.print(table)
     losses = Table(title="Composed epsilon of everything that may have left")
     losses.add_column("column", overflow="fold")
     losses.add_column("epsilon", justify="right")
-    masked = masked_columns(left_draws(entries))
+    unbounded = Unbounded.of(left_draws(entries))
     for column, epsilon in spent(entries).items():
-        losses.add_row(escape(column), loss_text(epsilon, masked=column in masked))
+        losses.add_row(escape(column), loss_text(epsilon, unbounded.forms(column)))
     console.print(losses)
-    if masked:
+    if unbounded.masked:
         console.print(
             "No epsilon bounds what masked values tell of a record, and no sum counts them; the"
             " report of `owner-agent mask` says what protects them.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if unbounded.shared:
+        console.print(
+            "No epsilon bounds what a shared tree tells of a record unless it is a private one, and"
+            " no sum counts it; `owner-agent share-model` says what such a tree promises.",
             markup=False,
             soft_wrap=True,
         )
@@ -118,3 +122,10 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
             " losses add.",
             soft_wrap=True,
         )
+
+
+def _how(entry: Entry) -> str:
+    """Say how what left was made: by a plan, by a masking method, or as a tree."""
+    if entry.follows_plan:
+        return entry.plan_digest[:12]
+    return f"tree, {entry.method}" if entry.kind == KNOWLEDGE else f"masked by {entry.method}"

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from owner_agent.randomize.opendp import library
 from owner_agent.site.noise import GaussianNoise, LaplaceNoise
-from shared.errors import NotInstalled
 
 _TAIL = 40
 """So many scales from its middle the Gaussian is nothing, even beside rounding."""
@@ -62,8 +62,8 @@ def mechanism_for(demand: LaplaceNoise | GaussianNoise, tables: int) -> NoiseMec
         while _measurement("laplace", scale).map(2 * tables) > demand.epsilon:
             scale = math.nextafter(scale, math.inf)
         return NoiseMechanism("laplace", scale)
-    library = _library()
-    scale = library.binary_search_param(
+    opendp = _library()
+    scale = opendp.binary_search_param(
         lambda s: _approximate(s, demand.delta),
         d_in=math.sqrt(2 * tables),
         d_out=(demand.epsilon, demand.delta),
@@ -73,27 +73,18 @@ def mechanism_for(demand: LaplaceNoise | GaussianNoise, tables: int) -> NoiseMec
 
 
 def _approximate(scale: float, delta: float) -> Any:
-    library = _library()
-    curve = library.c.make_zCDP_to_approxDP(_measurement("gaussian", scale))
-    return library.c.make_fix_delta(curve, delta)
+    opendp = _library()
+    curve = opendp.c.make_zCDP_to_approxDP(_measurement("gaussian", scale))
+    return opendp.c.make_fix_delta(curve, delta)
 
 
 def _measurement(kind: str, scale: float) -> Any:
-    library = _library()
-    counts = library.vector_domain(library.atom_domain(T=int))
+    opendp = _library()
+    counts = opendp.vector_domain(opendp.atom_domain(T=int))
     if kind == "laplace":
-        return library.m.make_laplace(counts, library.l1_distance(T=int), scale=scale)
-    return library.m.make_gaussian(counts, library.l2_distance(T=float), scale=scale)
+        return opendp.m.make_laplace(counts, opendp.l1_distance(T=int), scale=scale)
+    return opendp.m.make_gaussian(counts, opendp.l2_distance(T=float), scale=scale)
 
 
 def _library() -> ModuleType:
-    try:
-        import opendp.prelude as library
-    except ImportError as error:
-        raise NotInstalled(
-            "Noise on shared counts is drawn by OpenDP, which is not installed here.",
-            where="noise",
-            remedy="Install the extra: pip install 'pramana[noise]'.",
-        ) from error
-    library.enable_features("contrib")
-    return library
+    return library("Noise on shared counts is")

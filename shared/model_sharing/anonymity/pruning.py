@@ -38,13 +38,14 @@ class PruningOptions:
             tell no more than hits and misses, and for the paper's figures.
         least_gain: how many hits each path must win: a node is cut too where its paths tell fewer
             than so many times their number, less one, more records rightly than it would as one
-            path (cost-complexity pruning, Breiman et al. 1984). None cuts nothing for this, as in
-            the paper. About 2 releases fewer paths, and such that are less of chance: a diverse
-            path often has two classes about equally often, of which it tells the one that is more
-            frequent among these records only. The root's split stays.
+            path (cost-complexity pruning, Breiman et al. 1984; the root's split stays). None cuts
+            nothing for this, as in the paper. A diverse path often has two classes about equally
+            often, and tells the one that is more frequent among these records only: nursery grown
+            to (10, 2) told 30.5 % of other records rightly on 1,453 paths, and with 3 hits a path
+            56.4 % on 20. With (c, l) 2 or 3 is best; with k alone 1 costs little, more something.
 
     Raises:
-        OptionError: there is no such way.
+        OptionError: there is no such way, or least_gain is negative.
     """
 
     merge: str = "all"

@@ -1,4 +1,5 @@
-"""Global models and their measures.
+"""Several owners' trees made into one model: by their pseudo-data together, votes or a product.
 
-They are learned from several owners' pseudo-data, or are their trees combined themselves.
+`combining` is the one way in. The models themselves, and their measures, are next door in
+`global_models`; how one tree gives pseudo-data is said in `generation`.
 """

@@ -129,7 +129,8 @@ def _leaves(node: Node) -> list[Leaf]:
 
 def _set_in(lead: str, said: str, width: int) -> Iterator[str]:
     """Yield what is said in lines of a width, those after the first set in."""
-    inner = max(width - len(lead), _NARROW)
+    # Lines after the first are set in two columns further.
+    inner = max(width - len(lead) - 2, _NARROW)
     bars = lead[: -len("|--- ")]
     for place, line in enumerate(
         textwrap.wrap(said, inner, break_long_words=False, break_on_hyphens=False) or [""]

@@ -32,6 +32,20 @@ def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
     return found
 
 
+def evidence(parts: Floats, counts: Floats) -> Floats:
+    """Return twice the logarithm of the likelihood ratio of splits against none.
+
+    By chance alone it has nearly the chi-square distribution with one degree of freedom less than
+    there are classes (Wilks 1938).
+
+    Args:
+        parts: the counts of the classes on the first sides: splits x classes.
+        counts: those of both sides together.
+    """
+    whole = impurity(counts[None, :], "entropy")
+    return 2 * (whole - impurity(parts, "entropy") - impurity(counts - parts, "entropy"))
+
+
 def impurity(counts: Floats, criterion: str) -> Floats:
     """Return the impurity of m parts, times their records: entropy in nats, or Gini's index.
 

@@ -30,12 +30,15 @@ class GrowthOptions:
         min_leaf: the fewest records of a leaf.
         seed: decides between splits that are equally good, where nothing is required; with a
             requirement the first attribute is taken.
+        chance: with a requirement, a split is taken only if chance alone would tell as much of the
+            class with at most this probability, by the likelihood ratio; 1 takes any.
     """
 
     criterion: str = "entropy"
     max_depth: int | None = None
     min_leaf: int = 1
     seed: int = 0
+    chance: float = 0.01
 
     def __post_init__(self) -> None:
         if self.criterion not in ("entropy", "gini"):
@@ -50,6 +53,11 @@ class GrowthOptions:
             raise OptionError(
                 f"max_depth must be from 1 to {MOST_DEPTH}, not {self.max_depth}.",
                 where="max_depth",
+            )
+
+        if not 0 < self.chance <= 1:
+            raise OptionError(
+                f"chance must be above 0 and at most 1, not {self.chance}.", where="chance"
             )
 
     @property
@@ -124,6 +132,11 @@ def grow_tree(
     else:
         requirement.require_for(schema)
         root = grow_required(
-            records, options.criterion, options.depth, options.min_leaf, requirement
+            records,
+            options.criterion,
+            options.depth,
+            options.min_leaf,
+            options.chance,
+            requirement,
         )
     return SharedTree(schema, contracted(root))

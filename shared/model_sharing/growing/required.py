@@ -1,6 +1,8 @@
 """Trees that meet a requirement as they grow: only splits are taken whose parts all meet it.
 
-A node meets it before it is split, and so do its parts, so that growth may stop anywhere.
+A node meets it before it is split, and so do its parts, so that growth may stop anywhere. It stops
+where splits tell no more than chance would: such a tree cannot go on until its leaves are of one
+class, and splits of a mixture by chance predict worse than the mixture.
 """
 
 from __future__ import annotations
@@ -8,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtri
 
 from shared.errors import RequirementUnmet
 from shared.mixed.table import Floats
 from shared.model_sharing.anonymity.requirements import SLACK, Requirement
 from shared.model_sharing.core.conditions import Condition
 from shared.model_sharing.core.tree import Leaf
-from shared.model_sharing.growing.allowed import allowed, impurity
+from shared.model_sharing.growing.allowed import allowed, evidence, impurity
 from shared.model_sharing.growing.offers import Choice, offered
 from shared.model_sharing.growing.questions import Asked, Question
 from shared.model_sharing.growing.records import Codes, Records
@@ -24,14 +27,19 @@ LEAST_GAIN = 1e-9
 
 
 def grow_required(
-    records: Records, criterion: str, depth: int, min_leaf: int, requirement: Requirement
+    records: Records,
+    criterion: str,
+    depth: int,
+    min_leaf: int,
+    chance: float,
+    requirement: Requirement,
 ) -> Asked:
     """Return the tree of the best splits among those whose parts all meet a requirement.
 
     Raises:
         RequirementUnmet: all records together do not meet it, or no split does.
     """
-    growth = _Growth(records, criterion, min_leaf, requirement)
+    growth = _Growth(records, criterion, min_leaf, chance, requirement)
     everyone = np.arange(len(records))
     if not allowed(requirement, records.counts(everyone)[None, :])[0]:
         raise RequirementUnmet(
@@ -41,8 +49,8 @@ def grow_required(
     root = growth.node(everyone, records.everything(), depth)
     if not isinstance(root, Question):
         raise RequirementUnmet(
-            "No split of the records has parts that all meet the requirement, and tells anything"
-            " of the class.",
+            "No split of the records has parts that all meet the requirement, and tells more of"
+            " the class than chance would.",
             remedy="Ask for less (a smaller k or l, a larger c), or learn from more records.",
         )
     return root
@@ -53,6 +61,7 @@ class _Growth:
     records: Records
     criterion: str
     min_leaf: int
+    chance: float
     requirement: Requirement
 
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Asked:
@@ -111,5 +120,6 @@ class _Growth:
         ) / counts.sum()
         fits = (parts.sum(axis=1) >= self.min_leaf) & (rest.sum(axis=1) >= self.min_leaf)
         fits &= lowered > LEAST_GAIN
+        fits &= evidence(parts, counts) >= chdtri(np.count_nonzero(counts) - 1, self.chance)
         fits[fits] = allowed(self.requirement, parts[fits]) & allowed(self.requirement, rest[fits])
         return np.where(fits, lowered, -np.inf)

@@ -110,7 +110,7 @@ def test_pseudo_data_are_read_back_by_pandas(study):
     """Proposition 1 over the wire: as many records on each owner's paths as they count."""
     import pandas as pd
 
-    miner, analyst, owners, paths = study
+    _miner, analyst, owners, paths = study
     found = learned(analyst, owners=["north"], max_depth=3, seed=7)
     address = f"/v1/models/{found['id']}/pseudo-data"
     first, again = analyst("GET", address), analyst("GET", address)
@@ -207,7 +207,7 @@ def test_a_study_without_trees_says_so(miner, release_a):
     [
         {"method": "magic"},
         {"scale": 0},
-        {"scale": float(1e9)},
+        {"scale": 1e9},
         {"pseudo_records": 0},
         {"pseudo_records": 10**9},
         {"owners": []},

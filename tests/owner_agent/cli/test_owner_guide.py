@@ -1,6 +1,7 @@
 """The owner's guide is true: its sample is valid, and nothing it should name is left out."""
 
 import re
+import runpy
 import tomllib
 from typing import get_args
 
@@ -12,8 +13,9 @@ from owner_agent.cli.main import build
 from owner_agent.departures.ledger import EntryState
 from owner_agent.http.service import create_app
 from owner_agent.site import channels, site
-from owner_agent.site.masking import MaskSection, TellSection
 from owner_agent.site.planning import planned
+from owner_agent.site.sections import model_sharing as sharing
+from owner_agent.site.sections.masking import MaskSection, TellSection
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.study_plan.section import StudyPlanSection
@@ -45,7 +47,9 @@ def test_the_sample_site_file_is_valid(tmp_path):
     "section",
     [
         site.SiteFile, StudyPlanSection, site.MinerSection, site.VariableSection, site.BlockSection,
-        MaskSection, TellSection,
+        MaskSection, TellSection, sharing.ShareModelSection, sharing.TargetSection,
+        sharing.AttributeSection, sharing.RequirementSection, sharing.PruningSection,
+        sharing.GrowthSection, sharing.PrivateSection,
         channels.SymmetricSpec, channels.BinarySpec, channels.TernarySpec, channels.MatrixSpec,
         channels.GroupedSpec, channels.GammaDiagonalSpec, channels.RandomGammaDiagonalSpec,
         channels.InvariantSpec, channels.StructuralZerosSpec, channels.MaskSpec,
@@ -69,7 +73,7 @@ def test_every_command_is_described(words):
 
 
 def test_the_sample_of_masking_is_valid_and_names_all_methods(tmp_path):
-    (sample,) = re.findall(r"```\n(owner = .*?\[mask\].*?)```", GUIDE, re.DOTALL)
+    (sample,) = re.findall(r"```\n(owner = [^`]*?\[mask\].*?)```", GUIDE, re.DOTALL)
     read = site.site_from(tomllib.loads(sample), tmp_path).mask
     assert read.columns == ("age", "gender", "expenditure", "debt")
     assert read.tell[1].categories == ("f", "m")
@@ -79,7 +83,7 @@ def test_the_sample_of_masking_is_valid_and_names_all_methods(tmp_path):
 
 @pytest.mark.slow
 def test_the_store_of_the_guide_is_masked_as_it_prints(tmp_path, capsys):
-    (sample,) = re.findall(r"```\n(owner = .*?\[mask\].*?)```", GUIDE, re.DOTALL)
+    (sample,) = re.findall(r"```\n(owner = [^`]*?\[mask\].*?)```", GUIDE, re.DOTALL)
     (tmp_path / "site.toml").write_text(sample, encoding="utf-8")
     frame = store(1)
     frame = frame.round({"age": 0, "expenditure": 2, "debt": 2})
@@ -94,6 +98,43 @@ def test_the_store_of_the_guide_is_masked_as_it_prints(tmp_path, capsys):
     shown = re.search(r"    (1,000 records: .*? what can be kept\.)", GUIDE, re.DOTALL)
     assert " ".join(shown[1].split()) in printed
     assert (tmp_path / ".pramana" / "report" / "mask.html").exists()
+
+
+EXAMPLE = ROOT / "examples" / "model-sharing"
+
+
+def test_the_samples_of_shared_trees_are_valid_and_those_of_the_example(tmp_path):
+    (sample,) = re.findall(r"```\n(owner = [^`]*?\[share_model\].*?)```", GUIDE, re.DOTALL)
+    (private,) = re.findall(r"```\n(\[share_model\].*?)```", GUIDE, re.DOTALL)
+    head = sample.partition("[share_model]")[0]
+    for name, text in (("site", sample), ("private", head + private)):
+        read = site.site_from(tomllib.loads(text), tmp_path).share_model
+        given = tomllib.loads((EXAMPLE / f"{name}.toml").read_text(encoding="utf-8"))
+        example = site.site_from(given, tmp_path).share_model
+        assert (read.columns, read.target) == (example.columns, example.target)
+        assert (read.requirement is None) == (example.requirement is None)
+        assert read.required == example.required
+
+
+def test_the_clinic_of_the_guide_shares_the_tree_that_it_prints(tmp_path, monkeypatch, capsys):
+    for name in ("site.toml", "patients.py"):
+        (tmp_path / name).write_bytes((EXAMPLE / name).read_bytes())
+    monkeypatch.setattr("sys.argv", ["patients.py"])
+    runpy.run_path(str(tmp_path / "patients.py"), run_name="__main__")
+    (tmp_path / "patients.csv").write_text(capsys.readouterr().out, encoding="utf-8")
+    for name, key in (("draw", bytes(range(1, 33))), ("linkage", bytes(range(2, 34)))):
+        KeyStore(tmp_path / ".pramana").add(name, key)
+    monkeypatch.setenv("COLUMNS", "100")
+    command = typer.main.get_command(build(Surroundings()))
+    command(["share-model", "--site", str(tmp_path / "site.toml")], standalone_mode=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    shown = re.search(r"    (2,000 records: .*?(?=\n    \* \.\.\.))", GUIDE, re.DOTALL)
+    table = re.search(
+        r"    ( +nothing required   would leave.*?meet the requirement\.)", GUIDE, re.DOTALL
+    )
+    for text in (shown[1], table[1]):
+        assert " ".join(text.split()) in printed
+    assert (tmp_path / ".pramana" / "report" / "share-model.message.json").exists()
 
 
 def test_every_command_and_option_in_the_guide_exists():

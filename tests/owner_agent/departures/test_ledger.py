@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from owner_agent.departures import ledger as ledger_module
-from owner_agent.departures.composition import conflicting, losses, masked_columns, renamed, spent
+from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.refusals import refuse_conflicts
 from shared.errors import PlanConflict, StoreCorrupt
@@ -211,10 +211,10 @@ def test_a_ledger_of_another_version_is_left_alone(tmp_path):
     ledger.add(_entry())
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
         connection.execute("PRAGMA user_version=7")
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 3"):
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 4"):
         ledger.entries()
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=3")
+        connection.execute("PRAGMA user_version=4")
     assert ledger.entries() == (_entry(),)
 
 
@@ -271,7 +271,7 @@ def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
     assert ledger.entries() == (old, new)
     assert spent(ledger.entries()) == {"a": 3.0, "b": 3.0}
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
 
 
 def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
@@ -300,10 +300,63 @@ def test_a_ledger_of_the_second_version_holds_randomized_records_alone(tmp_path)
     ledger = Ledger(tmp_path / "state")
     old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
     assert ledger.entries() == (old,)
-    assert (old.kind, old.method, old.masks) == ("randomized-records", "", False)
+    assert (old.kind, old.method, old.follows_plan) == ("randomized-records", "", True)
     new = _masked_entry("r-2")
     ledger.add(new)
     assert ledger.entries() == (old, new)
+
+
+VERSION_3 = (
+    VERSION_2.replace("release_id VARCHAR,", "release_id VARCHAR, kind VARCHAR, method VARCHAR,")
+    .replace("00:00', NULL", "00:00', NULL")
+    .replace("same_as JSON NOT NULL,", "same_as JSON NOT NULL, masked BOOLEAN NOT NULL,")
+    .replace("'[\"b\"]')", "'[\"b\"]', 0)")
+    .replace(".000000', NULL", ".000000', NULL, 'randomized-records', ''")
+    .replace("version = 2", "version = 3")
+)
+"""The same as the third version has it: columns may be masked."""
+
+
+def test_a_ledger_of_the_third_version_holds_no_tree(tmp_path):
+    _make(tmp_path / "state", VERSION_3)
+    ledger = Ledger(tmp_path / "state")
+    old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
+    assert ledger.entries() == (old,)
+    tree = replace(_draw("y", "t", 1.5), shared=True)
+    new = replace(
+        _entry("r-2", draws=[tree]), kind="knowledge-model", method="private, epsilon 1.5"
+    )
+    ledger.add(new)
+    assert ledger.entries() == (old, new)
+    assert not new.follows_plan
+
+
+def _tree(epsilon, draw_id, *columns, **more):
+    return [replace(_draw(c, draw_id, epsilon, **more), shared=True) for c in columns]
+
+
+def test_a_private_tree_counts_once_for_each_column_and_adds_to_randomizations():
+    """By hand: a is in a tree of 1.5 and randomized at 0.5; b is in that tree and one of 0.25."""
+    draws = [*_tree(1.5, "t1", "a", "b"), *_tree(0.25, "t2", "b", "c"), _draw("a", "1", 0.5)]
+    assert losses(draws) == {"a": 2.0, "b": 1.75, "c": 0.25}
+    # The same tree sent again costs nothing.
+    assert losses([*draws, *_tree(1.5, "t1", "a", "b")]) == losses(draws)
+    # Where b is a under another name, the first tree counts once for both, and all the rest adds.
+    joined = [*draws, *_tree(0.25, "t2", "b", same_as=("a",))]
+    assert losses(joined) == {"a": 2.25, "b": 2.25, "c": 0.25}
+    assert Unbounded.of(draws).shared == frozenset()
+    assert conflicting(_tree(1.5, "t1", "a"), [_entry(draws=draws)]) == ()
+    (again,) = conflicting(_tree(1.5, "t3", "c"), [_entry(draws=draws)])
+    assert again.column == "c"
+
+
+def test_a_tree_without_a_bound_is_in_no_sum():
+    draws = [*_tree(math.inf, "t1", "a", "b"), _draw("a", "1", 0.5), _draw("c", "2", 0.5)]
+    assert losses(draws) == {"a": math.inf, "b": math.inf, "c": 0.5}
+    unbounded = Unbounded.of([*draws, _masked_draw("b")])
+    assert unbounded.shared == {"a", "b"}
+    assert unbounded.forms("b") == ("masked", "shared tree")
+    assert unbounded.forms("c") == ()
 
 
 def _masked_draw(column="x", draw_id="m", **more):
@@ -321,17 +374,17 @@ def test_a_masked_column_has_no_bound_and_is_in_no_sum(tmp_path):
     entry = _masked_entry()
     ledger.add(entry)
     assert ledger.entries() == (entry,)
-    assert entry.masks
+    assert not entry.follows_plan
     randomized = _entry("r-2", draws=[_draw("x", "1", 0.5), _draw("y", "2", 0.25)])
     composed = spent([entry, randomized])
     assert composed == {"s": math.inf, "x": math.inf, "y": 0.25}
     draws = [draw for one in (entry, randomized) for draw in one.draws]
-    assert masked_columns(draws) == {"x"}
+    assert Unbounded.of(draws).masked == {"x"}
     # What shares a name with a masked column, or had its values, is the same secret.
     renamed_copy = _draw("z", "3", 0.5, same_as=("x",))
-    assert masked_columns([*draws, renamed_copy]) == {"x", "z"}
-    assert masked_columns(entry.draws, beside=[renamed_copy]) == {"x", "z"}
-    assert masked_columns(randomized.draws) == frozenset()
+    assert Unbounded.of([*draws, renamed_copy]).masked == {"x", "z"}
+    assert Unbounded.of(entry.draws, beside=[renamed_copy]).masked == {"x", "z"}
+    assert Unbounded.of(randomized.draws).masked == frozenset()
 
 
 RANDOMIZED = _draw("x", "1", 2.0)

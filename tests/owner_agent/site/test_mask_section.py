@@ -51,7 +51,7 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "missing key variables, and there is no \\[mask\\]"),
+        ("", "missing key variables, and there is no \\[mask\\] and no"),
         ("[mask]\n", "missing key mask.confidential"),
         ("[mask]\nconfidential = []\n", "mask.confidential"),
         (MASK + "noise = 1\n", "unknown key mask.noise"),

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import ModelError, OptionError
 from shared.model_sharing.anonymity.measures import tree_measures
 from shared.model_sharing.anonymity.requirements import Requirement, meets, parse_requirement
-from shared.model_sharing.core.tree import Leaf
+from shared.model_sharing.core.tree import Leaf, SharedTree
 from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
 
 COUNTS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda counts: Leaf.of(tuple(map(float, counts))))
@@ -176,8 +176,10 @@ def test_other_words_are_refused(words: str):
         parse_requirement(words)
 
 
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
 @given(trees(3))
-def test_measures_are_the_borders_of_what_is_met(any_tree):
+def test_measures_are_the_borders_of_what_is_met(any_tree: SharedTree):
     measures = tree_measures(any_tree)
     leaves = any_tree.leaves
     assert measures.paths == len(leaves)

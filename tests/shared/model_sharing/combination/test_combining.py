@@ -52,6 +52,7 @@ def grid() -> MixedTable:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", get_args(Method))
 @pytest.mark.parametrize("model", get_args(GlobalName))
 def test_every_method_gives_every_model(method, model):

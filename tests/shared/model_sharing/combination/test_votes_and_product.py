@@ -68,6 +68,7 @@ def test_one_tree_votes_as_it_predicts():
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 32), st.integers(1, 4), VOTES)
 def test_the_product_says_what_the_votes_say(seed, owners, options):

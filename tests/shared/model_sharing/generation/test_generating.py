@@ -136,6 +136,7 @@ def test_basegen_labels_as_the_tree_predicts(tree, spread):
             assert ((column.values >= attribute.low) & (column.values <= attribute.high)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 32), st.sampled_from(["independent", "even"]))
 def test_a_tree_learned_from_its_pseudo_data_predicts_the_same(seed, spread):
@@ -195,6 +196,7 @@ def test_values_within_a_path_are_uniform(spread, assert_distribution):
         assert np.abs(within - 3_000).max() <= 5
 
 
+@pytest.mark.slow
 def test_even_spreading_leaves_each_record_uniform(assert_distribution):
     """Over many draws of a path of 3 records, each lies anywhere alike."""
     tree = SharedTree(SCHEMA, Leaf(0, 3, 0))
@@ -255,7 +257,7 @@ def test_chunks_hold_at_least_one_record():
 
 
 def test_random_trees_are_not_all_alike():
-    """What the properties are tested on: intervals beyond the range, and ones that hold a number."""
+    """What the properties are tested on: intervals beyond the range, or of one number."""
     rng = np.random.default_rng(0)
     beyond = narrow = 0
     for _ in range(100):

@@ -25,6 +25,7 @@ def tree(*leaves: Leaf) -> SharedTree:
     return SharedTree(SCHEMA, Split("colour", parts))
 
 
+@pytest.mark.slow
 def test_fractions_are_rounded_without_bias(assert_distribution):
     """Each count is off by less than 1, and right on average."""
     fractional = tree(Leaf(0, 2.3, 0.4), Leaf(1, 1.1, 0), Leaf(2, 0.7, 1.5))
@@ -43,6 +44,7 @@ def test_fractions_are_rounded_without_bias(assert_distribution):
         assert_distribution([above, 4000 - above], [2000, 2000])
 
 
+@pytest.mark.slow
 def test_misses_of_one_record_go_to_each_other_class_alike(assert_distribution):
     """And not to the same in all paths."""
     rng = np.random.default_rng(2)

@@ -145,6 +145,8 @@ def test_the_same_seed_grows_the_same_tree():
         ({"criterion": "error"}, "criterion"),
         ({"min_leaf": 0}, "min_leaf"),
         ({"max_depth": 0}, "max_depth"),
+        ({"chance": 0}, "chance"),
+        ({"chance": 1.1}, "chance"),
         ({"max_depth": MOST_DEPTH + 1}, "max_depth"),
     ],
 )

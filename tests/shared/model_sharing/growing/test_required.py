@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 
 from shared.domain import Variable
 from shared.errors import OptionError, RequirementUnmet
@@ -15,7 +16,7 @@ from shared.mixed.table import CategoricalColumn, MixedTable
 from shared.model_sharing.anonymity.requirements import Requirement, meets
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.tree import Leaf
-from shared.model_sharing.growing.allowed import allowed, impurity
+from shared.model_sharing.growing.allowed import allowed, evidence, impurity
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.model_sharing.growing.subsets import ALL_OF, subsets
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table
@@ -38,7 +39,7 @@ def test_a_tree_meets_what_it_was_grown_with(seed: int, requirement: Requirement
     table = random_table(rng, schema, int(rng.integers(5, 120)))
     classes = rng.integers(0, schema.classes, table.records)
     try:
-        tree = grow_tree(schema, table, classes, requirement=requirement)
+        tree = grow_tree(schema, table, classes, GrowthOptions(chance=1), requirement=requirement)
     except RequirementUnmet:
         return
     assert meets(tree, requirement)
@@ -101,7 +102,7 @@ def test_growth_with_a_requirement_needs_no_scikit_learn_and_keeps_its_options()
     rng = np.random.default_rng(5)
     schema = random_schema(rng, classes=3)
     table, classes = random_table(rng, schema, 400), rng.integers(0, 3, 400)
-    options = GrowthOptions("gini", max_depth=2, min_leaf=30)
+    options = GrowthOptions("gini", max_depth=2, min_leaf=30, chance=1)
     tree = grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
     assert tree == grow_tree(schema, table, classes, options, requirement=Requirement(k=2))
     assert len(tree.leaves) <= 4
@@ -152,3 +153,22 @@ def test_subsets_of_many_classes_have_each_category_alone():
 )
 def test_impurity_by_hand(counts: tuple[int, ...], criterion: str, found: float):
     assert impurity(np.array([counts], dtype=float), criterion)[0] == pytest.approx(found)
+
+
+def test_evidence_is_the_likelihood_ratio_of_a_table():
+    parts = np.array([[12.0, 3, 5], [1, 9, 4]])
+    counts = np.array([20.0, 15, 9])
+    expected = [
+        chi2_contingency([one, counts - one], correction=False, lambda_="log-likelihood")[0]
+        for one in parts
+    ]
+    assert evidence(parts, counts) == pytest.approx(expected)
+
+
+def test_what_chance_brings_is_not_split():
+    rng = np.random.default_rng(8)
+    schema, table, _ = wards()
+    classes = rng.permutation(np.repeat([0, 1, 2], 60))
+    assert grow_tree(schema, table, classes, GrowthOptions(chance=1), requirement=Requirement(k=1))
+    with pytest.raises(RequirementUnmet, match="than chance would"):
+        grow_tree(schema, table, classes, GrowthOptions(chance=1e-6), requirement=Requirement(k=1))

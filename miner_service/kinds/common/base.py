@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from miner_service.kinds.affordability import RecordLayout
+from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals

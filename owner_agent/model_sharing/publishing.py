@@ -1,0 +1,225 @@
+"""Publishing a tree: shown, written down, sent; safe to repeat after a crash.
+
+The order is that of randomized releases: whole in the outbox, its columns in the ledger, and only
+then on its way. What was shared before is not made another time: what the outbox holds of it is
+sent again. A private tree alone is written down before it is shown (see `kept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from owner_agent.departures.composition import left_draws, losses
+from owner_agent.departures.fingerprints import fingerprint_of
+from owner_agent.departures.ledger import Draw, Entry, Ledger
+from owner_agent.departures.outbox import OUTBOX, Outgoing, PreparedRelease, prepare, reopen
+from owner_agent.departures.recognition import recognized
+from owner_agent.departures.refusals import refuse_conflicts
+from owner_agent.model_sharing.choosing import choose
+from owner_agent.model_sharing.columns import SECTION
+from owner_agent.model_sharing.growing import Made, make
+from owner_agent.release.client import Miner
+from owner_agent.release.delivery import Delivery, withdrawn
+from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.publish import entered
+from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
+from shared.errors import BudgetExceeded
+from shared.progress import StagedProgress
+from shared.wire.releases.base import KNOWLEDGE
+from shared.wire.releases.catalogue import KINDS
+
+COMMAND = "owner-agent share-model --publish"
+
+_CRUMB = 1e-9
+"""Sums of epsilons are rounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class SharedNow:
+    """A tree as it would leave, and what the ledger says of its columns; nothing of it has left.
+
+    Attributes:
+        made: the tree.
+        draws: its columns, with those that have the same values.
+        entries: the ledger's.
+    """
+
+    made: Made
+    draws: tuple[Draw, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def over(self) -> tuple[str, ...]:
+        """The columns that would have lost more than the site file allows them in all."""
+        private = self.made.chosen.private
+        if private is None or private.max_epsilon is None:
+            return ()
+        left = left_draws(self.entries)
+        known = {draw.identity for draw in left}
+        after = losses([*left, *self.draws])
+        most = private.max_epsilon * (1 + _CRUMB)
+        new = [draw.column for draw in self.draws if draw.randomized and draw.identity not in known]
+        return tuple(column for column in new if after[column] > most)
+
+    def require_allowed(self, *, accept_added_loss: bool) -> None:
+        """Check that the tree may leave after what has left.
+
+        Raises:
+            BudgetExceeded: columns would have lost more than `max_epsilon`.
+            PlanConflict: columns left before in another form, no `max_epsilon` allows for it, and
+                the added loss is not accepted.
+        """
+        private = self.made.chosen.private
+        most = None if private is None else private.max_epsilon
+        if most is not None and (over := self.over):
+            after = losses([*left_draws(self.entries), *self.draws])
+            listed = "; ".join(f"column {c!r}: epsilon {after[c]:.4g}" for c in over)
+            raise BudgetExceeded(
+                "With this tree these columns would have lost more than the"
+                f" {most:g} that the site file allows them in all ({listed}).",
+                where="share_model.private.max_epsilon",
+                remedy="Publish what left before again, ask for a smaller epsilon, or allow more.",
+            )
+        if most is None and not accept_added_loss:
+            refuse_conflicts(self.draws, self.entries)
+
+
+@dataclass(frozen=True)
+class ShareOutcome:
+    """A sealed tree; `already` if nothing had to be sent.
+
+    `asked` is false where the miner could not be asked whether it still has the release, because
+    its folder was removed from the outbox.
+    """
+
+    name: str
+    release_id: str
+    records: int
+    dropped: int
+    leaves: int
+    digest: str
+    method: str
+    already: bool
+    asked: bool = True
+
+
+def shared_tree(site: Site, watch: StagedProgress) -> SharedNow:
+    """Return the tree that a site would share, for the owner's own eyes.
+
+    Raises:
+        InputError: the site file or the table is wrong, or no tree meets what is required.
+        KeyFileError: a secret is absent or unsafe.
+        StoreCorrupt: the ledger, or a private tree that was drawn before, cannot be read.
+        NotInstalled: what grows or draws trees is not installed.
+    """
+    secrets = KeyStore(site.state).load()
+    entries = Ledger(site.state).entries()
+    chosen = choose(site, secrets)
+    draws = recognized(chosen.draws, chosen.values, entries)
+    made = make(chosen, site.state, watch)
+    _ = made.message
+    return SharedNow(made, draws, entries)
+
+
+def publish_tree(
+    site: Site,
+    surroundings: Surroundings,
+    watch: StagedProgress = lambda _stage, _done, _total: None,
+    show: Callable[[SharedNow], object] = lambda _now: None,
+    *,
+    accept_added_loss: bool = False,
+) -> ShareOutcome:
+    """Publish a site's tree, or continue where an earlier attempt ended.
+
+    Args:
+        site: the site.
+        surroundings: how the miner is reached.
+        watch: told of the progress.
+        show: called with what is about to leave, before it is in the outbox or sent.
+        accept_added_loss: whether columns may leave that left before in another form.
+
+    Raises:
+        InputError: as `shared_tree`; PlanConflict if a column left before in another form.
+        BudgetExceeded: columns would have lost more than the site file allows.
+        KeyFileError: a secret is absent or unsafe.
+        StoreCorrupt: the ledger, the outbox or a private tree cannot be read.
+        Unauthenticated: the site has not joined the study.
+        Conflict: another publication of this site is running.
+        ReleaseNotOpen: this release was withdrawn.
+        StudyPlanNotFollowed: the study's plan randomizes one of the columns.
+        Refused, Unreachable: the miner said no, or nothing; the release is safe in the outbox.
+    """
+    with publishing_alone(site.state):
+        token = TokenStore(site.state).load(site.miner.study)
+        now = shared_tree(site, watch)
+        now.require_allowed(accept_added_loss=accept_added_loss)
+        show(now)
+        ledger = Ledger(site.state)
+        content = now.made.chosen.identity
+        found = ledger.find_content(site.miner.url, site.miner.study, content)
+        if found is not None and found.state == "withdrawn":
+            raise withdrawn(found, f"on {found.changed:%Y-%m-%d}")
+        prepared = None if found is None else reopen(site.state / OUTBOX, found.name)
+        if prepared is None and found is not None and found.state == "sealed":
+            return _outcome(found, str(found.release_id), now, already=True, asked=False)
+        if prepared is None:
+            ledger.begin()
+            message = now.made.message
+            KINDS[KNOWLEDGE].require(message)
+            prepared = prepare(site.state / OUTBOX, Outgoing(KNOWLEDGE, message), PART_RECORDS)
+        entry = entered(ledger, _entry(site, prepared, now, surroundings), site.state / OUTBOX)
+        with Miner(site.miner.url, token, surroundings) as miner:
+            delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, COMMAND)
+            # A miner that is not there hears of nothing, and nothing is written down for it.
+            delivery.require_beside_plan([draw.column for draw in now.draws], SECTION)
+            release = delivery.announce()
+            already = release.state == entry.state == "sealed" and release.id == entry.release_id
+            if not already:
+                release = delivery.complete(release, lambda _done, _total: None)
+        return _outcome(entry, release.id, now, already=already)
+
+
+def _entry(
+    site: Site, prepared: PreparedRelease, now: SharedNow, surroundings: Surroundings
+) -> Entry:
+    """Return the ledger's entry of a tree that was prepared now, or before."""
+    moment, manifest, made = surroundings.now(), prepared.manifest, now.made
+    return Entry(
+        miner=site.miner.url,
+        study=site.miner.study,
+        name=manifest.name,
+        content=made.chosen.identity,
+        digest=manifest.digest,
+        plan_digest=manifest.content.digest,
+        records=made.chosen.records,
+        parts=0,
+        state="prepared",
+        prepared=moment,
+        changed=moment,
+        release_id=None,
+        draws=now.draws,
+        fingerprint=fingerprint_of(made.chosen.values, [draw.column for draw in now.draws]),
+        kind=KNOWLEDGE,
+        method=made.method,
+    )
+
+
+def _outcome(
+    entry: Entry, release_id: str, now: SharedNow, *, already: bool, asked: bool = True
+) -> ShareOutcome:
+    return ShareOutcome(
+        entry.name,
+        release_id,
+        entry.records,
+        now.made.chosen.columns.dropped,
+        len(now.made.tree.leaves),
+        entry.digest,
+        now.made.method,
+        already,
+        asked,
+    )

@@ -1,0 +1,218 @@
+"""What sharing a tree would release, what was given up for it, and what it promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from owner_agent.costs.losses import ColumnLoss, Losses, compare
+from owner_agent.model_sharing.publishing import SharedNow
+from owner_agent.model_sharing.words import UNPROTECTED
+from shared.mixed.table import NumericColumn
+from shared.model_sharing.core.attributes import NumericAttribute
+from shared.model_sharing.core.tree import SharedTree
+
+
+@dataclass(frozen=True)
+class TreeFigures:
+    """A tree in a few true figures of the owner's own records.
+
+    Attributes:
+        leaves: how many paths it has.
+        depth: how many questions the longest way has.
+        smallest: how many of the records the smallest path has.
+        accuracy: of which share of the records it tells the class.
+    """
+
+    leaves: int
+    depth: int
+    smallest: int
+    accuracy: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "leaves": self.leaves,
+            "depth": self.depth,
+            "smallest_path": self.smallest,
+            "accuracy_on_own_records": self.accuracy,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TreeReport:
+    """All that the page, the terminal and the JSON show.
+
+    Attributes:
+        now: the tree, and what the ledger says.
+        before: the tree with nothing required of it; None if nothing is, or it is private.
+        after: the tree that would leave.
+        majority: the share of the records that are of the most frequent class.
+        violating: how many of that tree's paths do not meet what is required.
+        losses: what the ledger says of the columns before and after; None if nothing has left.
+    """
+
+    now: SharedNow
+    before: TreeFigures | None
+    after: TreeFigures
+    majority: float
+    violating: int
+    losses: Losses | None
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """What must not be overlooked."""
+        section = self.now.made.chosen.section
+        if section.private is not None or section.required is not None:
+            return ()
+        alone = self.after.smallest
+        people = "a single record" if alone == 1 else f"{alone:,} records"
+        return (f"{UNPROTECTED} The smallest path here is of {people}.",)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the custodian should know besides."""
+        made = self.now.made
+        chosen, found = made.chosen, list[str]()
+        if dropped := chosen.columns.dropped:
+            have = (
+                "record has empty cells and is"
+                if dropped == 1
+                else "records have empty cells and are"
+            )
+            found.append(f"{dropped:,} {have} left out of the tree.")
+        found += self._beyond_ranges()
+        if made.others:
+            trees = (
+                "another private tree was"
+                if made.others == 1
+                else (f"{made.others} other private trees were")
+            )
+            found.append(
+                f"{trees[0].upper()}{trees[1:]} drawn here of some of these columns. Whoever"
+                " chooses between them by what they show tells more than the epsilon of the one"
+                " that leaves: choose by the options alone."
+            )
+        if over := self.now.over:
+            found.append(
+                f"{', '.join(over)} would have lost more than max_epsilon allows: publishing is"
+                " refused."
+            )
+        elif refused := self.refused:
+            found.append(
+                f"{', '.join(refused)} left before in another form: publishing is refused unless"
+                " the added loss is accepted."
+            )
+        return tuple(found)
+
+    def _beyond_ranges(self) -> list[str]:
+        chosen = self.now.made.chosen
+        found = []
+        declared = {a.column for a in chosen.section.attributes if a.declared}
+        for attribute in chosen.schema.attributes:
+            if not isinstance(attribute, NumericAttribute):
+                continue
+            column = chosen.columns.table[attribute.name]
+            assert isinstance(column, NumericColumn)  # noqa: S101 - as the schema was made of it
+            low, high = attribute.low, attribute.high
+            beyond = int(np.count_nonzero((column.values < low) | (column.values > high)))
+            if beyond and attribute.name in declared:
+                found.append(
+                    f"{beyond:,} values of {attribute.name} lie outside its range of {low:g} to"
+                    f" {high:g} and count as the nearer end."
+                )
+            if attribute.name not in declared:
+                found.append(
+                    f"The range of {attribute.name} that is told, {low:g} to {high:g}, was looked"
+                    " up in the table and rounded outward; declare low and high to tell nothing of"
+                    " it."
+                )
+        return found
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The columns that may not leave so, unless the added loss is accepted."""
+        private = self.now.made.chosen.private
+        if private is not None and private.max_epsilon is not None:
+            return self.now.over
+        return tuple(loss.column for loss in self._planned() if loss.refused)
+
+    @property
+    def earlier(self) -> tuple[ColumnLoss, ...]:
+        """The tree's columns that left before, and what this release adds."""
+        return tuple(loss for loss in self._planned() if loss.before)
+
+    def _planned(self) -> tuple[ColumnLoss, ...]:
+        mine = {draw.column for draw in self.now.draws}
+        columns = () if self.losses is None else self.losses.columns
+        return tuple(loss for loss in columns if loss.column in mine)
+
+    @property
+    def given_up(self) -> dict[str, Any] | None:
+        """What the requirement cost; None if nothing is required."""
+        if self.before is None:
+            return None
+        pruned = self.now.made.pruned
+        return {
+            "paths_that_did_not_meet_it": self.violating,
+            "leaves": self.before.leaves - self.after.leaves,
+            "records_on_merged_paths": None if pruned is None else round(pruned.records_moved),
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON: figures, words, and the message that would leave."""
+        chosen, made = self.now.made.chosen, self.now.made
+        return {
+            "records": chosen.records,
+            "dropped": chosen.columns.dropped,
+            "target": chosen.schema.target.name,
+            "classes": list(chosen.schema.target.categories),
+            "attributes": list(chosen.schema.names),
+            "method": made.method,
+            "epsilon": None if chosen.private is None else chosen.private.epsilon,
+            "before": None if self.before is None else self.before.as_dict(),
+            "after": self.after.as_dict(),
+            "most_frequent_class": self.majority,
+            "given_up": self.given_up,
+            "alarms": list(self.alarms),
+            "warnings": list(self.cautions),
+            "protection": list(made.message.protection),
+            "message": made.message.model_dump(mode="json", by_alias=True),
+            "ledger": None if self.losses is None else self.losses.as_dict(),
+        }
+
+
+def report_of(now: SharedNow) -> TreeReport:
+    """Measure a tree that would leave on the owner's own records."""
+    made = now.made
+    chosen = made.chosen
+    required = chosen.section.required
+    grown = made.grown if required is not None else None
+    counts = np.bincount(chosen.classes, minlength=chosen.schema.classes)
+    left = [entry for entry in now.entries if entry.left]
+    return TreeReport(
+        now,
+        None if grown is None else _figures(now, grown),
+        _figures(now, made.tree),
+        float(counts.max() / counts.sum()),
+        0
+        if grown is None or required is None
+        else sum(not required.required.met_by(leaf) for leaf in grown.leaves),
+        compare(now.draws, left, keys_known=True) if left else None,
+    )
+
+
+def _figures(now: SharedNow, tree: SharedTree) -> TreeFigures:
+    chosen = now.made.chosen
+    places = tree.leaf_of(chosen.attributes)
+    leaves = tree.leaves
+    labels = np.array([leaf.label for leaf in leaves])
+    sizes = np.bincount(places, minlength=len(leaves))
+    return TreeFigures(
+        len(leaves),
+        tree.depth,
+        int(sizes.min()),
+        float(np.mean(labels[places] == chosen.classes)),
+    )

@@ -1,0 +1,286 @@
+"""`[share_model]` of the site file: which class a tree tells from what, and how anonymous it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from shared.errors import PramanaError
+from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.core.attributes import CategoricalAttribute, NumericAttribute
+from shared.model_sharing.core.taxonomies import Taxonomy
+from shared.wire.base import Label
+
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Categories = Annotated[tuple[Label, ...], Field(min_length=2)]
+
+NOTHING_REQUIRED = "none"
+"""What stands for a requirement where a tree is to leave as it was grown."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"column {column!r} has a category twice")
+    if missing is not None and missing not in listed:
+        raise ValueError(f"{missing!r}, the category of empty cells, is not listed")
+
+
+class TargetSection(_Section):
+    """The class that a tree tells: its column and all its categories."""
+
+    column: ColumnName
+    categories: Categories
+    missing: Label | None = None
+
+    @model_validator(mode="after")
+    def _listed_once(self) -> Self:
+        _require_listed_once(self.column, self.categories, self.missing)
+        return self
+
+
+class AttributeSection(_Section):
+    """An attribute that a tree may ask for: of the numbers of a range, or of categories.
+
+    A name alone is a column of numbers without a declared range. `taxonomy` has groups by name,
+    each of categories or of further groups; `missing` is the category of empty cells.
+    """
+
+    column: ColumnName
+    low: Finite | None = None
+    high: Finite | None = None
+    whole: bool = False
+    categories: Categories | None = None
+    taxonomy: dict[str, Any] | None = None
+    missing: Label | None = None
+
+    @property
+    def declared(self) -> bool:
+        """Whether what values it may take is said here, and not looked up in the table."""
+        return self.categories is not None or self.low is not None
+
+    @property
+    def groups(self) -> Taxonomy | None:
+        """Its taxonomy, in the order of its categories. Raises DomainError, LimitExceeded."""
+        if self.taxonomy is None or self.categories is None:
+            return None
+        return Taxonomy.of(self.categories, self.taxonomy)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_name_alone(cls, written: Any) -> Any:
+        return {"column": written} if isinstance(written, str) else written
+
+    @model_validator(mode="after")
+    def _of_one_type(self) -> Self:
+        numbers = self.low is not None or self.high is not None or self.whole
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"the range of column {self.column!r} needs low and high")
+        if self.categories is None:
+            if self.missing is not None or self.taxonomy is not None:
+                raise ValueError(
+                    f"column {self.column!r} lists no categories, so it has neither missing nor a"
+                    " taxonomy"
+                )
+        elif numbers:
+            raise ValueError(f"column {self.column!r} has categories, so it has no range")
+        else:
+            _require_listed_once(self.column, self.categories, self.missing)
+        return self
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            if self.categories is not None:
+                CategoricalAttribute(self.column, self.categories, self.groups)
+            elif self.low is not None and self.high is not None:
+                NumericAttribute(self.column, self.low, self.high, self.whole)
+        except PramanaError as error:
+            raise ValueError(error.message.rstrip(".")) from None
+        return self
+
+
+class RequirementSection(_Section):
+    """What every path must meet: `k` records; or classes as diverse as `c` and `l` say; or both.
+
+    `counts` says by which counts diversity is judged: the "exact" ones of all classes, or "hits"
+    and misses alone, as the tree tells them. `by` is how it comes about: a tree grown as far as it
+    goes is cut back ("pruning"), or only splits are made whose parts all meet it ("growing").
+    """
+
+    k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
+    c: Positive | None = None
+    l: Annotated[int, Field(ge=2, strict=True)] | None = None  # noqa: E741
+    counts: Literal["exact", "hits"] = "exact"
+    by: Literal["pruning", "growing"] = "pruning"
+
+    @property
+    def required(self) -> Requirement:
+        """The requirement. Raises OptionError."""
+        return Requirement(k=self.k, c=self.c, l=self.l, exact=self.counts == "exact")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            _ = self.required
+        except PramanaError as error:
+            raise ValueError(error.message.rstrip(".")) from None
+        return self
+
+
+class PruningSection(_Section):
+    """How a tree is cut back: which siblings are merged, and by which counts of classes.
+
+    `merge` is "all" siblings, those of one "taxonomy" group, or the "fewest" that meet the
+    requirement; `counts` are "exact", or "propagated" upwards from hits and misses alone.
+    """
+
+    merge: Literal["all", "taxonomy", "fewest"] = "all"
+    counts: Literal["exact", "propagated"] = "exact"
+
+
+class GrowthSection(_Section):
+    """How the local tree is grown before it is cut back."""
+
+    criterion: Literal["entropy", "gini"] = "entropy"
+    max_depth: Annotated[int, Field(ge=1, le=100, strict=True)] | None = None
+    min_leaf: Annotated[int, Field(ge=1, strict=True)] = 1
+
+
+class PrivateSection(_Section):
+    """A differentially private tree: its `epsilon`, for the replacement of one record by another.
+
+    `depth` is how many questions stand on a way at most. `max_epsilon` is what a column may have
+    lost in all, this tree included: within it further trees leave without --accept-added-loss, and
+    beyond it none does.
+    """
+
+    epsilon: Positive
+    max_epsilon: Positive | None = None
+    depth: Annotated[int, Field(ge=1, le=12, strict=True)] | None = None
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        if self.max_epsilon is not None and self.max_epsilon < self.epsilon:
+            raise ValueError("max_epsilon must be at least epsilon")
+        return self
+
+
+class ShareModelSection(_Section):
+    """A decision tree to be released in place of records.
+
+    `requirement` is what each of its paths must meet; "none" must be written out. `tell` says what
+    a leaf tells: how many records are of its class and how many are not ("hits"), or the counts of
+    all classes ("distribution"). A `private` tree needs no requirement, and all ranges declared.
+    Records with empty cells are refused, or dropped and counted.
+    """
+
+    target: TargetSection
+    attributes: Annotated[tuple[AttributeSection, ...], Field(min_length=1)]
+    requirement: RequirementSection | Literal["none"] | None = None
+    pruning: PruningSection = PruningSection()
+    growth: GrowthSection = GrowthSection()
+    tell: Literal["hits", "distribution"] = "hits"
+    private: PrivateSection | None = None
+    missing: Literal["refuse", "drop"] = "refuse"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the tree is learned from, the class last."""
+        return (*(attribute.column for attribute in self.attributes), self.target.column)
+
+    @property
+    def required(self) -> RequirementSection | None:
+        """What is required of each path; None for nothing."""
+        return self.requirement if isinstance(self.requirement, RequirementSection) else None
+
+    @model_validator(mode="after")
+    def _columns_once(self) -> Self:
+        names = self.columns
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(
+                f"column {twice[0]!r} is named twice; it is the class or one attribute"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _something_protects(self) -> Self:
+        required, classes = self.required, len(self.target.categories)
+        if self.requirement is None and self.private is None:
+            raise ValueError(
+                "say what every path must meet, as in requirement = { k = 10 }, or make the tree"
+                ' private, as in private = { epsilon = 1 }; requirement = "none" releases it as it'
+                " was grown"
+            )
+        if required is not None and required.l is not None and required.l > classes:
+            raise ValueError(
+                f"l = {required.l} asks for more classes than the {classes} of the target"
+            )
+        if required is None and "pruning" in self.model_fields_set:
+            raise ValueError("pruning goes with a requirement")
+        if self.pruning.counts == "propagated":
+            if required is not None and required.c is not None and required.counts == "exact":
+                raise ValueError(
+                    "propagated counts are hits and misses, which cannot show diversity by the"
+                    ' exact counts; take counts = "hits" in the requirement'
+                )
+            if self.tell == "distribution":
+                raise ValueError("propagated counts are hits and misses, and no distribution")
+        return self
+
+    @model_validator(mode="after")
+    def _private_alone(self) -> Self:
+        if self.private is None:
+            return self
+        if self.requirement is not None:
+            raise ValueError("a private tree is bounded by its epsilon; take the requirement out")
+        if "growth" in self.model_fields_set:
+            raise ValueError("a private tree is not grown by criterion; private.depth limits it")
+        if open_ended := [a.column for a in self.attributes if not a.declared]:
+            raise ValueError(
+                "a private tree needs all ranges declared, for one looked up in the table would"
+                f" tell of it; give low and high of {', '.join(map(repr, open_ended))}"
+            )
+        return self
+
+
+def sharing_mistakes(
+    section: ShareModelSection,
+    record_id: str,
+    read: dict[str, bool],
+    confidential: Collection[str] = (),
+) -> list[str]:
+    """Return what is wrong with a section beside the rest of the site file.
+
+    Args:
+        section: the section.
+        record_id: the column of record ids.
+        read: the columns that variables read, and whether they are sensitive.
+        confidential: the columns that are masked.
+    """
+    found = [
+        f"share_model: column {name!r} is the record id; no tree may ask for it"
+        for name in section.columns
+        if name == record_id
+    ]
+    found += [
+        f"share_model: column {name!r} is masked, too; it would leave in two forms"
+        for name in section.columns
+        if name in confidential
+    ]
+    # A private tree's epsilon adds to a randomization's; nothing could be added to no bound.
+    if section.private is None:
+        found += [
+            f"share_model: column {name!r} is randomized by a variable, too; it would leave in two"
+            " forms, one of them without a bound"
+            for name in section.columns
+            if read.get(name)
+        ]
+    return found

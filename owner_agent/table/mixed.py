@@ -1,0 +1,136 @@
+"""Columns of numbers and of categories, read whole for what leaves without a plan.
+
+Categories are those that the site file lists, never those of the table; no message quotes a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.site.planning import raise_together
+from owner_agent.table.encode import numbers, rows_text
+from owner_agent.table.table import TextTable
+from shared.errors import EmptyTable, TableError, UnknownCategory
+from shared.mixed.table import CategoricalColumn, Column, NumericColumn
+
+Rows = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadColumn:
+    """A column as it was read: numbers, or codes of categories; where its cells are empty."""
+
+    name: str
+    values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
+    empty: Rows
+    categories: tuple[str, ...] | None = None
+
+    def column(self, kept: npt.NDArray[np.intp]) -> Column:
+        """Return some of its rows, none of them empty."""
+        values = self.values[kept]
+        if self.categories is not None:
+            return CategoricalColumn(self.name, values.astype(np.intp), self.categories)
+        # Minus zero is zero: both are treated alike, and one table must have one content.
+        return NumericColumn(self.name, values.astype(np.float64) + 0.0)
+
+
+def read_numbers(table: TextTable, name: str, done: str, remedy: str) -> ReadColumn:
+    """Return a column of numbers.
+
+    Args:
+        table: the table.
+        name: the column.
+        done: what is done with it, as in "masked".
+        remedy: what to do where cells hold no number.
+
+    Raises:
+        TableError: cells hold no finite number.
+    """
+    text = table.columns[name]
+    empty = _empty(text)
+    values = numbers(text)
+    wrong = ~np.isfinite(values) & ~empty
+    if wrong.any():
+        raise TableError(
+            f"Column {name!r} is {done} as numbers but holds no finite number in"
+            f" {rows_text(wrong)}.",
+            where=name,
+            remedy=remedy,
+        )
+    return ReadColumn(name, values, empty)
+
+
+def read_categories(
+    table: TextTable, name: str, listed: tuple[str, ...], missing: str | None, section: str
+) -> ReadColumn:
+    """Return a column of the categories listed; empty cells are of the category `missing`.
+
+    Raises:
+        UnknownCategory: cells hold none of them; `section` is where they are listed.
+    """
+    text = table.columns[name]
+    empty = _empty(text)
+    labels = pc.utf8_normalize(pa.array(listed), form="NFC")
+    found = pc.fill_null(pc.index_in(text, value_set=labels), -1)
+    codes = found.to_numpy(zero_copy_only=False).astype(np.intp)
+    if missing is not None:
+        codes[empty] = listed.index(missing)
+        empty = np.zeros_like(empty)
+    unknown = (codes < 0) & ~empty
+    if unknown.any():
+        raise UnknownCategory(
+            f"Column {name!r} holds values that are none of its {len(listed)}"
+            f" categories in {rows_text(unknown)}.",
+            where=name,
+            remedy=f"Correct those cells, or add the categories to [{section}] of the site file.",
+        )
+    return ReadColumn(name, codes, empty, listed)
+
+
+def complete_rows(
+    columns: Sequence[ReadColumn], *, drop: bool, where: str, section: str, used: str
+) -> npt.NDArray[np.intp]:
+    """Return the places of the records without empty cells.
+
+    Args:
+        columns: what was read.
+        drop: whether records with empty cells are left out; else they are refused.
+        where: the table.
+        section: the section of the site file that names the columns.
+        used: what is done with columns, as in "masked or told".
+
+    Raises:
+        TableError: there are empty cells, and they are refused.
+        EmptyTable: no record is left.
+    """
+    empty: Rows = np.any([read.empty for read in columns], axis=0)
+    if not drop:
+        raise_together(list(_empty_cells(columns)))
+    if empty.all():
+        raise EmptyTable(
+            f"Every record has an empty cell in a column that is {used}; none is left.",
+            where=where,
+            remedy=f"Leave the columns with empty cells out of [{section}].",
+        )
+    return np.flatnonzero(~empty)
+
+
+def _empty(text: pa.Array) -> Rows:
+    found: Rows = pc.equal(text, "").to_numpy(zero_copy_only=False)
+    return found
+
+
+def _empty_cells(columns: Sequence[ReadColumn]) -> Iterator[TableError]:
+    for read in columns:
+        if read.empty.any():
+            yield TableError(
+                f"Column {read.name!r} is empty in {rows_text(read.empty)}.",
+                where=read.name,
+                remedy='Fill the cells in, or leave those records out with missing = "drop".',
+            )

@@ -1,0 +1,140 @@
+"""`[share_model]` of the site file: every mistake is refused by name before anything is read."""
+
+import tomllib
+
+import pytest
+
+from owner_agent.site.site import site_from
+from shared.errors import ConfigError
+
+HEAD = """
+owner = "clinic"
+table = "patients.csv"
+record_id = "id"
+"""
+SHARE = """
+[share_model]
+requirement = { k = 5 }
+target = { column = "diagnosis", categories = ["a", "b", "c"] }
+attributes = [
+  "weight",
+  { column = "age", low = 0, high = 100, whole = true },
+  { column = "ward", categories = ["n", "s", "w"], taxonomy = { sea = ["n", "w"], no = ["s"] } },
+]
+"""
+PRIVATE = SHARE.replace("requirement = { k = 5 }", "private = { epsilon = 1 }").replace(
+    '"weight"', '{ column = "weight", low = 0, high = 200 }'
+)
+VARIABLE = """
+[[variables]]
+name = "v"
+column = "%s"
+categories = ["a", "b"]
+sensitive = %s
+%s
+"""
+CHANNEL = 'channel = { kind = "symmetric", p = 0.2 }'
+MASK = '[mask]\nconfidential = ["%s"]\n'
+
+
+def _site(text, tmp_path):
+    return site_from(tomllib.loads(HEAD + text), tmp_path)
+
+
+def _asked(requirement):
+    return SHARE.replace("{ k = 5 }", requirement)
+
+
+def test_a_site_may_share_a_tree_alone_and_beside_variables(tmp_path):
+    section = _site(SHARE, tmp_path).share_model
+    assert section.columns == ("weight", "age", "ward", "diagnosis")
+    assert (section.required.k, section.required.by) == (5, "pruning")
+    assert section.required.required.exact
+    assert (section.tell, section.missing, section.private) == ("hits", "refuse", None)
+    assert [a.declared for a in section.attributes] == [False, True, True]
+    assert section.attributes[2].groups.ancestors == (("sea",), ("no",), ("sea",))
+    both = _site(SHARE + VARIABLE % ("city", "true", CHANNEL), tmp_path)
+    assert both.share_model == section
+    _site(SHARE + VARIABLE % ("ward", "false", ""), tmp_path)
+    _site(SHARE + MASK % "debt", tmp_path)
+
+
+def test_a_private_tree_may_stand_beside_a_randomization_of_its_columns(tmp_path):
+    site = _site(PRIVATE + VARIABLE % ("diagnosis", "true", CHANNEL), tmp_path)
+    assert site.share_model.private.epsilon == 1
+    assert site.share_model.required is None
+
+
+def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
+    section = _site(_asked('"none"'), tmp_path).share_model
+    assert section.required is None
+    with pytest.raises(ConfigError, match="say what every path must meet"):
+        _site(SHARE.replace("requirement = { k = 5 }", ""), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "there is no \\[mask\\] and no \\[share_model\\]"),
+        ("[share_model]\n", "missing key share_model.target"),
+        (SHARE.replace("]\n}", "]\n}") + "noise = 1\n", "unknown key share_model.noise"),
+        (SHARE.replace("whole = true", "cuts = [1]"), r"unknown key share_model\.attributes\[2\]"),
+        (SHARE.replace('"b", "c"]', '"b", "b"]'), "category twice"),
+        (SHARE.replace('["a", "b", "c"]', '["a"]'), "share_model.target.categories"),
+        (SHARE.replace("high = 100, ", ""), "the range of column 'age' needs low and high"),
+        (SHARE.replace("high = 100", "high = -1"), "must go from a lower to a higher"),
+        (
+            SHARE.replace("low = 0, high = 100, whole = true", 'missing = "?"'),
+            "'age' lists no categories",
+        ),
+        (SHARE.replace('"w"], tax', '"w"], low = 0, high = 1, tax'), "so it has no range"),
+        (SHARE.replace('["s"] }', '["s", "x"] }'), "groups \\['x'\\], which are no categories"),
+        (SHARE.replace('["n", "w"]', '["n"]'), "Categories \\['w'\\] are in no group"),
+        (SHARE.replace('"weight"', '"age"'), "column 'age' is named twice"),
+        (SHARE.replace('"weight"', '"diagnosis"'), "column 'diagnosis' is named twice"),
+        (SHARE.replace('"weight"', '"id"'), "column 'id' is the record id"),
+        (_asked("{ k = 0 }"), "share_model.requirement.k"),
+        (_asked("{ c = 5 }"), "c and l go together"),
+        (_asked("{ }"), "must have k, or c and l"),
+        (_asked("{ c = 5, l = 4 }"), "l = 4 asks for more classes than the 3 of the target"),
+        (_asked('{ k = 5, counts = "some" }'), "share_model.requirement.counts"),
+        (_asked('{ k = 5, by = "magic" }'), "share_model.requirement.by"),
+        (_asked("{ k = 5, n = 3 }"), "unknown key share_model.requirement.n"),
+        (_asked('"nothing"'), "share_model.requirement"),
+        (SHARE + 'pruning = { merge = "some" }\n', "share_model.pruning.merge"),
+        (_asked('"none"') + 'pruning = { merge = "all" }\n', "pruning goes with a requirement"),
+        (
+            _asked("{ c = 5, l = 2 }") + 'pruning = { counts = "propagated" }\n',
+            "cannot show diversity by the exact",
+        ),
+        (SHARE + "growth = { max_depth = 0 }\n", "share_model.growth.max_depth"),
+        (SHARE + 'tell = "all"\n', "share_model.tell"),
+        (
+            SHARE + 'tell = "distribution"\npruning = { counts = "propagated" }\n',
+            "propagated counts are hits and misses",
+        ),
+        (SHARE + "private = { epsilon = 1 }\n", "take the requirement out"),
+        (PRIVATE.replace("epsilon = 1", "epsilon = 0"), "share_model.private.epsilon"),
+        (PRIVATE.replace("epsilon = 1", "epsilon = 2, max_epsilon = 1"), "at least epsilon"),
+        (PRIVATE.replace("epsilon = 1", "epsilon = 1, depth = 13"), "share_model.private.depth"),
+        (PRIVATE + "growth = { min_leaf = 3 }\n", "private.depth limits it"),
+        (
+            PRIVATE.replace('{ column = "weight", low = 0, high = 200 }', '"weight"'),
+            "needs all ranges declared.*'weight'",
+        ),
+        (SHARE + VARIABLE % ("ward", "true", CHANNEL), "'ward' is randomized by a variable, too"),
+        (SHARE + VARIABLE % ("diagnosis", "true", CHANNEL), "'diagnosis' is randomized"),
+        (SHARE + MASK % "weight", "'weight' is masked, too"),
+        (PRIVATE + MASK % "weight", "'weight' is masked, too"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(tmp_path, text, said):
+    with pytest.raises(ConfigError, match=said):
+        _site(text, tmp_path)
+
+
+def test_a_site_without_the_section_says_what_to_add(tmp_path):
+    site = _site(VARIABLE % ("city", "false", ""), tmp_path)
+    with pytest.raises(ConfigError, match="does not say of which columns") as raised:
+        _ = site.share_model
+    assert "[share_model]" in raised.value.remedy

@@ -1,0 +1,170 @@
+"""Global models as JSON: they come back equal, and what is no model is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from shared.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
+from shared.model_sharing.combination.combining import VotesModel
+from shared.model_sharing.combination.votes import VoteOptions
+from shared.model_sharing.core.conditions import Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.exchange.models import model_json, read_model_json, write_model_json
+from shared.model_sharing.global_models.model import (
+    ForestModel,
+    GlobalModel,
+    RuleModel,
+    TreeModel,
+)
+from shared.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
+from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, shared_trees
+
+LOW, HIGH = Leaf.of((3.0, 1.0, 0.1)), Leaf(1, 5, 1)
+STUMP = SharedTree(SCHEMA, Split("size", ((Interval(up_to=2.5), LOW), (Interval(2.5), HIGH))))
+BY_COLOUR = SharedTree(
+    SCHEMA, Split("colour", ((Values((0, 2)), STUMP.root), (Values((1,)), HIGH)))
+)
+THIRDS = Shares(((1 / 3,) * 3, (0.5, 0.25, 0.25), (0.1, 0.2, 0.7)))
+HALVES = Shares(((0.5, 0.5),) * 3)
+MODELS: dict[str, GlobalModel] = {
+    "tree": TreeModel(BY_COLOUR),
+    "forest": ForestModel((STUMP, BY_COLOUR, SharedTree(SCHEMA, LOW))),
+    "votes": VotesModel((STUMP, BY_COLOUR), VoteOptions("leaves", 0.5)),
+    "conjunctive": RuleModel(
+        SCHEMA,
+        (("colour", Values((0, 2))), ("age", Interval(30, 45.5))),
+        (1.0, 2.0, 0.0),
+        (9.0, 0.5, 0.0),
+    ),
+    "naive-bayes": NaiveBayesModel(
+        SCHEMA,
+        (0.25, 0.75, 0.0),
+        (THIRDS, Normal((0.1, 2, 3), (1e-9, 1e150, 2)), Normal((1, 2, 3), (4, 5, 6)), HALVES),
+    ),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+def test_models_come_back_equal(model: GlobalModel):
+    text = write_model_json(model)
+    assert read_model_json(text) == model
+    assert json.loads(text) == json.loads(json.dumps(model_json(model)))
+    assert json.loads(text)["kind"] == model.kind
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(shared_trees())
+def test_trees_come_back_node_by_node(tree: SharedTree):
+    assert read_model_json(write_model_json(TreeModel(tree))) == TreeModel(tree)
+
+
+def nodes(told: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = told["nodes"]
+    return found
+
+
+WRONG: dict[str, tuple[str, Callable[[dict[str, Any]], Any], type[PramanaError]]] = {
+    "unknown kind": ("tree", lambda d: d.update(kind="pickle"), InputError),
+    "no kind": ("tree", lambda d: d.pop("kind"), InputError),
+    "unknown field": ("tree", lambda d: d.update(code=1), InputError),
+    "no nodes": ("tree", lambda d: d.update(nodes=[]), InputError),
+    "a circle": ("tree", lambda d: nodes(d)[0].update(children=[0, 4]), ModelError),
+    "a child twice": ("tree", lambda d: nodes(d)[0].update(children=[4, 4]), ModelError),
+    "a child before": (
+        "tree",
+        lambda d: d.update(nodes=[nodes(d)[0], *nodes(d)[2:], nodes(d)[1]]),
+        ModelError,
+    ),
+    "a child beyond": ("tree", lambda d: nodes(d)[0].update(children=[1, 9]), ModelError),
+    "a negative child": ("tree", lambda d: nodes(d)[0].update(children=[1, -1]), ModelError),
+    "a node alone": ("tree", lambda d: nodes(d).append(nodes(d)[2]), ModelError),
+    "two attributes": (
+        "tree",
+        lambda d: nodes(d)[0]["parts"][0].update(attribute="size"),
+        ModelError,
+    ),
+    "overlap": (
+        "tree",
+        lambda d: nodes(d)[0]["parts"][1].update(values=["green", "blue"]),
+        ModelError,
+    ),
+    "gap": ("tree", lambda d: nodes(d)[0]["parts"][0].update(values=["red"]), ModelError),
+    "unknown class": ("tree", lambda d: nodes(d)[-1].update({"class": "d"}), ModelError),
+    "negative count": ("tree", lambda d: nodes(d)[-1].update(hit=-1), InputError),
+    "no trees": ("forest", lambda d: d.update(trees=[]), InputError),
+    "unknown weights": ("votes", lambda d: d.update(weights="rich"), InputError),
+    "negative smoothing": ("votes", lambda d: d.update(smoothing=-1), OptionError),
+    "condition twice": (
+        "conjunctive",
+        lambda d: d["conditions"].append(d["conditions"][0]),
+        ModelError,
+    ),
+    "unknown attribute": (
+        "conjunctive",
+        lambda d: d["conditions"][0].update(attribute="price"),
+        ModelError,
+    ),
+    "no counts": (
+        "conjunctive",
+        lambda d: d.update(covered=[0, 0, 0], others=[0, 0, 0]),
+        ModelError,
+    ),
+    "short counts": ("conjunctive", lambda d: d.update(covered=[1]), ModelError),
+    "prior above 1": ("naive-bayes", lambda d: d.update(prior=[1, 1, 0]), ModelError),
+    "no variance": (
+        "naive-bayes",
+        lambda d: d["densities"][1].update(variances=[0, 1, 1]),
+        ModelError,
+    ),
+    "density missing": ("naive-bayes", lambda d: d["densities"].pop(), ModelError),
+    "other density": (
+        "naive-bayes",
+        lambda d: d["densities"].insert(0, d["densities"].pop(1)),
+        ModelError,
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "wrong", "error"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_no_model_is_refused(kind, wrong, error):
+    told = json.loads(write_model_json(MODELS[kind]))
+    wrong(told)
+    with pytest.raises(error):
+        read_model_json(json.dumps(told))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"kind":"tree","nodes":NaN}'])
+def test_what_is_no_json_is_refused(text: str):
+    with pytest.raises(InputError):
+        read_model_json(text)
+
+
+def test_depth_bombs_are_refused():
+    told = model_json(TreeModel(STUMP))
+    leaf = nodes(told)[1]
+    deep = []
+    for level in range(150):
+        end = 1000.0 - level
+        part = [
+            {"attribute": "size", "above": None, "up_to": end},
+            {"attribute": "size", "above": end, "up_to": None if not level else end + 1},
+        ]
+        deep += [{"parts": part, "children": [2 * level + 2, 2 * level + 1]}, leaf]
+    told["nodes"] = [*deep, leaf]
+    with pytest.raises(LimitExceeded, match="deeper"):
+        read_model_json(json.dumps(told))
+
+
+def test_other_kinds_have_no_json():
+    class Other:
+        kind = "other"
+        schema = SCHEMA
+
+    with pytest.raises(ModelError):
+        model_json(Other())

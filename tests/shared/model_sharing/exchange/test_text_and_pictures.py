@@ -1,0 +1,179 @@
+"""Conditions in words, and trees and models as text and pictures."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from shared.errors import ModelError, OptionError
+from shared.model_sharing.core.conditions import Condition, Interval, Values
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from shared.model_sharing.exchange.drawing import draw_model, draw_pruning, draw_shared_tree
+from shared.model_sharing.exchange.text import write_model_text, write_shared_tree_text
+from shared.model_sharing.exchange.words import condition_words, leaf_words, number, path_words
+from shared.model_sharing.global_models.measures import told_by_attribute
+from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, shared_trees
+from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS, STUMP
+from tests.shared.pictures.reading import texts
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "said"),
+    [
+        ("colour", Values((0,)), "colour = red"),
+        ("colour", Values((0, 2)), "colour = red or blue"),
+        ("colour", Values((0, 1, 2)), "colour = red, green or blue"),
+        ("size", Interval(2, 4.5), "2 < size <= 4.5"),
+        ("size", Interval(up_to=2), "size <= 2"),
+        ("size", Interval(above=-1e-3), "size > -0.001"),
+        ("age", Interval(), "age: any"),
+    ],
+)
+def test_conditions_in_words(name: str, condition: Condition, said: str):
+    assert condition_words(SCHEMA[name], condition) == said
+
+
+def test_leaves_paths_and_numbers_in_words():
+    assert leaf_words(SCHEMA, Leaf.of((1200.0, 30.0, 70.0))) == (
+        "a (1,200 of 1,300 records; c 70, b 30)"
+    )
+    assert leaf_words(SCHEMA, Leaf(1, 1, 0)) == "b (1 of 1 record)"
+    assert path_words(SCHEMA, list(STUMP.paths())[1]) == "size > 2.5: b (5 of 6 records)"
+    assert path_words(SCHEMA, next(SharedTree(SCHEMA, Leaf(0, 2, 1)).paths())) == (
+        "all records: a (2 of 3 records)"
+    )
+    assert [number(x) for x in (1234567, 0.5, 1 / 3, -0.0)] == ["1,234,567", "0.5", "0.333333", "0"]
+
+
+def test_a_tree_as_text():
+    assert write_shared_tree_text(BY_COLOUR) == (
+        "|--- colour = red or blue\n"
+        "|   |--- size <= 2.5: a (3 of 4.1 records; b 1, c 0.1)\n"
+        "|   |--- size > 2.5: b (5 of 6 records)\n"
+        "|--- colour = green: b (5 of 6 records)\n"
+    )
+    assert write_shared_tree_text(BY_COLOUR, max_depth=0) == (
+        "|--- colour = red or blue\n"
+        "|   |--- (2 leaves left out, 10.1 records)\n"
+        "|--- colour = green: b (5 of 6 records)\n"
+    )
+    assert write_shared_tree_text(BY_COLOUR, most_lines=2).endswith(
+        "(The rest is left out: see the JSON.)\n"
+    )
+    narrow = write_shared_tree_text(BY_COLOUR, width=51)
+    assert "\n|   |      " in narrow
+    assert max(map(len, narrow.splitlines())) <= 51
+    for wrong in ({"max_depth": -1}, {"width": 0}, {"most_lines": 0}):
+        with pytest.raises(OptionError):
+            write_shared_tree_text(BY_COLOUR, **wrong)
+
+
+@pytest.mark.slow
+@settings(max_examples=20, deadline=None)
+@given(shared_trees())
+def test_every_leaf_is_told_and_drawn(tree: SharedTree):
+    said = write_shared_tree_text(tree, width=1000)
+    assert sum(line.count(" of ") for line in said.splitlines()) == len(tree.leaves)
+    drawn = draw_shared_tree(tree, max_depth=10)
+    found = texts(drawn)
+    assert sum(" of " in words and "record" in words for words in found) == len(tree.leaves)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+def test_every_model_has_text_and_a_picture(model):
+    said = write_model_text(model)
+    assert max(map(len, said.splitlines())) <= 98
+    told = " ".join(texts(draw_model(model)))
+    assert "colour" in said
+    assert "colour" in told
+
+
+def test_rules_and_naive_bayes_in_words():
+    assert write_model_text(MODELS["conjunctive"]) == (
+        "If colour = red or blue and 30 < age <= 45.5:\n"
+        "    class b (2 of 3 records; a 1)\n"
+        "Otherwise:\n"
+        "    class a (9 of 9.5 records; b 0.5)\n"
+    )
+    said = write_model_text(MODELS["naive-bayes"]).replace("\N{NO-BREAK SPACE}", " ")
+    assert "class: a 25.0 %, b 75.0 %, c 0.0 %" in said
+    assert "    b: red 50.0 %, green 25.0 %, blue 25.0 %" in said
+    assert "    c: 3 on average, standard deviation 2.449" in said
+
+
+def test_what_splits_tell_by_hand():
+    """Half the records by colour are sure, the rest are parted evenly by size: 1 bit in all."""
+    by_size = Split(
+        "size", ((Interval(up_to=1), Leaf.of((2, 0, 0))), (Interval(1), Leaf.of((0, 0, 2))))
+    )
+    tree = SharedTree(
+        SCHEMA, Split("colour", ((Values((0, 1)), by_size), (Values((2,)), Leaf.of((0, 4, 0)))))
+    )
+    told = told_by_attribute([tree])
+    assert told["colour"] == pytest.approx(1)
+    assert told["size"] == pytest.approx(0.5)
+    assert told["age"] == 0
+    assert told_by_attribute([tree, SharedTree(SCHEMA, Leaf(0, 0, 0))])["colour"] == pytest.approx(
+        0.5
+    )
+
+
+def wide_tree(parts: int) -> SharedTree:
+    ends = [-math.inf, *np.arange(parts - 1.0), math.inf]
+    leaves = [(Interval(a, b), Leaf.of((1.0, 0, 0))) for a, b in pairwise(ends)]
+    return SharedTree(SCHEMA, Split("age", tuple(leaves)))
+
+
+def test_large_trees_are_cut_and_say_so():
+    found = texts(draw_shared_tree(wide_tree(500)))
+    assert "441 more parts with 441 paths and 441 records left out" in found
+    deep = SharedTree(
+        SCHEMA,
+        Split("colour", tuple((Values((c,)), wide_tree(40).root) for c in range(3))),
+    )
+    found = texts(draw_shared_tree(deep))
+    assert found.count("40 paths left out, 40 records") == 3
+    assert "Splits below 1 others are left out, as the rows say." in found
+    assert len(texts(draw_shared_tree(deep, max_depth=1))) > 200
+    with pytest.raises(OptionError):
+        draw_shared_tree(deep, max_depth=-1)
+
+
+def test_before_and_after_pruning():
+    merged = SharedTree(
+        SCHEMA,
+        Split(
+            "colour", ((Values((0, 2)), Leaf.of((3.0, 6.0, 0.1))), (Values((1,)), Leaf(1, 5, 1)))
+        ),
+    )
+    drawn = draw_pruning(BY_COLOUR, merged)
+    found = texts(drawn)
+    assert "Before: 3 paths, 16.1 records; pale: merged" in found
+    assert "After: 2 paths, 15.1 records; framed: made by merging" in found
+    # The split by size and its two leaves are gone, and one leaf was made.
+    assert drawn.count('opacity="0.4"') == 3
+    assert drawn.count('rx="6" stroke') == 1
+    same = draw_pruning(BY_COLOUR, BY_COLOUR)
+    assert 'opacity="0.4"' not in same
+    assert 'rx="6" stroke' not in same
+
+
+def test_names_cannot_leave_the_picture():
+    drawn = draw_model(MODELS["naive-bayes"])
+    assert "<&>" not in drawn
+    assert any("<&>" in words for words in texts(drawn))
+    assert COLOUR.categories[0] in drawn
+
+
+def test_other_kinds_have_no_picture():
+    class Other:
+        kind = "other"
+        schema = SCHEMA
+
+    with pytest.raises(ModelError):
+        draw_model(Other())
+    assert write_model_text(Other()) == "A model of kind other.\n"

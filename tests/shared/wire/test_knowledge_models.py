@@ -1,0 +1,102 @@
+"""Knowledge models on the wire: their identity, and what is left of them when withdrawn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from shared.errors import ModelError
+from shared.wire.learning.sharing import ModelSharingSpec
+from shared.wire.releases import Release, ReleaseCreate, release_digest
+from shared.wire.releases.catalogue import KINDS
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+from tests.miner_service.sharing import model, private, tree
+
+
+def read(told: dict[str, Any]) -> KnowledgeModelMessage:
+    return KnowledgeModelMessage.model_validate(told)
+
+
+def test_the_digest_is_that_of_what_is_told_but_the_owners_words():
+    message = read(model())
+    written = json.loads(message.canonical_json())
+    assert written["tree"]["paths"][0]["class"] == "no"
+    assert KnowledgeModelMessage.model_validate(written) == message
+    told = {key: value for key, value in written.items() if key != "protection"}
+    text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert message.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert read(model(protection=["Other words."])).digest == message.digest
+    assert read(model(requirement={"k": 2})).digest != message.digest
+
+
+def test_the_kind_answers_for_a_model():
+    kind = KINDS["knowledge-model"]
+    told, bounded = read(model()), read(private(0.5))
+    assert not kind.has_records
+    assert kind.columns(told) == dict.fromkeys(["age", "job", "debt", "ill"], False)
+    assert kind.categories(told) == 6
+    assert kind.plan(told) is None
+    assert (kind.epsilon(told), kind.epsilon(bounded)) == (None, 0.5)
+    assert "no gamma" in str(kind.unbounded(told))
+    assert kind.unbounded(bounded) is None
+    assert {kind.field, kind.digest_field} <= set(Release.model_fields)
+    with pytest.raises(TypeError, match="no parts"):
+        kind.schema_of(told)
+
+
+def test_nothing_of_the_tree_is_left_when_it_is_withdrawn():
+    kind = KINDS["knowledge-model"]
+    left = kind.remainder(read(model(records=172)))
+    assert kind.parse(left.canonical_json().decode()) == left
+    assert list(kind.columns(left)) == ["age", "job", "debt", "ill"]
+    assert (left.tree, left.records, left.protection) == (None, None, [])
+    assert kind.remainder(left) == left
+    assert kind.epsilon(kind.remainder(read(private(0.5)))) == 0.5
+    with pytest.raises(ModelError, match="withdrawn"):
+        kind.require(left)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"records": 1}, {"draws": ["0" * 64]}, {"plan": {"blocks": []}}, {"kind": "masked-records"}],
+)
+def test_a_manifest_of_a_model_has_nothing_of_other_kinds(wrong: dict[str, Any]):
+    told = {"name": "t", "kind": "knowledge-model", "model": model(), "digest": "0" * 64}
+    made = ReleaseCreate.model_validate(told)
+    assert (made.records, made.parts) == (0, [])
+    with pytest.raises(ValidationError):
+        ReleaseCreate.model_validate(told | wrong)
+
+
+def test_a_release_of_records_must_have_some():
+    with pytest.raises(ValidationError, match="must have records and parts"):
+        ReleaseCreate.model_validate(
+            {
+                "name": "r",
+                "plan": {"blocks": [{"variables": [{"name": "a", "categories": ["x", "y"]}],
+                                     "channel": {"family": "symmetric", "size": 2, "off": 1}}]},
+                "digest": release_digest("0" * 64, []),
+            }
+        )  # fmt: skip
+
+
+def test_a_promise_is_checked_on_what_is_told():
+    """Misses all of one class: hit and miss alone cannot see it, the distribution does."""
+    paths = [{"conditions": [], "class": "no", "hit": 10, "miss": 6, "distribution": [10, 6, 0]}]
+    lenient, exact = ({"c": 5, "l": 3, "exact": way} for way in (False, True))
+    read(model(tree(paths), requirement=lenient)).require_promised()
+    with pytest.raises(ModelError, match="1 of 1 paths"):
+        read(model(tree(paths), requirement=exact)).require_promised()
+
+
+def test_the_options_of_a_job_are_those_of_the_library():
+    spec = ModelSharingSpec(kind="model-sharing", method="labelled", scale=2.5, trees=7, seed=3)
+    options = spec.options()
+    assert (options.method, options.generation.scale, options.seed) == ("labelled", 2.5, 3)
+    assert (options.learning.trees, options.learning.seed) == (7, 3)
+    with pytest.raises(ValidationError, match="twice"):
+        ModelSharingSpec(kind="model-sharing", owners=["a", "a"])
