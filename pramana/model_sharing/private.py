@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pramana.frames.randomness import Rng, generator_of
@@ -53,7 +54,13 @@ def private_model(
     noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
     schema, table, classes = training_columns(
-        frame, target, features, ranges, categories, taxonomies
+        frame,
+        target,
+        features,
+        ranges,
+        categories,
+        taxonomies,
+        _whole(ranges, categories, features),
     )
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
@@ -70,6 +77,21 @@ def private_model(
 def noise_of(rng: Rng) -> Noise:
     """Return what draws noise: for releases if nothing is passed, or for experiments."""
     return GeneratorNoise(generator_of(rng))
+
+
+def _whole(ranges: Any, categories: Any, features: Any) -> list[str]:
+    """Return the attributes whose range is declared by whole numbers; no record is looked at."""
+    if not isinstance(ranges, Mapping):
+        return []
+    elsewhere = categories if isinstance(categories, Mapping) else {}
+    return [
+        name
+        for name, ends in ranges.items()
+        if name not in elsewhere
+        and (features is None or name in features)
+        and isinstance(ends, Sequence)
+        and all(isinstance(end, int) for end in ends)
+    ]
 
 
 def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pramana.frames.randomness import Rng
@@ -33,8 +34,8 @@ def share_tree(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
     taxonomies: Mapping[str, Any] | None = None,
-    by: Literal["pruning", "growing"] = "pruning",
-    merge: Literal["all", "taxonomy", "fewest"] = "all",
+    by: Literal["pruning", "growing"] | None = None,
+    merge: Literal["all", "taxonomy", "fewest"] | None = None,
     tell: Literal["hits", "distribution"] = "hits",
     criterion: Literal["entropy", "gini"] = "entropy",
     max_depth: int | None = None,
@@ -59,14 +60,16 @@ def share_tree(
         features: the columns that may be asked for; by default all others. Columns that identify
             people are refused.
         ranges: the least and the greatest number of columns, by name. Of others a range is rounded
-            outward from inner values, never a person's extreme.
+            outward from inner values, never a person's extreme. Of a private tree, ends without a
+            decimal point say that the column has whole numbers.
         categories: all labels of columns, by name; of others those that occur.
         taxonomies: which categories belong together, by column: nested dicts of lists, or for each
             category a list of its ancestors, the nearest first; for `merge="taxonomy"`.
         by: `pruning` grows the tree as far as it goes and cuts it back; `growing` makes only splits
-            whose parts can all meet the requirement, which often leaves more.
-        merge: what a path that does not meet it is merged with: `all` its siblings, those of one
-            `taxonomy` group, or the `fewest` that suffice.
+            whose parts can all meet the requirement, which often leaves more. None is `growing` for
+            (c, l), of which pruning often leaves nothing, and `pruning` for k alone.
+        merge: by pruning, what a path that does not meet it is merged with: `all` its siblings (by
+            default), those of one `taxonomy` group, or the `fewest` that suffice.
         tell: what leaves tell: `hits` and misses, as in the paper, or the `distribution` of all
             classes, which is more useful, and tells which classes a path has not.
         criterion: what a split lowers.
@@ -107,21 +110,32 @@ def share_tree(
     if epsilon is not None:
         columns = (target, features, ranges, categories, taxonomies)
         return private_model(frame, columns, asked, epsilon, rng)
-    if by not in ("pruning", "growing"):
+    if by not in (None, "pruning", "growing"):
         raise OptionError(f"by must be 'pruning' or 'growing', not {shown(by)}.", where="by")
+    if by is None:
+        by = "pruning" if asked is None else asked.usual_way
+    if by == "growing" and merge is not None:
+        raise OptionError(
+            "Nothing is merged where a tree is grown with the requirement.",
+            where="merge",
+            remedy="Give by='pruning' with it, or leave merge out.",
+        )
     if rng is not None:
         raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
     schema, table, classes = training_columns(
         frame, target, features, ranges, categories, taxonomies
     )
     with one_sentence(), progress_bar("growing a tree"):
-        pruning = PruningOptions(merge=merge)
+        pruning = PruningOptions(merge=merge or "all")
         _require_tell(tell)
-        asked_there = asked if by == "growing" else None
-        tree = grow_tree(schema, table, classes, growth, requirement=asked_there)
-        pruned = None if asked is None else prune(tree, asked, pruning)
+        tree, pruned = grow_tree(schema, table, classes, growth), None
+        if asked is not None and by == "pruning":
+            pruned = prune(tree, asked, pruning)
+        elif asked is not None:
+            met = prune(grow_tree(schema, table, classes, growth, requirement=asked), asked)
+            pruned = replace(met, before=tree, hits_before=sum(leaf.hit for leaf in tree.leaves))
         released = released_form(tree if pruned is None else pruned.tree, tell)
-        return _made(released, asked, pruned, table.records)
+        return _made(released, asked, pruned, table.records, tell)
 
 
 def _require_tell(tell: object) -> None:
@@ -142,7 +156,7 @@ def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
 
 
 def _made(
-    tree: SharedTree, asked: Requirement | None, pruned: Pruned | None, records: int
+    tree: SharedTree, asked: Requirement | None, pruned: Pruned | None, records: int, tell: str
 ) -> SharedModel:
     told = promised(tree, asked)
     content = KnowledgeModelMessage(
@@ -152,6 +166,6 @@ def _made(
         else RequirementMessage(k=told.k, c=told.c, l=told.l, exact=told.exact),
         counts="exact",
         records=records,
-        protection=list(protection_words(asked, tree.schema.classes)),
+        protection=list(protection_words(asked, tree.schema.classes, tell=tell)),
     )
     return SharedModel(tree, content, pruned)
