@@ -103,7 +103,7 @@ def make(chosen: Chosen, state: Path, watch: StagedProgress) -> Made:
     required, pruned = section.required, None
     if required is None:
         tree = grown
-    elif required.way == "growing":
+    elif required.by == "growing":
         with _told_in_words_of_the_file():
             tree = grow_tree(*learned, requirement=required.required)
     else:

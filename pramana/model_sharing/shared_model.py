@@ -48,7 +48,7 @@ class SharedModel:
         >>> import pramana as pm
         >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
         >>> shared
-        SharedModel(survived by class, age, sex: 9 paths, k = 20; pruned from 13)
+        SharedModel(survived by class, age, sex: 8 paths, k = 20)
         >>> shared.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
         array(['yes'], dtype=object)
     """

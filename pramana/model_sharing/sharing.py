@@ -34,7 +34,7 @@ def share_tree(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
     taxonomies: Mapping[str, Any] | None = None,
-    by: Literal["pruning", "growing"] | None = None,
+    by: Literal["growing", "pruning"] = "growing",
     merge: Literal["all", "taxonomy", "fewest"] | None = None,
     tell: Literal["hits", "distribution"] = "hits",
     criterion: Literal["entropy", "gini"] = "entropy",
@@ -45,10 +45,10 @@ def share_tree(
 ) -> SharedModel:
     """Learn a decision tree that may leave in place of the records.
 
-    The tree is cut back until each path meets the requirement (Sharkey et al. 2008, section 3).
-    That is anonymity, not a bound: k-anonymity and (c, l)-diversity bound nothing about one record
-    against someone who knows others. Only `epsilon` bounds what a tree tells of a record (the guide
-    `docs/model-sharing.md` says what is protected and what is not).
+    Each path meets the requirement (Sharkey et al. 2008, section 3). That is anonymity, not a
+    bound: k-anonymity and (c, l)-diversity bound nothing about one record against someone who knows
+    others. Only `epsilon` bounds what a tree tells of a record (the guide `docs/model-sharing.md`
+    says what is protected and what is not).
 
     Args:
         frame: the true records, n rows without missing cells.
@@ -65,9 +65,9 @@ def share_tree(
         categories: all labels of columns, by name; of others those that occur.
         taxonomies: which categories belong together, by column: nested dicts of lists, or for each
             category a list of its ancestors, the nearest first; for `merge="taxonomy"`.
-        by: `pruning` grows the tree as far as it goes and cuts it back; `growing` makes only splits
-            whose parts can all meet the requirement, which often leaves more. None is `growing` for
-            (c, l), of which pruning often leaves nothing, and `pruning` for k alone.
+        by: `growing` makes only splits whose parts all meet the requirement; `pruning` grows the
+            tree as far as it goes and cuts it back, as in the paper, which often leaves less, and
+            of (c, l) often nothing.
         merge: by pruning, what a path that does not meet it is merged with: `all` its siblings (by
             default), those of one `taxonomy` group, or the `fewest` that suffice.
         tell: what leaves tell: `hits` and misses, as in the paper, or the `distribution` of all
@@ -101,7 +101,7 @@ def share_tree(
         class   hit  miss
           yes 141.0   4.0
           yes 113.0  16.0
-           no  89.0  76.0
+           no 106.0  90.0
         >>> round(shared.score(people), 3)
         0.783
     """
@@ -110,10 +110,8 @@ def share_tree(
     if epsilon is not None:
         columns = (target, features, ranges, categories, taxonomies)
         return private_model(frame, columns, asked, epsilon, rng)
-    if by not in (None, "pruning", "growing"):
-        raise OptionError(f"by must be 'pruning' or 'growing', not {shown(by)}.", where="by")
-    if by is None:
-        by = "pruning" if asked is None else asked.usual_way
+    if by not in ("growing", "pruning"):
+        raise OptionError(f"by must be 'growing' or 'pruning', not {shown(by)}.", where="by")
     if by == "growing" and merge is not None:
         raise OptionError(
             "Nothing is merged where a tree is grown with the requirement.",

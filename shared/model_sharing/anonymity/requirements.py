@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from shared.errors import ModelError, OptionError
 from shared.model_sharing.core.attributes import TreeSchema
@@ -83,16 +82,6 @@ class Requirement:
     def by_hits(self) -> Requirement:
         """The same requirement, decided by hits and misses."""
         return replace(self, exact=False)
-
-    @property
-    def usual_way(self) -> Literal["pruning", "growing"]:
-        """How trees come to meet it where nothing else is said.
-
-        For k alone a tree is grown as far as it goes and cut back, as in the paper. For (c, l) only
-        splits are made whose parts all meet it: a tree grown as far as it goes takes out parts of
-        one class first, and cut back to (c, l) it often has nothing left (car and nursery: always).
-        """
-        return "pruning" if self.c is None else "growing"
 
     def met_by(self, leaf: Leaf) -> bool:
         """Return whether a leaf meets it.
