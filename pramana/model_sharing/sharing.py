@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, Literal
 
+from pramana.estimators.saved import plain
 from pramana.frames.randomness import Rng
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
+from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.private import private_model
 from pramana.model_sharing.requirements import NOT_GIVEN, requirement_of
 from pramana.model_sharing.shared_model import SharedModel
@@ -18,7 +21,7 @@ from shared.model_sharing.anonymity.released import TELLS, released_form
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.promises import promised, protection_words
+from shared.model_sharing.exchange.promises import promised, protection_words, read_words
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.terminal import progress_bar
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
@@ -60,7 +63,8 @@ def share_tree(
             people are refused.
         ranges: the least and the greatest number of columns, by name. Of others a range is rounded
             outward from inner values, never a person's extreme.
-        categories: all labels of columns, by name; of others those that occur.
+        categories: all labels of columns, by name; of others those that occur, which tells that
+            somebody has them.
         taxonomies: which categories belong together, by column: nested dicts of lists, or for each
             category a list of its ancestors, the nearest first; for `merge="taxonomy"`.
         by: `pruning` grows the tree as far as it goes and cuts it back; `growing` makes only splits
@@ -74,10 +78,11 @@ def share_tree(
         min_leaf: the fewest records of a leaf before pruning.
         epsilon: with it the tree is differentially private, splits and counts, for the replacement
             of one record by any other; ranges and categories must then be declared. The
-            requirement must be None.
-        rng: of a private tree: None draws from the operating system's randomness; a seed makes the
-            same noise again, and whoever guesses it may undo it: it is for experiments. For
-            releases there is the owner's agent (`owner-agent share-model`).
+            requirement must be left out, or None.
+        rng: of a private tree: None has OpenDP draw the noise, exactly and from the operating
+            system's randomness, as a release needs it. A seed or a numpy Generator is for
+            experiments: whoever knows its state can take the noise away. The owner's agent
+            (`owner-agent share-model`) also keeps account of what was spent.
 
     Returns:
         the tree, its message, and what was given up.
@@ -88,7 +93,7 @@ def share_tree(
         OptionError: an option is out of its range, or no requirement is written.
         DomainError, UnknownCategory: what is declared cannot be, or a record does not fit it.
         RequirementUnmet: nothing but the root would be left; it says what could be asked.
-        NotInstalled: scikit-learn is not installed.
+        NotInstalled: a private tree is asked for without rng, and OpenDP is not installed.
 
     Examples:
         >>> import pramana as pm
@@ -102,26 +107,36 @@ def share_tree(
         >>> round(shared.score(people), 3)
         0.783
     """
-    growth = _growth(criterion, max_depth, min_leaf)
-    asked = requirement_of(requirement)
+    growth = _growth(criterion, plain(max_depth), plain(min_leaf))
+    asked = requirement_of(requirement, private=epsilon is not None)
     if epsilon is not None:
+        options = {"by": by, "merge": merge, "tell": tell, "criterion": criterion}
+        _require_default(options | {"max_depth": max_depth, "min_leaf": min_leaf})
         columns = (target, features, ranges, categories, taxonomies)
         return private_model(frame, columns, asked, epsilon, rng)
     if by not in ("pruning", "growing"):
         raise OptionError(f"by must be 'pruning' or 'growing', not {shown(by)}.", where="by")
+    if by == "growing" and asked is None:
+        raise OptionError(
+            "by must be 'pruning' where nothing is required: 'growing' makes splits by the"
+            " requirement.",
+            where="by",
+        )
     if rng is not None:
         raise OptionError("rng is for private trees, which have an epsilon.", where="rng")
+    _require_tell(tell)
+    with one_sentence():
+        pruning = PruningOptions(merge=merge)
     schema, table, classes = training_columns(
         frame, target, features, ranges, categories, taxonomies
     )
     with one_sentence(), progress_bar("growing a tree"):
-        pruning = PruningOptions(merge=merge)
-        _require_tell(tell)
         asked_there = asked if by == "growing" else None
         tree = grow_tree(schema, table, classes, growth, requirement=asked_there)
         pruned = None if asked is None else prune(tree, asked, pruning)
         released = released_form(tree if pruned is None else pruned.tree, tell)
-        return _made(released, asked, pruned, table.records)
+        open_ones = undeclared(schema, ranges, categories)
+        return _made(released, asked, pruned, table.records, open_ones)
 
 
 def _require_tell(tell: object) -> None:
@@ -130,6 +145,18 @@ def _require_tell(tell: object) -> None:
         raise OptionError(
             f"tell must be one of {', '.join(TELLS)}, not {shown(tell)}.", where="tell"
         )
+
+
+def _require_default(given: Mapping[str, object]) -> None:
+    """Refuse options that a private tree does not have. Raises OptionError."""
+    parameters = signature(share_tree).parameters
+    for name, value in given.items():
+        if value != parameters[name].default:
+            raise OptionError(
+                f"{name} must be left out where there is an epsilon: a private tree is grown in"
+                " another way.",
+                where=name,
+            )
 
 
 def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
@@ -142,7 +169,11 @@ def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
 
 
 def _made(
-    tree: SharedTree, asked: Requirement | None, pruned: Pruned | None, records: int
+    tree: SharedTree,
+    asked: Requirement | None,
+    pruned: Pruned | None,
+    records: int,
+    open_ones: Sequence[str],
 ) -> SharedModel:
     told = promised(tree, asked)
     content = KnowledgeModelMessage(
@@ -152,6 +183,6 @@ def _made(
         else RequirementMessage(k=told.k, c=told.c, l=told.l, exact=told.exact),
         counts="exact",
         records=records,
-        protection=list(protection_words(asked, tree.schema.classes)),
+        protection=[*protection_words(asked, tree.schema.classes), *read_words(open_ones)],
     )
     return SharedModel(tree, content, pruned)
