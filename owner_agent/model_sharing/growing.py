@@ -20,7 +20,7 @@ from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.promises import promised, protection_words
+from shared.model_sharing.exchange.promises import promised, protection_words, read_words
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.progress import StagedProgress
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
@@ -60,6 +60,8 @@ class Made:
         epsilon = None if private is None else private.epsilon
         classes = self.chosen.schema.classes
         told = promised(self.tree, asked)
+        words = protection_words(asked, classes, epsilon, section.tell)
+        looked_up = [a.column for a in section.attributes if not a.declared]
         try:
             return KnowledgeModelMessage(
                 tree=TreeDocument.of(self.tree),
@@ -69,7 +71,7 @@ class Made:
                 counts="noised" if private is not None else section.pruning.counts,
                 epsilon=epsilon,
                 records=None if private is not None else self.chosen.records,
-                protection=list(protection_words(asked, classes, epsilon, section.tell)),
+                protection=[*words, *read_words(looked_up)],
             )
         except ValidationError as error:
             raise ConfigError(

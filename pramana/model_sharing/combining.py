@@ -6,6 +6,7 @@ from typing import Any
 
 from pramana.frames.randomness import Rng, generator_of
 from pramana.model_sharing.combined_trees import CombinedTrees
+from shared.errors import OptionError
 from shared.model_sharing.combination.combining import CombineOptions, Method
 from shared.model_sharing.global_models.options import GlobalName
 
@@ -48,6 +49,8 @@ def combine_trees(
         >>> round(model.score(people), 2)
         0.78
     """
+    if "seed" in options:
+        raise OptionError("seed must be left out: pass it as rng.", where="seed")
     generator = generator_of(rng)
     # A seed stays what it is, so that the estimator's options say it.
     seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))

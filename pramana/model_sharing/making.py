@@ -52,12 +52,19 @@ def combine_options(given: Mapping[str, Any]) -> CombineOptions:
     for name, number in numbers.items():
         if not isinstance(number, int | float) or isinstance(number, bool):
             raise OptionError(f"{name} must be a number, not {shown(number)}.", where=name)
+    drawn = plain(given["pseudo_records"])
+    if drawn is not None and (isinstance(drawn, bool) or not isinstance(drawn, int) or drawn < 1):
+        raise OptionError(
+            "pseudo_records must be a whole number of at least 1, or None for as many as the trees"
+            f" count, not {shown(drawn)}.",
+            where="pseudo_records",
+        )
     learning = {one.name: plain(given[one.name]) for one in fields(GlobalOptions)}
     return CombineOptions(
         method=given["method"],
         model=given["model"],
         generation=GenerationOptions(
-            records=plain(given["pseudo_records"]),
+            records=drawn,
             scale=numbers["scale"],
             numeric=given["numeric"],
             absent=given["absent"],

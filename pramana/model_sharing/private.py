@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from owner_agent.model_sharing.noise import TreeNoise
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
+from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.shared_model import SharedModel
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
+from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.exchange.documents import TreeDocument
 from shared.model_sharing.exchange.promises import protection_words
 from shared.model_sharing.private.growing import grow_private_tree
@@ -37,6 +39,7 @@ def private_model(
     Raises:
         OptionError: a requirement beside an epsilon, an epsilon out of its range, or columns that
             are not declared.
+        NotInstalled: there is no randomness given, and OpenDP is not installed.
     """
     if asked is not None:
         raise OptionError(
@@ -51,7 +54,7 @@ def private_model(
         )
     with one_sentence():
         require_epsilon(float(epsilon))
-    noise = noise_of(rng)
+        noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
     schema, table, classes = training_columns(
         frame,
@@ -75,7 +78,14 @@ def private_model(
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return what draws noise: for releases if nothing is passed, or for experiments."""
+    """Return what draws noise: OpenDP for releases, or for experiments the generator passed.
+
+    Raises:
+        NotInstalled: nothing is passed, and OpenDP is not installed.
+        OptionError: it is no seed and no generator.
+    """
+    if rng is None:
+        return TreeNoise()
     return GeneratorNoise(generator_of(rng))
 
 
@@ -95,15 +105,7 @@ def _whole(ranges: Any, categories: Any, features: Any) -> list[str]:
 
 
 def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:
-    names = [a.name for a in schema.attributes]
-    open_ones = [
-        name
-        for name in names
-        if name not in (ranges if isinstance(schema[name], NumericAttribute) else categories)
-    ]
-    if schema.target.name not in categories:
-        open_ones.append(schema.target.name)
-    if open_ones:
+    if open_ones := undeclared(schema, ranges, categories):
         raise OptionError(
             f"epsilon needs ranges and categories to declare {quoted(open_ones)}: what is read from"
             " the records is not private.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shared.errors import ModelError
 from shared.model_sharing.anonymity.requirements import Requirement, meets
 from shared.model_sharing.core.tree import SharedTree
@@ -44,6 +46,26 @@ _TOLD = {
     " not which other classes there are.",
     "distribution": "Each path tells how many of its records are of each class, rare ones too.",
 }
+
+_LISTED = 12
+"""A sentence names so many columns."""
+
+
+def read_words(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return what must be known of columns whose categories or range nobody declared.
+
+    Args:
+        columns: their names; for none there is nothing to say.
+    """
+    if not columns:
+        return ()
+    named = ", ".join(repr(name) for name in columns[:_LISTED])
+    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+    said = (
+        f"Nobody declared the categories or the range of {named}{more}: they were read from the"
+        " records; a category tells that somebody has it, and a range is rounded but follows them."
+    )
+    return (said,)
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:

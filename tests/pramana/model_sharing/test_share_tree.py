@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 
 import numpy as np
@@ -10,9 +11,12 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from shared.errors import OptionError
+from owner_agent.model_sharing.noise import TreeNoise
+from pramana.model_sharing.private import noise_of
+from shared.errors import NotInstalled, OptionError
 from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.anonymity.requirements import meets
+from shared.model_sharing.private.noise import GeneratorNoise
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
 LISTED = {
@@ -81,9 +85,8 @@ def test_what_growing_with_a_requirement_gave_up_is_told_beside_the_tree_without
 
 
 def test_nothing_is_merged_where_a_tree_is_grown(people: pd.DataFrame):
-    with pytest.raises(OptionError, match="Nothing is merged") as raised:
+    with pytest.raises(OptionError, match="merge is for by='pruning'"):
         pm.share_tree(people, "survived", 20, merge="fewest")
-    assert "by='pruning'" in str(raised.value.remedy)
 
 
 def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
@@ -193,3 +196,36 @@ def test_it_is_shown_as_text_as_a_picture_and_in_a_notebook(shared: pm.SharedMod
     assert "SharedModel" in html
     table = shared.paths()
     assert table["hit"].sum() + table["miss"].sum() == shared.tree.records
+
+
+def test_what_was_read_from_records_is_told(people):
+    half = pm.share_tree(people, "survived", 20, categories={"sex": LISTED["sex"]})
+    told = " ".join(half.protection)
+    assert "Nobody declared" in told
+    assert "'class', 'age', 'survived'" in told
+    assert "'sex'" not in told
+    declared = pm.share_tree(people, "survived", 20, categories=LISTED)
+    assert "Nobody declared" not in " ".join(declared.protection)
+
+
+def test_private_noise_without_a_seed_is_that_of_releases(people):
+    pytest.importorskip("opendp")
+    assert isinstance(noise_of(None), TreeNoise)
+    assert isinstance(noise_of(3), GeneratorNoise)
+    shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
+    assert shared.message["epsilon"] == 2.0
+
+
+def test_a_private_tree_to_release_needs_opendp(people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(NotInstalled, match=r"pramana\[noise\]"):
+        pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
+    assert pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0, rng=1)
+
+
+@pytest.mark.parametrize("k", [np.int64(20), {"k": np.int64(20)}, pm.Requirement(k=np.int64(20))])
+def test_numbers_of_numpy_are_numbers(people, k):
+    shared = pm.share_tree(people, "survived", k, max_depth=np.int64(3))
+    assert shared.message["requirement"]["k"] == 20
+    assert "20" in shared.to_json()
