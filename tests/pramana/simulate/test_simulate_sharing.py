@@ -250,6 +250,7 @@ def test_what_was_refused_is_said(file: Path):
     code, said = run("--table", str(file), "--target", "told", "--folds", "2", "--k", "55")
     assert code == 0
     assert "trees could not meet the requirement" in said
+    assert "--by growing" in said
     assert "count as told by the most frequent class" in " ".join(said.split())
 
 
@@ -258,10 +259,10 @@ def test_what_was_refused_is_said(file: Path):
     [
         (["--target", "nobody"], "no column 'nobody'"),
         (["--target", "told", "--k", "0"], "--k must be at least 1"),
-        (["--target", "told", "--c", "3"], "c and l go together"),
+        (["--target", "told", "--c", "3"], "--c and l go together: (c, l)-diversity needs"),
         (["--target", "told", "--folds", "1"], "--folds must be at least 2"),
         (["--target", "told", "--l", "5", "--c", "3"], "more classes than there are"),
-        (["--target", "told", "--method", "ldiversity"], "--l"),
+        (["--target", "told", "--method", "ldiversity"], "made l-diverse for a given c and --l"),
         (["--target", "told", "--json", "/nowhere/out.json"], "there is no folder"),
     ],
 )
