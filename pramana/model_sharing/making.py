@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import Field, ValidationError
 
@@ -14,7 +14,7 @@ from pramana.frames.tables import shown
 from shared.errors import InputError, OptionError
 from shared.learn.common.documents import DocumentPart, faults
 from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.combination.combining import CombineOptions, generation_for
+from shared.model_sharing.combination.combining import CombineOptions, Method, generation_for
 from shared.model_sharing.combination.votes import VoteOptions
 from shared.model_sharing.global_models.options import GlobalOptions
 
@@ -51,6 +51,11 @@ def combine_options(given: Mapping[str, Any]) -> CombineOptions:
     for name, number in numbers.items():
         if not isinstance(number, int | float) or isinstance(number, bool):
             raise OptionError(f"{name} must be a number, not {shown(number)}.", where=name)
+    if not isinstance(given["method"], str):
+        raise OptionError(
+            f"method must be one of {', '.join(get_args(Method))}, not {shown(given['method'])}.",
+            where="method",
+        )
     drawn = plain(given["pseudo_records"])
     if drawn is not None and (isinstance(drawn, bool) or not isinstance(drawn, int) or drawn < 1):
         raise OptionError(

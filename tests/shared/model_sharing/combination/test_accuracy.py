@@ -77,8 +77,8 @@ def test_combining_beats_local_trees_and_the_baseline():
 @pytest.mark.parametrize(
     ("name", "rounds", "least"),
     [
-        ("car.csv", 3, {"pgen": 90.4, "pgen x5": 92.6, "labelled": 94.0, "votes": 94.0}),
-        ("nursery.csv.gz", 1, {"pgen": 96.2, "pgen x5": 97.3, "labelled": 98.0, "votes": 98.0}),
+        ("car.csv", 3, {"pgen": 92.6, "pgen x5": 94.0, "labelled": 93.8, "votes": 94.0}),
+        ("nursery.csv.gz", 1, {"pgen": 97.0, "pgen x5": 98.0, "labelled": 98.0, "votes": 98.0}),
     ],
 )
 def test_accuracy_of_each_way(name, rounds, least):
