@@ -51,9 +51,10 @@ def combine_options(given: Mapping[str, Any]) -> CombineOptions:
     for name, number in numbers.items():
         if not isinstance(number, int | float) or isinstance(number, bool):
             raise OptionError(f"{name} must be a number, not {shown(number)}.", where=name)
-    if not isinstance(given["method"], str):
+    method: object = given["method"]
+    if not isinstance(method, str):
         raise OptionError(
-            f"method must be one of {', '.join(get_args(Method))}, not {shown(given['method'])}.",
+            f"method must be one of {', '.join(get_args(Method))}, not {shown(method)}.",
             where="method",
         )
     drawn = plain(given["pseudo_records"])
