@@ -28,7 +28,8 @@ PUBLISHER = "PRAMANA_PUBLISHER"
 
 _REMEDY = (
     "Run `make publishing-peer`, which makes one, and name its Python with --publisher"
-    f" (.venv-publishing/bin/python) or in {PUBLISHER}."
+    f" (.venv-publishing/bin/python) or in {PUBLISHER}. Without anjana, --publisher full-domain"
+    " searches the hierarchies itself."
 )
 
 PATIENCE = 3600.0

@@ -400,6 +400,12 @@ MISTAKES = [
         ("no method 'vote'", "'labelled', 'votes'"),
     ),
     Mistake(
+        "two ways to combine trees",
+        lambda: combine(method=["pgen", "votes"]),
+        OptionError,
+        ("method must be one of pgen, basegen, labelled, votes, product", "not a list"),
+    ),
+    Mistake(
         "a global model that there is not",
         lambda: combine(model="network"),
         OptionError,
