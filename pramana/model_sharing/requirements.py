@@ -10,6 +10,8 @@ from pramana.frames.tables import shown
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.requirements import Requirement, parse_requirement
 
+__all__ = ["NOT_GIVEN", "NotGiven", "Requirement", "requirement_of"]
+
 _WANTED = (
     "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None, which"
     " prunes nothing"
