@@ -32,7 +32,7 @@ def test_the_report_stays_with_its_owner_and_nothing_else_is_written(clinic, com
     assert "k = 10 and (c, l) = (8, 2)" in done.out
     assert "With nothing required" in done.out
     assert "would leave" in done.out
-    assert "share-model.html" in done.out
+    assert f"\n{_page(clinic)}\n" in done.out
 
 
 def test_the_message_beside_the_page_is_what_leaves(clinic, command):
