@@ -16,13 +16,12 @@ from pydantic import ValidationError
 from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.model_sharing.kept import private_tree
 from owner_agent.model_sharing.words import protection
-from shared.errors import ConfigError, RequirementUnmet
+from shared.errors import ConfigError, ModelError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.anonymity.requirements import Requirement
+from shared.model_sharing.anonymity.requirements import Requirement, meets
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.promises import promised
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.progress import StagedProgress
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
@@ -58,7 +57,17 @@ class Made:
     def promised(self) -> Requirement | None:
         """What every path meets as far as the counts that are told can show."""
         required = self.chosen.section.required
-        return promised(self.tree, None if required is None else required.required)
+        if required is None:
+            return None
+        asked = required.required
+        weaker = [asked.by_hits] + ([Requirement(k=asked.k)] if asked.k is not None else [])
+        for candidate in (asked, *weaker):
+            try:
+                if meets(self.tree, candidate):
+                    return candidate
+            except ModelError:
+                continue  # Hits and misses do not show diversity by the exact counts.
+        return None
 
     @cached_property
     def message(self) -> KnowledgeModelMessage:

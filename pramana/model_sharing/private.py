@@ -52,9 +52,8 @@ def private_model(
         require_epsilon(float(epsilon))
     noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
-    # Whether all numbers of a column are whole would be read from the records: none is taken to be.
     schema, table, classes = training_columns(
-        frame, target, features, ranges, categories, taxonomies, whole=()
+        frame, target, features, ranges, categories, taxonomies
     )
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
@@ -69,7 +68,7 @@ def private_model(
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return what draws noise, by numpy: unforeseeable if nothing is passed, or by a seed."""
+    """Return what draws noise: for releases if nothing is passed, or for experiments."""
     return GeneratorNoise(generator_of(rng))
 
 
