@@ -23,7 +23,7 @@ from shared.model_sharing.combination.combining import combine, pseudo_chunks
 from shared.model_sharing.combination.schemas import in_schema
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.tree import Leaf, SharedTree
-from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.drawing import draw_model
 from shared.model_sharing.exchange.models import model_json, read_model_json
 from shared.model_sharing.exchange.text import write_model_text
 from shared.model_sharing.generation.generating import generate
@@ -149,18 +149,7 @@ def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> I
 
 
 def _draw(message: ModelSharingMessage) -> str:
-    return _picture(_model(message))
-
-
-def _picture(model: GlobalModel) -> str:
-    """Draw a model that is a tree. Raises NotFound."""
-    if not isinstance(model, TreeModel):
-        raise NotFound(
-            f"A model that is no single tree ({model.kind}) has no picture.",
-            where="svg",
-            remedy="Read its page, text or document.",
-        )
-    return draw_shared_tree(model.tree)
+    return draw_model(_model(message))
 
 
 def _page(message: ModelSharingMessage) -> str:
@@ -170,7 +159,7 @@ def _page(message: ModelSharingMessage) -> str:
         message,
         learned=model,
         schema=model.schema,
-        picture=_picture(model) if isinstance(model, TreeModel) else None,
+        picture=draw_model(model),
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_promised,
