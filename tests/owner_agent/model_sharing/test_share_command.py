@@ -44,6 +44,7 @@ def test_the_message_beside_the_page_is_what_leaves(clinic, command):
     assert text.splitlines()[1].strip() in _page(clinic).read_text().replace("&#34;", '"')
 
 
+@pytest.mark.slow
 def test_no_extreme_value_and_no_record_id_is_in_anything_that_is_written_or_sent(
     clinic, command, rows, caplog
 ):

@@ -98,6 +98,7 @@ def test_the_order_of_rows_and_publishing_again_change_nothing(clinic, arrived, 
     assert [r.method for r in clinic.miner.requests[requests:]] == ["POST"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(4))
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_crash_at_any_request_is_continued_with_the_same_bytes(

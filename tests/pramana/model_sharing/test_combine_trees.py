@@ -92,6 +92,7 @@ def test_of_several_classes_the_target_says_which(trees, people):
     assert model.classes_.tolist() == ["no", "yes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"method": "votes"}, *({"model": m} for m in ("naive-bayes", "forest", "conjunctive"))],

@@ -125,26 +125,6 @@ def test_a_private_tree_has_its_epsilon_and_repeats_by_seed(people: pd.DataFrame
     assert "epsilon = 2" in repr(made[0])
 
 
-def test_what_a_private_tree_is_about_is_not_read_from_the_records():
-    """One fraction among whole numbers, or one number beyond the range, tells nothing."""
-    age = np.random.default_rng(3).integers(18, 90, 400).astype(float)
-    frame = pd.DataFrame({"age": age, "old": np.where(age > 60, "yes", "no")})
-    told = []
-    for first in (33.0, 33.5, 500.0):
-        frame.loc[0, "age"] = first
-        private = pm.share_tree(
-            frame,
-            "old",
-            None,
-            ranges={"age": (0, 120)},
-            categories={"old": ["no", "yes"]},
-            epsilon=0.01,
-            rng=1,
-        )
-        told.append((private.message["tree"]["attributes"], private.message["tree"]["target"]))
-    assert told[0] == told[1] == told[2]
-
-
 def test_numbers_are_asked_for_by_thresholds_within_declared_ranges():
     rng = np.random.default_rng(3)
     age = rng.integers(18, 90, 400)

@@ -165,6 +165,7 @@ def test_other_models_have_no_paths(table: SharingTable, model: str):
     assert found.as_dict()["path_match"] == {"mean": None, "sd": None}
 
 
+@pytest.mark.slow
 def test_cells_that_share_what_was_made_are_the_same_as_alone(table: SharingTable):
     kept, still = Kept(table), {"clock": lambda: 0.0}
     cells = [
