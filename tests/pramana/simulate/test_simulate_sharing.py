@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import get_args
 
@@ -239,14 +237,6 @@ def test_the_command_measures_as_it_is_asked(file: Path, tmp_path: Path):
     assert (found["options"]["k"], found["options"]["c"], found["options"]["l"]) == (5, 9, 2)
     assert found["options"]["exact"] is False
     assert found["trees"] == 12
-
-
-@pytest.mark.slow
-def test_the_commands_are_listed_without_loading_what_computes():
-    """`pramana --help` answers at once; numpy alone takes longer than all of it."""
-    asked = "import sys, pramana.cli; print(*{'numpy', 'pandas', 'scipy'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
 
 
 def test_standard_output_has_the_json_alone(file: Path):
