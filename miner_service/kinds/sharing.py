@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from miner_service.kinds.common.base import (
     Content,
@@ -23,6 +25,7 @@ from shared.model_sharing.combination.combining import combine, pseudo_chunks
 from shared.model_sharing.combination.schemas import in_schema
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.tree import Leaf, SharedTree
+from shared.model_sharing.exchange.documents import LONGEST_TEXT
 from shared.model_sharing.exchange.drawing import draw_shared_tree
 from shared.model_sharing.exchange.models import model_json, read_model_json
 from shared.model_sharing.exchange.text import write_model_text
@@ -35,8 +38,14 @@ from shared.progress import Progress
 from shared.wire.learning.models import ModelSharingMessage
 from shared.wire.learning.sharing import ModelSharingSpec, UsedTreeMessage
 
-MOST_NUMBERS = 200_000_000
+MOST_NUMBERS = 100_000_000
 """Of pseudo-data: records times columns, a category being a column of its own."""
+
+MOST_CELLS = 20_000_000
+"""Of the tables that tell all classes of each path, each category or each record compared."""
+
+MOST_DRAWN = 200_000
+"""Leaves times classes of a picture."""
 
 COMPARED = 20_000
 """Of so many records at most it is counted how often a model and a tree agree."""
@@ -61,11 +70,20 @@ def _require_affordable(spec: ModelSharingSpec, used: Sequence[TreeSource], limi
             where="owners",
             remedy="Name fewer owners, or let them prune their trees further.",
         )
+    schemas = [document.tree_schema() for document in documents]
+    columns = max(map(_columns, schemas))
+    classes = len({label for schema in schemas for label in schema.target.categories})
+    if classes * (paths + columns) > MOST_CELLS:
+        raise LimitExceeded(
+            f"The {classes:,} classes of {paths:,} paths and {columns:,} columns, each category"
+            f" one, are {classes * (paths + columns):,} numbers; {MOST_CELLS:,} are allowed.",
+            where="owners",
+            remedy="Name fewer owners, or let them share trees of fewer classes or paths.",
+        )
     if not options.draws:
         return
     counted = sum(path.hit + path.miss for document in documents for path in document.paths)
     records = spec.pseudo_records or counted * spec.scale
-    columns = max(_columns(document.tree_schema()) for document in documents)
     if records * columns > MOST_NUMBERS:
         raise LimitExceeded(
             f"{records:,.0f} pseudo-records of {columns:,} columns, each category one, are"
@@ -91,13 +109,26 @@ def _learn(spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress) -> tu
         for source, tree in zip(shared.sources, shared.trees, strict=True)
     ]
     on_step(1, 1)
+    document = model_json(made.model)
+    _require_readable(document)
     return round(made.records), {
         "trees": used,
         "pseudo_records": made.pseudo_records,
         "notes": list(made.notes),
         "holds_releases": not options.draws,
-        "document": model_json(made.model),
+        "document": document,
     }
+
+
+def _require_readable(document: Mapping[str, Any]) -> None:
+    """Check that a model is not longer than what is read again. Raises LimitExceeded."""
+    length = len(json.dumps(document, ensure_ascii=False).encode())
+    if length > LONGEST_TEXT:
+        raise LimitExceeded(
+            f"The model has {length:,} bytes of JSON; {LONGEST_TEXT:,} are allowed.",
+            where="document",
+            remedy="Name fewer owners, or ask for fewer trees, or for smaller ones.",
+        )
 
 
 def _compared(
@@ -105,9 +136,11 @@ def _compared(
 ) -> MixedTable:
     """Return the records by which a model and the trees are compared: no true ones are here."""
     options = spec.options()
+    width = len(schema.names) + schema.classes
+    records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
-        return next(pseudo_chunks(trees, options, stream(options.seed), COMPARED))
-    evenly = GenerationOptions(method="basegen", records=COMPARED)
+        return next(pseudo_chunks(trees, options, stream(options.seed), records))
+    evenly = GenerationOptions(method="basegen", records=records)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
 
@@ -160,7 +193,21 @@ def _picture(model: GlobalModel) -> str:
             where="svg",
             remedy="Read its page, text or document.",
         )
+    if not _drawable(model):
+        raise NotFound(
+            f"A tree of {len(model.tree.leaves):,} leaves that count {model.schema.classes:,}"
+            " classes each is too large for a picture.",
+            where="svg",
+            remedy="Read its text or document.",
+        )
     return draw_shared_tree(model.tree)
+
+
+def _drawable(model: GlobalModel) -> bool:
+    """Whether a model is a tree of which a picture can be drawn."""
+    if not isinstance(model, TreeModel):
+        return False
+    return len(model.tree.leaves) * model.schema.classes <= MOST_DRAWN
 
 
 def _page(message: ModelSharingMessage) -> str:
@@ -170,7 +217,7 @@ def _page(message: ModelSharingMessage) -> str:
         message,
         learned=model,
         schema=model.schema,
-        picture=_picture(model) if isinstance(model, TreeModel) else None,
+        picture=_picture(model) if _drawable(model) else None,
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_promised,
