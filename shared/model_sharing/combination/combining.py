@@ -32,6 +32,9 @@ Method = Literal["pgen", "basegen", "labelled", "votes", "product"]
 
 _TREES_ALONE = ("votes", "product")
 
+NUMBERS_AT_ONCE = 4_000_000
+"""Of a chunk of pseudo-data: records times attributes and classes."""
+
 MOST_PSEUDO_RECORDS = 10_000_000
 """More are not drawn: a tree may count what it likes."""
 
@@ -188,12 +191,13 @@ def pseudo_chunks(
     trees: Sequence[SharedTree],
     options: CombineOptions | None = None,
     rng: np.random.Generator | None = None,
-    per_chunk: int = RECORDS_AT_ONCE,
+    per_chunk: int | None = None,
 ) -> Iterator[MixedTable]:
     """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
 
-    The same whatever the size of chunks. Arguments and errors are as those of `combine`; nothing
-    is drawn by "votes" and "product".
+    The same whatever the size of chunks, which by default hold at most `RECORDS_AT_ONCE` records
+    and `NUMBERS_AT_ONCE` numbers. Arguments and errors are as those of `combine`; nothing is drawn
+    by "votes" and "product".
 
     Raises:
         OptionError: the method draws no pseudo-data.
@@ -207,6 +211,10 @@ def pseudo_chunks(
         )
     rng = stream(options.seed) if rng is None else rng
     _require_few(trees, options.generation)
+    if per_chunk is None:
+        schema = common_schema(trees)
+        width = len(schema.names) + schema.classes
+        per_chunk = max(1, min(RECORDS_AT_ONCE, NUMBERS_AT_ONCE // width))
     if options.method == "labelled":
         labelling = LabellingOptions(options.generation, options.labels)
         return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)
