@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from miner_service.kinds.common.base import (
     Content,
@@ -20,25 +22,32 @@ from miner_service.settings import Limits
 from shared.errors import LimitExceeded, NotFound
 from shared.learn.common.resampling import stream
 from shared.mixed.table import MixedTable
-from shared.model_sharing.combination.combining import combine, pseudo_chunks
+from shared.model_sharing.combination.combining import VotesModel, combine, pseudo_chunks
 from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.schemas import in_schema
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.tree import Leaf, SharedTree
-from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.documents import LONGEST_TEXT
+from shared.model_sharing.exchange.drawing import draw_model
 from shared.model_sharing.exchange.models import model_json, read_model_json
 from shared.model_sharing.exchange.text import write_model_text
 from shared.model_sharing.generation.generating import generate
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.measures import class_match, path_match
-from shared.model_sharing.global_models.model import GlobalModel, TreeModel
+from shared.model_sharing.global_models.model import ForestModel, GlobalModel, TreeModel
 from shared.model_sharing.growing.growing import require_installed
 from shared.progress import Progress
 from shared.wire.learning.models import ModelSharingMessage
 from shared.wire.learning.sharing import ModelSharingSpec, UsedTreeMessage
 
-MOST_NUMBERS = 200_000_000
+MOST_NUMBERS = 100_000_000
 """Of pseudo-data: records times columns, a category being a column of its own."""
+
+MOST_CELLS = 20_000_000
+"""Of the tables that tell all classes of each path, each category or each record compared."""
+
+MOST_DRAWN = 200_000
+"""Leaves times classes of a picture."""
 
 COMPARED = 20_000
 """Of so many records at most it is counted how often a model and a tree agree."""
@@ -63,11 +72,20 @@ def _require_affordable(spec: ModelSharingSpec, used: Sequence[TreeSource], limi
             where="owners",
             remedy="Name fewer owners, or let them prune their trees further.",
         )
+    schemas = [document.tree_schema() for document in documents]
+    columns = max(map(_columns, schemas))
+    classes = len({label for schema in schemas for label in schema.target.categories})
+    if classes * (paths + columns) > MOST_CELLS:
+        raise LimitExceeded(
+            f"The {classes:,} classes of {paths:,} paths and {columns:,} columns, each category"
+            f" one, are {classes * (paths + columns):,} numbers; {MOST_CELLS:,} are allowed.",
+            where="owners",
+            remedy="Name fewer owners, or let them share trees of fewer classes or paths.",
+        )
     if not options.draws:
         return
     counted = sum(path.hit + path.miss for document in documents for path in document.paths)
     records = spec.pseudo_records or counted * spec.scale
-    columns = max(_columns(document.tree_schema()) for document in documents)
     if records * columns > MOST_NUMBERS:
         raise LimitExceeded(
             f"{records:,.0f} pseudo-records of {columns:,} columns, each category one, are"
@@ -93,13 +111,26 @@ def _learn(spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress) -> tu
         for source, tree in zip(shared.sources, shared.trees, strict=True)
     ]
     on_step(1, 1)
+    document = model_json(made.model)
+    _require_readable(document)
     return round(made.records), {
         "trees": used,
         "pseudo_records": made.pseudo_records,
         "notes": list(made.notes),
         "holds_releases": not options.draws,
-        "document": model_json(made.model),
+        "document": document,
     }
+
+
+def _require_readable(document: Mapping[str, Any]) -> None:
+    """Check that a model is not longer than what is read again. Raises LimitExceeded."""
+    length = len(json.dumps(document, ensure_ascii=False).encode())
+    if length > LONGEST_TEXT:
+        raise LimitExceeded(
+            f"The model has {length:,} bytes of JSON; {LONGEST_TEXT:,} are allowed.",
+            where="document",
+            remedy="Name fewer owners, or ask for fewer trees, or for smaller ones.",
+        )
 
 
 def _compared(
@@ -111,13 +142,15 @@ def _compared(
     counts: the first of those learned from would be one owner's.
     """
     options = spec.options()
+    width = len(schema.names) + schema.classes
+    records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
         asked = options.drawing
         counted = sum(tree.records for tree in trees)
-        if (counted * asked.scale if asked.records is None else asked.records) > COMPARED:
-            options = replace(options, generation=replace(asked, records=COMPARED))
+        if (counted * asked.scale if asked.records is None else asked.records) > records:
+            options = replace(options, generation=replace(asked, records=records))
         return together(list(pseudo_chunks(trees, options, stream(options.seed))))
-    evenly = GenerationOptions(method="basegen", records=COMPARED)
+    evenly = GenerationOptions(method="basegen", records=records)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
 
@@ -159,18 +192,28 @@ def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> I
 
 
 def _draw(message: ModelSharingMessage) -> str:
-    return _picture(_model(message))
-
-
-def _picture(model: GlobalModel) -> str:
-    """Draw a model that is a tree. Raises NotFound."""
-    if not isinstance(model, TreeModel):
+    model = _model(message)
+    if not _drawable(model):
         raise NotFound(
-            f"A model that is no single tree ({model.kind}) has no picture.",
+            f"A model of {_leaves(model):,} leaves that count {model.schema.classes:,} classes each"
+            " is too large for a picture.",
             where="svg",
-            remedy="Read its page, text or document.",
+            remedy="Read its text or document.",
         )
-    return draw_shared_tree(model.tree)
+    return draw_model(model)
+
+
+def _drawable(model: GlobalModel) -> bool:
+    """Whether a model is small enough for a picture."""
+    return _leaves(model) * model.schema.classes <= MOST_DRAWN
+
+
+def _leaves(model: GlobalModel) -> int:
+    """Return how many leaves the trees of a model have; 0 of one that is not made of trees."""
+    if isinstance(model, TreeModel):
+        return len(model.tree.leaves)
+    trees = model.trees if isinstance(model, ForestModel | VotesModel) else ()
+    return sum(len(tree.leaves) for tree in trees)
 
 
 def _page(message: ModelSharingMessage) -> str:
@@ -180,7 +223,7 @@ def _page(message: ModelSharingMessage) -> str:
         message,
         learned=model,
         schema=model.schema,
-        picture=_picture(model) if isinstance(model, TreeModel) else None,
+        picture=draw_model(model) if _drawable(model) else None,
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_promised,

@@ -30,7 +30,7 @@ from shared.model_sharing.combination.labelling import Labels
 from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.votes import VoteOptions, Weights
 from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.drawing import draw_model
 from shared.model_sharing.exchange.models import model_json, read_model_json
 from shared.model_sharing.exchange.text import write_model_text
 from shared.model_sharing.generation.options import (
@@ -40,7 +40,7 @@ from shared.model_sharing.generation.options import (
     Numeric,
     Spread,
 )
-from shared.model_sharing.global_models.model import GlobalModel, TreeModel
+from shared.model_sharing.global_models.model import GlobalModel
 from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
 from shared.pictures.chart import Layout
 from shared.progress import Progress
@@ -359,21 +359,14 @@ class CombinedTrees(Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
-        model = self._fitted
-        if not isinstance(model, TreeModel):
-            raise OptionError(
-                f"A model of the kind {model.kind!r} has no picture; to_text() tells it.",
-                where="plot",
-            )
-        return Layout(draw_shared_tree(model.tree))
+        return Layout(draw_model(self._fitted))
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows; only a tree has a picture."""
+        """Return what a notebook shows."""
         if not self.__sklearn_is_fitted__():
             return plain_html(repr(self))
-        picture = self._picture().svg() if isinstance(self.model_, TreeModel) else ""
         heading = f"{type(self).__name__}({self._options_told()})"
-        return card(heading, self._learned_from() + self._facts(), picture)
+        return card(heading, self._learned_from() + self._facts(), self._picture().svg())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("note", words) for words in self.notes_]

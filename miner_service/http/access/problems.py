@@ -110,10 +110,20 @@ async def _handle(request: Request, error: Exception) -> Response:
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:
     """Name the fields that are wrong and why, never what was in them."""
-    found = [(".".join(_place(error, sent)), _numbered(error) + _reason(error)) for error in errors]
-    shown = "; ".join(f"{place}: {reason}" for place, reason in found[:_MOST_FIELDS])
-    more = len(found) - _MOST_FIELDS
+    every = _without_echoes(list(errors))
+    found = [
+        (".".join(_place(error, sent)), _numbered(error) + _reason(error))
+        for error in every[:_MOST_FIELDS]
+    ]
+    shown = "; ".join(f"{place}: {reason}" for place, reason in found)
+    more = len(every) - _MOST_FIELDS
     return found[0][0] if found else "body", shown + (f"; and {more} more" if more > 0 else "")
+
+
+def _without_echoes(errors: Sequence[Any]) -> Sequence[Any]:
+    """Leave out that a list is too short where it only is because what is in it is wrong."""
+    wrong = {tuple(error["loc"][:-n]) for error in errors for n in range(1, len(error["loc"]))}
+    return [e for e in errors if e["type"] != "too_short" or tuple(e["loc"]) not in wrong]
 
 
 def _place(error: Mapping[str, Any], sent: Any) -> list[str]:

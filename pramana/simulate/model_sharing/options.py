@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from pramana.simulate.publishing.publishers import Publisher
 from shared.errors import OptionError
 
 if TYPE_CHECKING:
+    from pramana.simulate.publishing.publishers import Publisher
     from shared.model_sharing.anonymity.requirements import Requirement
     from shared.model_sharing.core.taxonomies import Taxonomy
     from shared.model_sharing.generation.options import GenerationOptions

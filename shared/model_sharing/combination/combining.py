@@ -40,6 +40,9 @@ _DEFAULTS: dict[str, GenerationOptions] = {
 """How each method draws unless told otherwise: those of the paper as the paper does, and what is
 labelled anew where the trees' owners have their records, for there the votes must be learned."""
 
+NUMBERS_AT_ONCE = 4_000_000
+"""Of a chunk of pseudo-data: records times attributes and classes."""
+
 MOST_PSEUDO_RECORDS = 10_000_000
 """More are not drawn: a tree may count what it likes."""
 
@@ -221,12 +224,13 @@ def pseudo_chunks(
     trees: Sequence[SharedTree],
     options: CombineOptions | None = None,
     rng: np.random.Generator | None = None,
-    per_chunk: int = RECORDS_AT_ONCE,
+    per_chunk: int | None = None,
 ) -> Iterator[MixedTable]:
     """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
 
-    The same whatever the size of chunks. Arguments and errors are as those of `combine`; nothing
-    is drawn by "votes" and "product".
+    The same whatever the size of chunks, which by default hold at most `RECORDS_AT_ONCE` records
+    and `NUMBERS_AT_ONCE` numbers. Arguments and errors are as those of `combine`; nothing is drawn
+    by "votes" and "product".
 
     Raises:
         OptionError: the method draws no pseudo-data.
@@ -241,6 +245,10 @@ def pseudo_chunks(
     rng = stream(options.seed) if rng is None else rng
     generation = options.drawing
     _require_few(trees, generation)
+    if per_chunk is None:
+        schema = common_schema(trees)
+        width = len(schema.names) + schema.classes
+        per_chunk = max(1, min(RECORDS_AT_ONCE, NUMBERS_AT_ONCE // width))
     if options.method == "labelled":
         labelling = LabellingOptions(generation, options.labels)
         return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)

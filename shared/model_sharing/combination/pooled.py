@@ -98,7 +98,7 @@ def _in_schema(table: MixedTable, schema: TreeSchema) -> MixedTable:
         raise ModelError(f"{told.name!r} must be of classes, not of numbers.", where=told.name)
     codes = told.codes
     if told.categories != schema.target.categories:
-        places = [schema.target.categories.index(label) for label in told.categories]
-        codes = np.array(places, dtype=np.intp)[codes]
+        known = {label: place for place, label in enumerate(schema.target.categories)}
+        codes = np.array([known[label] for label in told.categories], dtype=np.intp)[codes]
     target = CategoricalColumn(told.name, codes, schema.target.categories)
     return MixedTable((*attributes.columns, target), table.records)

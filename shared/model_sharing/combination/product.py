@@ -42,7 +42,7 @@ def product_tree(votes: TreeVotes, most_leaves: int = MOST_LEAVES) -> SharedTree
 
 @dataclass(frozen=True)
 class _Place:
-    """A leaf of a tree by its number, how many records it has, and the logarithm of its volume."""
+    """A leaf of a tree by its number, its records, and the logarithm of its share of the volume."""
 
     number: int
     records: float
@@ -56,21 +56,21 @@ class _Fork:
 
 
 Box = dict[str, Condition]
+"""What is asked of some attributes; nothing is of the others."""
 
 
 class _Product:
     def __init__(self, votes: TreeVotes, most: int) -> None:
         self._votes, self._most, self._made = votes, most, 0
         self._attributes: dict[str, Attribute] = {a.name: a for a in votes.schema.attributes}
+        self._whole = {name: whole(votes.schema, name) for name in votes.schema.names}
 
     def tree(self) -> Node:
-        schema = self._votes.schema
-        box = {name: whole(schema, name) for name in schema.names}
         roots = []
         for tree in self._votes.trees:
             self._numbered = 0
-            roots.append(self._number(tree.root, box))
-        return self._node(tuple(roots), box, 0)
+            roots.append(self._number(tree.root, {}))
+        return self._node(tuple(roots), {}, 0)
 
     def _number(self, node: Node, box: Box) -> _Fork | _Place:
         """Return a tree's nodes with its leaves numbered in the order of its paths."""
@@ -84,17 +84,21 @@ class _Product:
     def _node(self, nodes: tuple[_Fork | _Place, ...], box: Box, depth: int) -> Node:
         if depth > MOST_DEPTH:
             raise self._limit(f"is deeper than {MOST_DEPTH} splits")
-        forks = ((k, node) for k, node in enumerate(nodes) if isinstance(node, _Fork))
-        place, fork = next(forks, (0, None))
-        if fork is None:
-            return self._leaf([node for node in nodes if isinstance(node, _Place)], box)
-        parts = []
-        for condition, below in fork.parts:
-            left = _both(box[fork.attribute], condition)
-            if left is not None:
-                parts.append((left, (*nodes[:place], below, *nodes[place + 1 :])))
-        if len(parts) == 1:
-            return self._node(parts[0][1], box, depth)
+        while True:
+            forks = ((k, node) for k, node in enumerate(nodes) if isinstance(node, _Fork))
+            place, fork = next(forks, (0, None))
+            if fork is None:
+                return self._leaf([node for node in nodes if isinstance(node, _Place)], box)
+            here = box.get(fork.attribute, self._whole[fork.attribute])
+            parts = []
+            for condition, below in fork.parts:
+                left = _both(here, condition)
+                if left is not None:
+                    parts.append((left, (*nodes[:place], below, *nodes[place + 1 :])))
+            if len(parts) > 1:
+                break
+            # A loop, not a call: of many deep trees there are many splits that split nothing.
+            nodes = parts[0][1]
         return Split(
             fork.attribute,
             tuple(
@@ -116,7 +120,10 @@ class _Product:
         return Leaf(label, counts[label], rest, counts)
 
     def _volume(self, box: Box) -> float:
-        return sum(math.log(_size(self._attributes[name], box[name])) for name in box)
+        """Return the logarithm of a box's share of all that can be."""
+        return sum(
+            math.log(_share(self._attributes[name], condition)) for name, condition in box.items()
+        )
 
     def _limit(self, what: str) -> LimitExceeded:
         return LimitExceeded(
@@ -126,11 +133,13 @@ class _Product:
         )
 
 
-def _size(attribute: Attribute, condition: Condition) -> float:
+def _share(attribute: Attribute, condition: Condition) -> float:
+    """Return what share of an attribute's range or categories a condition leaves."""
     if isinstance(attribute, CategoricalAttribute):
-        return len(condition.codes) if isinstance(condition, Values) else 1
+        left = len(condition.codes) if isinstance(condition, Values) else 1
+        return left / len(attribute.categories)
     extent = extent_of(attribute, condition if isinstance(condition, Interval) else None)
-    return max(extent.high - extent.low, (attribute.high - attribute.low) * _LEAST_SHARE)
+    return max((extent.high - extent.low) / (attribute.high - attribute.low), _LEAST_SHARE)
 
 
 def _both(one: Condition, other: Condition) -> Condition | None:

@@ -111,7 +111,8 @@ def _joined(lists: Sequence[tuple[str, ...]], first: tuple[str, ...]) -> tuple[s
 def _places(labels: Sequence[str], among: Sequence[str]) -> tuple[int, ...]:
     if missing := set(labels) - set(among):
         raise ModelError(f"The schema lacks the categories {sorted(missing)} of a tree.")
-    return tuple(among.index(label) for label in labels)
+    places = {label: place for place, label in enumerate(among)}
+    return tuple(places[label] for label in labels)
 
 
 def _categories(schema: TreeSchema, name: str) -> int:

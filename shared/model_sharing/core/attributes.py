@@ -122,6 +122,10 @@ class TreeSchema:
         """The number of classes."""
         return self.target.size
 
+    def __contains__(self, name: object) -> bool:
+        """Whether an attribute has this name."""
+        return name in self._places
+
     def __getitem__(self, name: str) -> Attribute:
         """Return an attribute. Raises MissingColumn."""
         if found := self._places.get(name):

@@ -14,7 +14,7 @@ from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchem
 from shared.model_sharing.core.conditions import Condition, Interval, Values
 from shared.model_sharing.core.tree import whole
 
-MOST_CELLS = 20_000_000
+MOST_CELLS = 8_000_000
 """Paths times attributes that are compared at most."""
 
 MOST_MASK_BYTES = 200_000_000
@@ -40,7 +40,8 @@ class Boxes:
         names: the attributes.
         ends: the two ends of each box, of an attribute of numbers: n x attributes x 2. Of one of
             categories how many they are, twice.
-        masks: of each attribute of categories the sets of codes as bits, n of them.
+        masks: of each attribute of categories that some box asks for the sets of codes as bits, n
+            of them.
     """
 
     names: tuple[str, ...]
@@ -60,26 +61,27 @@ class Boxes:
                 where="paths",
                 remedy="Release a smaller tree.",
             )
-        ends = np.empty((len(asked), len(schema.names), 2))
+        # What paths do not ask for is filled in at once: it is far more than what they ask for.
+        ends = np.tile(Box.whole(schema).ends, (len(asked), 1, 1))
+        told: dict[str, dict[int, Condition]] = {name: {} for name in schema.names}
+        for row, conditions in enumerate(asked):
+            for name, condition in conditions.items():
+                told[name][row] = condition
         masks: dict[str, Sequence[int]] = {}
         taken = 0
         for place, attribute in enumerate(schema.attributes):
-            name = attribute.name
-            everything = whole(schema, name)
-            found = [conditions.get(name, everything) for conditions in asked]
-            ends[:, place] = [_ends(condition) for condition in found]
-            if isinstance(attribute, CategoricalAttribute):
-                # Hashed once each: what most paths do not ask for is long.
-                sets = {c.codes for c in found if c is not everything and isinstance(c, Values)}
+            name, found = attribute.name, told[attribute.name]
+            ends[list(found), place] = [_ends(c) for c in found.values()] or np.empty((0, 2))
+            if isinstance(attribute, CategoricalAttribute) and found:
+                sets = {c.codes for c in found.values() if isinstance(c, Values)}
                 taken += sum(codes[-1] // 8 for codes in sets)
                 if taken > MOST_MASK_BYTES:
                     raise LimitExceeded("The paths have too many sets of categories.", where=name)
                 as_bits = {codes: mask_of(codes) for codes in sets}
-                all_bits = (1 << len(attribute.categories)) - 1
-                masks[name] = [
-                    as_bits[c.codes] if c is not everything and isinstance(c, Values) else all_bits
-                    for c in found
-                ]
+                masks[name] = known = [(1 << len(attribute.categories)) - 1] * len(asked)
+                for row, condition in found.items():
+                    if isinstance(condition, Values):
+                        known[row] = as_bits[condition.codes]
         return cls(schema.names, ends, masks)
 
     def asked_by_all(self, rows: npt.NDArray[np.intp], extent: Floats) -> list[str]:

@@ -65,9 +65,16 @@ def tree_of(schema: TreeSchema, paths: Sequence[Path]) -> SharedTree:
         )
     for number, path in enumerate(paths, 1):
         _require_known(schema, path, number)
-    boxes = Boxes.of(schema, [path.conditions for path in paths])
-    found = _Cutting(schema, paths, boxes)
-    return SharedTree(schema, found.node(Box.whole(schema), np.arange(len(paths)), 0))
+    cut = _asked_of(schema, paths)
+    found = _Cutting(cut, paths, Boxes.of(cut, [path.conditions for path in paths]))
+    return SharedTree(schema, found.node(Box.whole(cut), np.arange(len(paths)), 0))
+
+
+def _asked_of(schema: TreeSchema, paths: Sequence[Path]) -> TreeSchema:
+    """Return a schema of only what some path asks for: by nothing else can paths be cut apart."""
+    named = {name for path in paths for name in path.conditions}
+    asked = tuple(attribute for attribute in schema.attributes if attribute.name in named)
+    return TreeSchema(schema.target, asked or schema.attributes[:1])
 
 
 @dataclass
@@ -163,7 +170,7 @@ def _require_known(schema: TreeSchema, path: Path, number: int) -> None:
     where = f"paths/{number}"
     require_classes(schema, path.leaf, f"Path {number}", where)
     for name, condition in path.conditions.items():
-        if name not in schema.names:
+        if name not in schema:
             raise ModelError(f"Path {number} asks for {name!r}, no attribute.", where=where)
         attribute = schema[name]
         if isinstance(attribute, CategoricalAttribute) != isinstance(condition, Values):

@@ -312,7 +312,7 @@ def require_classes(
 def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition]) -> None:
     """Check that the parts of a split cover what reaches it, without overlap. Raises ModelError."""
     name = split.attribute
-    if name not in schema.names:
+    if name not in schema:
         raise ModelError(f"A split asks for {name!r}, which is no attribute.", where=name)
     extent = box.get(name) or whole(schema, name)
     parts = [part for part, _ in split.parts]

@@ -110,7 +110,10 @@ class TreeDocument(SchemaDocument):
         schema = self.tree_schema()
         codes = codes_of(schema)
         paths = [
-            Path(_conditions(schema, codes, path, number), _leaf(schema, path, number, noised))
+            Path(
+                _conditions(schema, codes, path, number),
+                _leaf(schema, codes, path, number, noised),
+            )
             for number, path in enumerate(self.paths, 1)
         ]
         return tree_of(schema, paths)
@@ -195,11 +198,11 @@ def _conditions(
     return found
 
 
-def _leaf(schema: TreeSchema, path: PathDocument, number: int, noised: bool) -> Leaf:
+def _leaf(schema: TreeSchema, codes: Codes, path: PathDocument, number: int, noised: bool) -> Leaf:
     where = f"paths/{number}"
-    if path.label not in schema.target.categories:
+    label = codes[schema.target.name].get(path.label)
+    if label is None:
         raise ModelError(f"Path {number} has a class that is not listed.", where=where)
-    label = schema.target.code(path.label)
     hit, miss, counts = float(path.hit), float(path.miss), path.distribution
     if counts is not None and len(counts) != schema.classes:
         raise ModelError(

@@ -111,7 +111,7 @@ def tree_of_nodes(
     for place in range(len(nodes) - 1, -1, -1):
         node, here = nodes[place], f"{where}/{place}"
         if isinstance(node, LeafDocument):
-            made[place] = _leaf(schema, node, here)
+            made[place] = _leaf(schema, codes, node, here)
             continue
         if min(node.children, default=0) <= place or len(node.children) != len(node.parts):
             raise ModelError(
@@ -131,9 +131,10 @@ def tree_of_nodes(
     return SharedTree(schema, made[0])
 
 
-def _leaf(schema: TreeSchema, told: LeafDocument, where: str) -> Leaf:
-    if told.label not in schema.target.categories:
+def _leaf(schema: TreeSchema, codes: Codes, told: LeafDocument, where: str) -> Leaf:
+    label = codes[schema.target.name].get(told.label)
+    if label is None:
         raise ModelError("A leaf has a class that is not listed.", where=where)
     counts = told.distribution
     known = None if counts is None else tuple(map(float, counts))
-    return Leaf(schema.target.code(told.label), float(told.hit), float(told.miss), known)
+    return Leaf(label, float(told.hit), float(told.miss), known)

@@ -7,6 +7,7 @@ makes of them a schema or a condition checks the rest.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -38,8 +39,14 @@ _TALLER = 16
 Codes = Mapping[str, Mapping[str, int]]
 
 
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""What steers a terminal, reverses the text beside it, or cannot be written in a picture."""
+
+
 def _plain(words: str) -> str:
-    if not words.strip() or any(ord(letter) < 32 or ord(letter) == 127 for letter in words):
+    if not words.strip() or _UNSEEN.search(words):
         raise ValueError("a name must have letters, and no control characters")
     return words
 
@@ -140,11 +147,11 @@ def schema_json(schema: TreeSchema) -> dict[str, Any]:
 
 
 def codes_of(schema: TreeSchema) -> Codes:
-    """Return the codes of the labels of each categorical attribute."""
+    """Return the codes of the labels of the class and of each categorical attribute, by name."""
+    known = {a.name: a.categories for a in schema.attributes if isinstance(a, CategoricalAttribute)}
+    known[schema.target.name] = schema.target.categories
     return {
-        a.name: {label: code for code, label in enumerate(a.categories)}
-        for a in schema.attributes
-        if isinstance(a, CategoricalAttribute)
+        name: {label: code for code, label in enumerate(labels)} for name, labels in known.items()
     }
 
 
@@ -212,7 +219,7 @@ def condition_of(
         ModelError: the schema has no such attribute or category, or no number meets it.
     """
     name = asked.attribute
-    if name not in schema.names:
+    if name not in schema:
         raise ModelError(f"{what} asks for {name!r}, no attribute.", where=where)
     if isinstance(asked, IntervalDocument):
         above = -math.inf if asked.above is None else float(asked.above)

@@ -10,7 +10,7 @@ from shared.errors import ModelError
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
-from shared.wire.base import MAX_RECORDS, MAX_VARIABLES, Label, Message
+from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
 from shared.wire.releases.base import (
     KNOWLEDGE,
     MAX_SENTENCES,
@@ -34,7 +34,7 @@ class RequirementMessage(Message):
 
     k: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = None
     c: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    l: Annotated[int, Field(ge=2, strict=True)] | None = None  # noqa: E741
+    l: Annotated[int, Field(ge=2, le=MAX_CATEGORIES, strict=True)] | None = None  # noqa: E741
     exact: Annotated[bool, Field(strict=True)] = True
 
     @model_validator(mode="after")

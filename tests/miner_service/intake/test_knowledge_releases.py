@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from tests.miner_service.conftest import assert_problem
-from tests.miner_service.sharing import PATHS, body, model, private, raw, share, tree
+from tests.miner_service.sharing import (
+    PATHS,
+    body,
+    changed_attributes,
+    model,
+    private,
+    raw,
+    share,
+    tree,
+)
 
 RELEASES = "/v1/studies/s/releases"
 
@@ -117,6 +126,7 @@ def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(asked, name: str):
         (model(requirement={"c": 1.5, "l": 2, "exact": False}), "model-invalid"),
         (model(requirement={"c": 8, "l": 3, "exact": True}), "model-invalid"),
         (model(requirement={"c": 8, "l": 4, "exact": False}), "model-invalid"),
+        (model(requirement={"c": 8, "l": 10**400, "exact": False}), "request-invalid"),
         (model(requirement={"c": 8}), "request-invalid"),
         (model(requirement={}), "request-invalid"),
         (model(records=100), "model-invalid"),
@@ -268,3 +278,23 @@ def test_private_trees_count_with_their_epsilon(miner):
     west("POST", f"{first}/withdraw")
     assert west.get("/v1/studies/b/privacy")["record"]["determined"]["epsilon"] == pytest.approx(2)
     assert not west.get("/v1/studies/b/privacy")["different_people"]
+
+
+@pytest.mark.parametrize("name", ["a\x1b[31m", "a\x9b31m", "\u202eabc", "a\u2028b", "a\ufffe"])
+def test_names_that_steer_what_shows_them_are_refused(miner, name: str):
+    miner.study("s")
+    north = miner.owner("s", "north")
+    answer = north("POST", RELEASES, json=raw(model(changed_attributes(debt=name))))
+    assert_problem(answer, 422, "request-invalid", "control characters")
+    assert "at least 1 item" not in answer.text
+
+
+def test_what_paths_do_not_ask_for_is_not_laid_out(miner, monkeypatch):
+    """A hundred thousand pairs of a path and an attribute, none of them asked for."""
+    monkeypatch.setattr("shared.model_sharing.core.boxes.MOST_CELLS", 1_000)
+    miner.study("s")
+    north = miner.owner("s", "north")
+    names = [{"name": f"a{k}", "type": "numeric", "low": 0, "high": 1} for k in range(1000)]
+    paths = [{"conditions": [], "class": "no", "hit": 1, "miss": 0}] * 100
+    told = raw(model(tree(paths, attributes=names), requirement=None))
+    assert_problem(north("POST", RELEASES, json=told), 422, "model-invalid", "overlap")

@@ -98,11 +98,7 @@ def test_trees_become_a_model_of_every_kind(study, spec: dict[str, Any]):
     assert analyst("GET", f"{address}/text").status_code == 200
     document = analyst("GET", f"{address}/document").json()
     assert document == found["document"]
-    drawn = analyst("GET", f"{address}/svg")
-    if document["kind"] == "tree":
-        assert drawn.text.startswith("<svg")
-    else:
-        assert_problem(drawn, 404, "not-found")
+    assert analyst("GET", f"{address}/svg").text.startswith("<svg")
 
 
 @pytest.mark.slow
@@ -232,6 +228,62 @@ def test_too_much_is_refused_before_it_is_drawn(start):
     analyst = miner.study("s")
     share(miner.owner("s", "north"), "s", model())
     assert_problem(ask(analyst), 413, "limit-exceeded", "paths")
+
+
+def deep(number: int = 99) -> dict[str, Any]:
+    """A tree of a chain of cuts, of two attributes in turn."""
+    paths, low = [], [0, 0]
+    for cut in range(1, number + 1):
+        here = cut % 2
+        asked = [{"attribute": "ab"[here], "above": low[here] or None, "up_to": cut}]
+        if low[1 - here]:
+            asked.append({"attribute": "ab"[1 - here], "above": low[1 - here], "up_to": None})
+        paths.append({"conditions": asked, "class": "no", "hit": 1, "miss": 0})
+        low[here] = cut
+    rest = [{"attribute": "ab"[k], "above": low[k], "up_to": None} for k in range(2)]
+    paths.append({"conditions": rest, "class": "yes", "hit": 1, "miss": 0})
+    numbers = [{"name": n, "type": "numeric", "low": 0, "high": 100} for n in "ab"]
+    return model(tree(paths, attributes=numbers), requirement=None)
+
+
+@pytest.mark.slow
+def test_a_product_of_many_deep_trees_is_as_deep_as_one(miner):
+    analyst = miner.study("s")
+    for number in range(12):
+        share(miner.owner("s", f"o{number}"), "s", deep())
+    found = learned(analyst, method="product")
+    assert len([node for node in found["document"]["nodes"] if "class" in node]) == 100
+
+
+def test_classes_of_many_paths_are_counted_before_they_are_laid_out(miner):
+    analyst = miner.study("s")
+    labels = [f"c{number}" for number in range(30_000)]
+    names = [f"j{number}" for number in range(1_000)]
+    job = {"name": "job", "type": "categorical", "categories": names}
+    told = tree([{"conditions": [], "class": "c0", "hit": 5, "miss": 0}], attributes=[job])
+    told["target"]["categories"] = labels
+    share(miner.owner("s", "north"), "s", model(told, requirement=None))
+    for method in ("votes", "pgen"):
+        assert_problem(ask(analyst, method=method), 413, "limit-exceeded", "30,000 classes")
+
+
+def test_a_model_too_long_to_be_read_again_is_not_kept(miner, monkeypatch):
+    monkeypatch.setattr("miner_service.kinds.sharing.LONGEST_TEXT", 100)
+    analyst = miner.study("s")
+    share(miner.owner("s", "north"), "s", model())
+    job = analyst.wait(ask(analyst, method="votes").headers["location"])
+    assert (job["state"], job["problem"]["code"]) == ("failed", "limit-exceeded")
+
+
+def test_a_tree_too_large_for_a_picture_has_a_page(miner, monkeypatch):
+    monkeypatch.setattr("miner_service.kinds.sharing.MOST_DRAWN", 5)
+    analyst = miner.study("s")
+    share(miner.owner("s", "north"), "s", model())
+    address = f"/v1/models/{learned(analyst, method='product')['id']}"
+    assert_problem(analyst("GET", f"{address}/svg"), 404, "not-found", "too large")
+    page = analyst("GET", f"{address}/page").text
+    assert "<svg" not in page
+    assert "same paths" in page
 
 
 def test_counts_beyond_all_that_is_drawn_are_refused(miner):

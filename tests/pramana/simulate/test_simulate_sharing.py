@@ -249,7 +249,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_of_the_issue(file: Path, tmp_path: Path):
+def test_the_command_measures_as_it_is_asked(file: Path, tmp_path: Path):
     out = tmp_path / "out.json"
     asked = "--owners 2 --method pgen --k 5 --l 2 --c 9 --global tree --folds 3 --runs 2 --seed 4"
     command = ["--table", str(file), "--target", "told", *asked.split(), "--json", str(out)]
