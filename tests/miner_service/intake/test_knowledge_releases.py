@@ -134,6 +134,8 @@ def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(miner, name: str):
         (model(epsilon=1.0), "request-invalid"),
         (model(counts="noised"), "request-invalid"),
         (private(-1.0), "request-invalid"),
+        (private(1e308), "request-invalid"),
+        (private(5e-324), "request-invalid"),
         ({**model(), "tree": None, "columns": ["age"]}, "model-invalid"),
         ({**model(), "columns": ["age"]}, "request-invalid"),
     ],
