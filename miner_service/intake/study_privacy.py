@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource
+from miner_service.intake.remembered import Remembered
 from miner_service.intake.unbounded import (
+    BOUNDS,
     Unbounded,
     require_no_budget,
     unbounded_of,
@@ -33,7 +34,6 @@ from miner_service.store import people
 from miner_service.store.releases import (
     active_owners,
     announced_releases,
-    content_of,
     kind_of_release,
     plan_of,
 )
@@ -61,8 +61,6 @@ from shared.wire.privacy import (
     PrivacyForecast,
     StudyPrivacy,
 )
-
-"""Of so many plans it is remembered what their blocks cost."""
 
 _SLACK = 1 + 1e-9
 """Epsilons are logarithms of rounded numbers: a budget is kept to nine digits."""
@@ -111,10 +109,10 @@ def told_of(row: ReleaseRow) -> list[ToldBlock]:
     A release that is bounded as a whole is one block: a differentially private tree tells its
     epsilon of any record, and again nothing if the same tree is announced again.
     """
-    kind, content = kind_of_release(row), content_of(row)
-    if (epsilon := kind.epsilon(content)) is not None:
-        names = tuple(kind.columns(content))
-        return [ToldBlock(row.owner, names, Amplification(epsilon), row.content_digest)]
+    bound = BOUNDS.of(row)
+    if bound.epsilon is not None:
+        names = tuple(bound.columns)
+        return [ToldBlock(row.owner, names, Amplification(bound.epsilon), row.content_digest)]
     if (found := unbounded_of(row)) is not None:
         return [
             ToldBlock(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
@@ -210,29 +208,13 @@ class _BlockCost:
     coin: CoinTold | None
 
 
-class _CostsByPlan:
-    """What the blocks of stored plans cost, by the plan's digest; the last `most` are known."""
-
-    def __init__(self, most: int = 256) -> None:
-        self._most = most
-        self._known: dict[str, tuple[_BlockCost, ...]] = {}
-        self._changing = threading.Lock()
-
-    def of(self, row: ReleaseRow) -> tuple[_BlockCost, ...]:
-        """Return what the blocks of a release's plan cost."""
-        known = self._known.get(row.content_digest)
-        if known is not None:
-            return known
-        plan = plan_of(row)
-        found = () if plan is None else _costs(plan)
-        with self._changing:
-            if len(self._known) >= self._most:
-                del self._known[next(iter(self._known))]
-            self._known[row.content_digest] = found
-        return found
+def _costs_of(row: ReleaseRow) -> tuple[_BlockCost, ...]:
+    """Return what the blocks of a release's plan cost."""
+    plan = plan_of(row)
+    return () if plan is None else _costs(plan)
 
 
-_STORED = _CostsByPlan()
+_STORED = Remembered(_costs_of)
 
 
 def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
@@ -287,7 +269,8 @@ def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExcee
                 f" {limit:.4g}, of which {max(limit - now.epsilon, 0.0):.4g} is left.",
                 where=where,
                 remedy="Randomize more strongly, or publish fewer columns: `owner-agent design"
-                " --left-in-study` designs for what is left.",
+                " --left-in-study` designs for what is left. A private tree needs a smaller"
+                " epsilon.",
             )
     return None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from miner_service.intake.remembered import Remembered
 from miner_service.store.releases import content_of, kind_of_release
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded
@@ -21,19 +22,34 @@ class Unbounded:
     message: UnboundedRelease
 
 
+@dataclass(frozen=True)
+class Bound:
+    """What bounds a release as a whole, or why nothing does, and the columns it speaks of."""
+
+    columns: Mapping[str, bool]
+    epsilon: float | None
+    statement: str | None
+
+
+def _bound_of(row: ReleaseRow) -> Bound:
+    kind, content = kind_of_release(row), content_of(row)
+    return Bound(kind.columns(content), kind.epsilon(content), kind.unbounded(content))
+
+
+BOUNDS = Remembered(_bound_of)
+
+
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
     """Return what is said of a release that nothing bounds; None for one that something does."""
-    kind, content = kind_of_release(row), content_of(row)
-    statement = kind.unbounded(content)
-    if statement is None:
+    bound = BOUNDS.of(row)
+    if bound.statement is None:
         return None
-    columns = kind.columns(content)
     message = UnboundedRelease(
         owner=row.owner,
-        kind=kind.name,
-        confidential=[name for name, told in columns.items() if not told],
-        told=[name for name, told in columns.items() if told],
-        statement=statement,
+        kind=kind_of_release(row).name,
+        confidential=[name for name, told in bound.columns.items() if not told],
+        told=[name for name, told in bound.columns.items() if told],
+        statement=bound.statement,
     )
     return Unbounded(row.digest, message)
 

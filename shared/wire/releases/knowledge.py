@@ -10,6 +10,7 @@ from shared.errors import ModelError
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
+from shared.model_sharing.private.options import EPSILONS
 from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
 from shared.wire.releases.base import (
     KNOWLEDGE,
@@ -63,7 +64,9 @@ class KnowledgeModelMessage(Described):
     tree: TreeDocument | None
     requirement: RequirementMessage | None = None
     counts: Literal["exact", "propagated", "noised"] = "exact"
-    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    epsilon: Annotated[float, Field(ge=EPSILONS[0], le=EPSILONS[1], allow_inf_nan=False)] | None = (
+        None
+    )
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS, strict=True)] | None = None
     protection: Annotated[list[Sentence], Field(max_length=MAX_SENTENCES)]
     columns: Annotated[list[Label], Field(max_length=MAX_VARIABLES + 1)] | None = None

@@ -133,6 +133,8 @@ def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(asked, name: str):
         (model(epsilon=1.0), "request-invalid"),
         (model(counts="noised"), "request-invalid"),
         (private(-1.0), "request-invalid"),
+        (private(1e308), "request-invalid"),
+        (private(5e-324), "request-invalid"),
         ({**model(), "tree": None, "columns": ["age"]}, "model-invalid"),
         ({**model(), "columns": ["age"]}, "request-invalid"),
     ],
@@ -298,3 +300,14 @@ def test_what_paths_do_not_ask_for_is_not_laid_out(miner, monkeypatch):
     paths = [{"conditions": [], "class": "no", "hit": 1, "miss": 0}] * 100
     told = raw(model(tree(paths, attributes=names), requirement=None))
     assert_problem(north("POST", RELEASES, json=told), 422, "model-invalid", "overlap")
+
+
+def test_a_tree_is_read_once_however_often_its_study_is_asked_about(miner, monkeypatch):
+    analyst, north = miner.study("s"), miner.owner("s", "north")
+    told = model(changed_attributes(debt="asked"))
+    path = share(north, "s", told)
+    first = analyst.get("/v1/studies/s/privacy")
+    monkeypatch.setattr("miner_service.intake.unbounded.content_of", None)
+    assert analyst.get("/v1/studies/s/privacy") == first
+    assert north("POST", f"{path}/withdraw").status_code == 200
+    assert analyst.get("/v1/studies/s/privacy") == first
