@@ -29,8 +29,11 @@ def training_columns(
     ranges: Declared,
     categories: Declared,
     taxonomies: Declared,
+    whole: Sequence[str] | None = None,
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
+
+    Without `whole`, the columns of whole numbers are those whose values all are.
 
     Raises:
         TableError: it is no table, has empty cells, or a column identifies people.
@@ -62,7 +65,14 @@ def training_columns(
             require_no_id(table[name], name, "features")
     with one_sentence():
         mixed = mixed_columns(table, [*names, target], "frame")
-        return schema_of(mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories)
+        return schema_of(
+            mixed,
+            target,
+            ranges=ranges,
+            taxonomies=taxonomies,
+            categories=categories,
+            whole=whole,
+        )
 
 
 def _require_of(given: Any, argument: str, names: Sequence[str]) -> None:

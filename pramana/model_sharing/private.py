@@ -52,8 +52,9 @@ def private_model(
         require_epsilon(float(epsilon))
     noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
+    # Whether all values are whole numbers is not told: one record may decide it.
     schema, table, classes = training_columns(
-        frame, target, features, ranges, categories, taxonomies
+        frame, target, features, ranges, categories, taxonomies, whole=()
     )
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
