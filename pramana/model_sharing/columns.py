@@ -34,7 +34,7 @@ def training_columns(
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
-    `whole` are the attributes of whole numbers; None looks which have no others.
+    Without `whole`, the columns of whole numbers are those whose values all are.
 
     Raises:
         TableError: it is no table, has empty cells, is of one class alone, a column identifies

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from owner_agent.model_sharing.noise import TreeNoise
@@ -56,14 +55,9 @@ def private_model(
         require_epsilon(float(epsilon))
         noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
+    # Whether all values are whole numbers is not told: one record may decide it.
     schema, table, classes = training_columns(
-        frame,
-        target,
-        features,
-        ranges,
-        categories,
-        taxonomies,
-        _whole(ranges, categories, features),
+        frame, target, features, ranges, categories, taxonomies, whole=()
     )
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
@@ -87,21 +81,6 @@ def noise_of(rng: Rng) -> Noise:
     if rng is None:
         return TreeNoise()
     return GeneratorNoise(generator_of(rng))
-
-
-def _whole(ranges: Any, categories: Any, features: Any) -> list[str]:
-    """Return the attributes whose range is declared by whole numbers; no record is looked at."""
-    if not isinstance(ranges, Mapping):
-        return []
-    elsewhere = categories if isinstance(categories, Mapping) else {}
-    return [
-        name
-        for name, ends in ranges.items()
-        if name not in elsewhere
-        and (features is None or name in features)
-        and isinstance(ends, Sequence)
-        and all(isinstance(end, int) for end in ends)
-    ]
 
 
 def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:

@@ -63,8 +63,7 @@ def share_tree(
         features: the columns that may be asked for; by default all others. Columns that identify
             people are refused.
         ranges: the least and the greatest number of columns, by name. Of others a range is rounded
-            outward from inner values, never a person's extreme. Of a private tree, ends without a
-            decimal point say that the column has whole numbers.
+            outward from inner values, never a person's extreme.
         categories: all labels of columns, by name; of others those that occur, which tells that
             somebody has them.
         taxonomies: which categories belong together, by column: nested dicts of lists, or for each

@@ -13,6 +13,7 @@ import numpy as np
 
 from shared.errors import ModelError
 from shared.mixed.table import Floats
+from shared.model_sharing.anonymity.requirements import SLACK
 from shared.model_sharing.core.conditions import Condition, Interval, Values
 from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split
 
@@ -70,7 +71,8 @@ def join_by_hits(branches: Sequence[Branch]) -> Branch:
     """
     counts = np.sum([b.counts for b in branches], axis=0)
     spread = np.sum([_spread(b.cut, len(counts)) for b in branches], axis=0)
-    label = int(np.argmax(spread))
+    # Thirds are rounded: of classes that rounding alone parts, the first, as of any tie.
+    label = int(np.argmax(spread >= spread.max() * (1 - SLACK)))
     records = sum(b.cut.records for b in branches)
     hit = min(float(spread[label]), records)
     return _joined(branches, Leaf(label, hit, records - hit), counts)

@@ -147,10 +147,21 @@ def cut_numbers(ends: Floats) -> tuple[list[Part], tuple[float, float], bool]:
     return parts, (float(lows[0]), float(highs[-1])), complete
 
 
+def are_disjoint(masks: Sequence[int]) -> bool:
+    """Return whether no category is in two of n different sets of codes."""
+    union, known = 0, 0
+    for mask in masks:
+        union |= mask
+        known += mask.bit_count()
+    return union.bit_count() == known
+
+
 def cut_categories(masks: Sequence[int]) -> list[Part]:
     """Return the finest parts of the categories that go through none of n sets of codes."""
-    groups: list[int] = []
-    for mask in dict.fromkeys(masks):
+    distinct = list(dict.fromkeys(masks))
+    # As the parts of one split are: nothing is put together.
+    groups = distinct if are_disjoint(distinct) else []
+    for mask in () if groups else distinct:
         apart = []
         for group in groups:
             if group & mask:

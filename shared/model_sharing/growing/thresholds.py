@@ -25,8 +25,8 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
         (`left`, where the two are whole and follow one another, or are neighbours among floats).
     """
     low, high = Fraction(left), Fraction(right)
-    if whole:
-        low -= 1  # `left` itself is allowed: to be at most 3 is to be below 4.
+    if whole and high - low == 1:
+        return left  # To be at most 3 is to be below 4: no other whole number parts the two.
     middle = (Fraction(left) + Fraction(right)) / 2
     largest = max(abs(left), abs(right))
     top = math.floor(math.log10(largest)) + 1
@@ -37,7 +37,7 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
         first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
         if first <= last:
             found = float(min(max(round(middle / step), first), last) * step)
-            if left < found < right or (whole and found == left):
+            if left < found < right:
                 return found
     return left
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from shared.domain import Variable
 from shared.errors import ModelError
 from shared.model_sharing.anonymity.branches import branches_of, join_by_hits, join_exactly
+from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.conditions import Values
-from shared.model_sharing.core.tree import Leaf, Split
+from shared.model_sharing.core.tree import Leaf, SharedTree, Split
 from tests.shared.model_sharing.anonymity.trees import by_city, leaf, tree
 
 
@@ -50,6 +52,18 @@ def test_equation_1_may_tell_a_class_that_is_not_the_most_frequent():
     assert exact.distribution == (20, 18, 12)
     # Class 3 is told 12 + 9 records, which it does not have.
     assert branches_of(grown, join_by_hits)[0].cut == Leaf(2, 21, 29)
+
+
+def test_of_a_tie_the_first_class_is_told_though_thirds_are_rounded():
+    """Classes 2 and 3 both have 77 / 3: 19 and (12 + 8) / 3, or 14 + 7 and 14 / 3."""
+    schema = TreeSchema(
+        Variable("ill", ("a", "b", "c", "d")), (CategoricalAttribute("ward", ("x", "y", "z")),)
+    )
+    parts = (Leaf(2, 14, 12), Leaf(2, 7, 8), Leaf(1, 19, 14))
+    root = Split("ward", tuple((Values((code,)), part) for code, part in enumerate(parts)))
+    cut = branches_of(SharedTree(schema, root), join_by_hits)[0].cut
+    assert cut.label == 1
+    assert cut.hit == pytest.approx(77 / 3)
 
 
 def test_exact_counts_are_the_sums():

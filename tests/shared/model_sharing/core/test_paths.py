@@ -203,6 +203,11 @@ def slanted(number: int) -> list[Path]:
     return [path(c=Values((place, place + 1))) for place in range(number - 1)]
 
 
+def single(number: int) -> list[Path]:
+    """One split into single categories, as many as an attribute may have here."""
+    return [path(c=Values((place,))) for place in range(number)]
+
+
 def shifted(number: int) -> list[Path]:
     """Intervals that each begin within the one before."""
     return [path(x=Interval(float(place), place + 1.5)) for place in range(number)]
@@ -214,6 +219,7 @@ def shifted(number: int) -> list[Path]:
     [
         pytest.param(grid(50), True, id="grid"),
         pytest.param(grid(50)[:-1], False, id="grid with a hole"),
+        pytest.param(single(9_000), True, id="a split into single categories"),
         pytest.param(slanted(9_000), False, id="slanted sets"),
         pytest.param(shifted(20_000), False, id="shifted intervals"),
         pytest.param(chain(MOST_DEPTH)[:-1] * 200, False, id="deep and doubled"),

@@ -25,7 +25,9 @@ NUMBERS = st.floats(-1e100, 1e100, allow_nan=False)
         (999.9, 1000.1, False, 1000.0),
         (0.12345, 0.12391, False, 0.1237),
         (5.0, 6.0, False, 5.5),
-        (1e15, 1e15 + 2, True, 1e15),
+        (1e15, 1e15 + 2, True, 1e15 + 1),
+        (20.0, 22.0, True, 21.0),
+        (20.0, 21.0, True, 20.0),
         (1e15 + 1, 1e15 + 3, True, 1e15 + 2),
         (-41.0, -37.0, True, -40.0),
         (-4.0, -3.0, True, -4.0),
@@ -56,7 +58,8 @@ def test_whole_numbers_are_parted_by_a_whole_one(one: int, other: int):
     if one != other:
         left, right = sorted((float(one), float(other)))
         found = between(left, right, whole=True)
-        assert left <= found < right
+        # A record's own value only where there is no other.
+        assert found == left if right == left + 1 else left < found < right
         assert found == int(found)
 
 
@@ -64,7 +67,7 @@ def test_whole_numbers_are_parted_by_a_whole_one(one: int, other: int):
 def test_no_shorter_number_lies_between(left: int, width: int):
     """Against all whole numbers between, counted."""
     found = int(between(float(left), float(left + width), whole=True))
-    among = np.arange(left, left + width)
+    among = np.arange(left + (width > 1), left + width)
 
     def zeros(number: int) -> int:
         return 7 if number == 0 else len(str(number)) - len(str(number).rstrip("0"))
