@@ -49,6 +49,7 @@ campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of e
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 	PRAMANA_ALARM_TABLES=25 $(BIN)/pytest -n auto tests/shared/mask/measures/test_alarms.py
+	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_accuracy.py
 
 .PHONY: whole-record
 whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)

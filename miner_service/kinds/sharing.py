@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -21,18 +22,19 @@ from miner_service.settings import Limits
 from shared.errors import LimitExceeded, NotFound
 from shared.learn.common.resampling import stream
 from shared.mixed.table import MixedTable
-from shared.model_sharing.combination.combining import combine, pseudo_chunks
+from shared.model_sharing.combination.combining import VotesModel, combine, pseudo_chunks
+from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.schemas import in_schema
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.tree import Leaf, SharedTree
 from shared.model_sharing.exchange.documents import LONGEST_TEXT
-from shared.model_sharing.exchange.drawing import draw_shared_tree
+from shared.model_sharing.exchange.drawing import draw_model
 from shared.model_sharing.exchange.models import model_json, read_model_json
 from shared.model_sharing.exchange.text import write_model_text
 from shared.model_sharing.generation.generating import generate
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.measures import class_match, path_match
-from shared.model_sharing.global_models.model import GlobalModel, TreeModel
+from shared.model_sharing.global_models.model import ForestModel, GlobalModel, TreeModel
 from shared.model_sharing.growing.growing import require_installed
 from shared.progress import Progress
 from shared.wire.learning.models import ModelSharingMessage
@@ -134,12 +136,20 @@ def _require_readable(document: Mapping[str, Any]) -> None:
 def _compared(
     spec: ModelSharingSpec, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return the records by which a model and the trees are compared: no true ones are here."""
+    """Return the records by which a model and the trees are compared: no true ones are here.
+
+    Of pseudo-data, where there are too many, so many are drawn anew, shared out by the trees'
+    counts: the first of those learned from would be one owner's.
+    """
     options = spec.options()
     width = len(schema.names) + schema.classes
     records = max(1, min(COMPARED, MOST_CELLS // width))
     if options.draws:
-        return next(pseudo_chunks(trees, options, stream(options.seed), records))
+        asked = options.drawing
+        counted = sum(tree.records for tree in trees)
+        if (counted * asked.scale if asked.records is None else asked.records) > records:
+            options = replace(options, generation=replace(asked, records=records))
+        return together(list(pseudo_chunks(trees, options, stream(options.seed))))
     evenly = GenerationOptions(method="basegen", records=records)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 
@@ -182,32 +192,28 @@ def _pseudo_data(message: ModelSharingMessage, trees: Sequence[SharedTree]) -> I
 
 
 def _draw(message: ModelSharingMessage) -> str:
-    return _picture(_model(message))
-
-
-def _picture(model: GlobalModel) -> str:
-    """Draw a model that is a tree. Raises NotFound."""
-    if not isinstance(model, TreeModel):
-        raise NotFound(
-            f"A model that is no single tree ({model.kind}) has no picture.",
-            where="svg",
-            remedy="Read its page, text or document.",
-        )
+    model = _model(message)
     if not _drawable(model):
         raise NotFound(
-            f"A tree of {len(model.tree.leaves):,} leaves that count {model.schema.classes:,}"
-            " classes each is too large for a picture.",
+            f"A model of {_leaves(model):,} leaves that count {model.schema.classes:,} classes each"
+            " is too large for a picture.",
             where="svg",
             remedy="Read its text or document.",
         )
-    return draw_shared_tree(model.tree)
+    return draw_model(model)
 
 
 def _drawable(model: GlobalModel) -> bool:
-    """Whether a model is a tree of which a picture can be drawn."""
-    if not isinstance(model, TreeModel):
-        return False
-    return len(model.tree.leaves) * model.schema.classes <= MOST_DRAWN
+    """Whether a model is small enough for a picture."""
+    return _leaves(model) * model.schema.classes <= MOST_DRAWN
+
+
+def _leaves(model: GlobalModel) -> int:
+    """Return how many leaves the trees of a model have; 0 of one that is not made of trees."""
+    if isinstance(model, TreeModel):
+        return len(model.tree.leaves)
+    trees = model.trees if isinstance(model, ForestModel | VotesModel) else ()
+    return sum(len(tree.leaves) for tree in trees)
 
 
 def _page(message: ModelSharingMessage) -> str:
@@ -217,7 +223,7 @@ def _page(message: ModelSharingMessage) -> str:
         message,
         learned=model,
         schema=model.schema,
-        picture=_picture(model) if _drawable(model) else None,
+        picture=draw_model(model) if _drawable(model) else None,
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_promised,

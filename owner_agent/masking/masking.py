@@ -125,7 +125,7 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
     keys = pseudonyms(secrets, study, table.record_ids, reading)
     order = key_order(keys)
     table, keys = table.in_order(order), keys[order]
-    content = keyed_digest(secrets, *_content(table, keys, study))
+    content = keyed_digest(secrets.draw, *_content(table, keys, study))
     advice = None
     if section.method == AUTO:
         rng = masking_randomness(secrets, study, content, 0)
@@ -137,7 +137,7 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
     method = METHODS[section.method if advice is None else advice.method]
     options = section.options_of(method.name)
     how = [FORM, content, method.name, _written(options), str(section.copies)]
-    identity = keyed_digest(secrets, *(part.encode() for part in how))
+    identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
     chosen = Chosen(
         table, keys, Choice(method, options, advice), section.copies, identity, secrets, study
     )

@@ -1,13 +1,13 @@
 """What a tree is learned from and how, settled before any is grown.
 
-It has an identity that follows from the secrets, all values and all options: the same table shared
+It has an identity that follows from the draw key, all values and all options: the same table shared
 again is the same tree, in whatever study, and of a private tree the same draw.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +19,6 @@ from owner_agent.model_sharing.columns import TreeColumns, read_tree_columns
 from owner_agent.randomize.stream import keyed_digest
 from owner_agent.site.sections.model_sharing import PrivateSection, ShareModelSection
 from owner_agent.site.site import Site
-from owner_agent.state.keys import Keys as Secrets
 from shared.mixed.table import CategoricalColumn, MixedTable
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.schemas import schema_of
@@ -42,7 +41,7 @@ class Chosen:
         section: how the tree is made.
         openly: columns that are no secret here: they are told as they are in other releases.
         identity: what is learned from and how, 64 digits.
-        secrets: the owner's.
+        draw_key: the owner's. No tree has pseudonyms, so that none needs the linkage secret.
     """
 
     columns: TreeColumns
@@ -52,7 +51,7 @@ class Chosen:
     section: ShareModelSection
     openly: frozenset[str]
     identity: str
-    secrets: Secrets
+    draw_key: bytes = field(repr=False)
 
     @property
     def records(self) -> int:
@@ -83,10 +82,10 @@ class Chosen:
         table = self.columns.table
         codes = {column.name: groups_of(column) for column in table.columns}
         names = {name: name for name in table.names}
-        return values_of(self.secrets.draw, self.columns.record_ids, codes, names)
+        return values_of(self.draw_key, self.columns.record_ids, codes, names)
 
 
-def choose(site: Site, secrets: Secrets) -> Chosen:
+def choose(site: Site, draw_key: bytes) -> Chosen:
     """Read a site's table and settle what tree is learned from it.
 
     Raises:
@@ -107,8 +106,8 @@ def choose(site: Site, secrets: Secrets) -> Chosen:
         whole=[a.column for a in section.attributes if a.whole],
     )
     how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
-    identity = keyed_digest(secrets, FORM.encode(), how.encode(), *_content(columns))
-    return Chosen(columns, schema, attributes, classes, section, _openly(site), identity, secrets)
+    identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
+    return Chosen(columns, schema, attributes, classes, section, _openly(site), identity, draw_key)
 
 
 def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:

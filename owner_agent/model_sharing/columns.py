@@ -29,6 +29,11 @@ class TreeColumns:
     table: MixedTable
     dropped: int
 
+    @property
+    def rows(self) -> int:
+        """How many records the table has, with those that had empty cells."""
+        return self.table.records + self.dropped
+
 
 def read_tree_columns(site: Site) -> TreeColumns:
     """Read what a tree is learned from, whatever the order of the table's rows.

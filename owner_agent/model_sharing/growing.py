@@ -15,13 +15,12 @@ from pydantic import ValidationError
 
 from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.model_sharing.kept import private_tree
-from owner_agent.model_sharing.words import protection
-from shared.errors import ConfigError, ModelError, RequirementUnmet
+from shared.errors import ConfigError, RequirementUnmet
 from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
 from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.anonymity.requirements import Requirement, meets
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import TreeDocument
+from shared.model_sharing.exchange.promises import promised, protection_words, read_words
 from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
 from shared.progress import StagedProgress
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
@@ -53,39 +52,26 @@ class Made:
         required = self.chosen.section.required
         return "nothing required" if required is None else str(required.required)
 
-    @property
-    def promised(self) -> Requirement | None:
-        """What every path meets as far as the counts that are told can show."""
-        required = self.chosen.section.required
-        if required is None:
-            return None
-        asked = required.required
-        weaker = [asked.by_hits] + ([Requirement(k=asked.k)] if asked.k is not None else [])
-        for candidate in (asked, *weaker):
-            try:
-                if meets(self.tree, candidate):
-                    return candidate
-            except ModelError:
-                continue  # Hits and misses do not show diversity by the exact counts.
-        return None
-
     @cached_property
     def message(self) -> KnowledgeModelMessage:
         """What leaves. Raises ConfigError: names or sizes cannot be sent."""
         section, private = self.chosen.section, self.chosen.private
-        promised = self.promised
+        asked = None if section.required is None else section.required.required
+        epsilon = None if private is None else private.epsilon
+        classes = self.chosen.schema.classes
+        told = promised(self.tree, asked)
+        words = protection_words(asked, classes, epsilon, section.tell)
+        looked_up = [a.column for a in section.attributes if not a.declared]
         try:
             return KnowledgeModelMessage(
                 tree=TreeDocument.of(self.tree),
                 requirement=None
-                if promised is None
-                else RequirementMessage(
-                    k=promised.k, c=promised.c, l=promised.l, exact=promised.exact
-                ),
+                if told is None
+                else RequirementMessage(k=told.k, c=told.c, l=told.l, exact=told.exact),
                 counts="noised" if private is not None else section.pruning.counts,
-                epsilon=None if private is None else private.epsilon,
+                epsilon=epsilon,
                 records=None if private is not None else self.chosen.records,
-                protection=list(protection(section, self.chosen.schema.classes)),
+                protection=[*words, *read_words(looked_up)],
             )
         except ValidationError as error:
             raise ConfigError(
@@ -123,7 +109,8 @@ def make(chosen: Chosen, state: Path, watch: StagedProgress) -> Made:
         with _told_in_words_of_the_file():
             tree = grow_tree(*learned, requirement=required.required)
     else:
-        options = PruningOptions(section.pruning.merge, section.pruning.counts)
+        how = section.pruning
+        options = PruningOptions(how.merge, how.counts, how.least_gain)
         with _told_in_words_of_the_file():
             pruned = prune(grown, required.required, options)
         tree = pruned.tree

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from owner_agent.model_sharing.choosing import Chosen
@@ -57,13 +57,17 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
 
 def _draw(chosen: Chosen) -> SharedTree:
     from owner_agent.model_sharing.noise import TreeNoise
-    from shared.model_sharing.private.growing import grow_private_tree
+    from shared.model_sharing.private.growing import depth_for, grow_private_tree
     from shared.model_sharing.private.options import PrivateOptions
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn
     noise = TreeNoise()
-    options = PrivateOptions() if asked.depth is None else PrivateOptions(depth=asked.depth)
+    usual = PrivateOptions()
+    # How many records have no empty cell is no public figure; how many there are is.
+    for_counts = asked.epsilon * (1 - usual.splits)
+    depth = asked.depth or depth_for(chosen.columns.rows, chosen.schema.classes, for_counts)
+    options = replace(usual, depth=depth)
     return grow_private_tree(
         chosen.schema, chosen.attributes, chosen.classes, asked.epsilon, noise, options
     ).tree

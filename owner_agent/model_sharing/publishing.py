@@ -113,13 +113,13 @@ def shared_tree(site: Site, watch: StagedProgress) -> SharedNow:
 
     Raises:
         InputError: the site file or the table is wrong, or no tree meets what is required.
-        KeyFileError: a secret is absent or unsafe.
+        KeyFileError: the draw key is absent or unsafe.
         StoreCorrupt: the ledger, or a private tree that was drawn before, cannot be read.
         NotInstalled: what grows or draws trees is not installed.
     """
-    secrets = KeyStore(site.state).load()
+    draw_key = KeyStore(site.state).load_draw()
     entries = Ledger(site.state).entries()
-    chosen = choose(site, secrets)
+    chosen = choose(site, draw_key)
     draws = recognized(chosen.draws, chosen.values, entries)
     made = make(chosen, site.state, watch)
     _ = made.message
@@ -146,7 +146,7 @@ def publish_tree(
     Raises:
         InputError: as `shared_tree`; PlanConflict if a column left before in another form.
         BudgetExceeded: columns would have lost more than the site file allows.
-        KeyFileError: a secret is absent or unsafe.
+        KeyFileError: the draw key is absent or unsafe.
         StoreCorrupt: the ledger, the outbox or a private tree cannot be read.
         Unauthenticated: the site has not joined the study.
         Conflict: another publication of this site is running.

@@ -82,25 +82,27 @@ def masking_randomness(secrets: Secrets, study: str, identity: str, copy: int) -
             choice of a method.
     """
     # Neither a study's name nor a digest holds a zero byte, so that no two of these are the same.
-    return KeyedRandomness(_key(secrets, b"draw", study.encode(), identity.encode(), b"%d" % copy))
+    return KeyedRandomness(
+        _key(secrets.draw, b"draw", study.encode(), identity.encode(), b"%d" % copy)
+    )
 
 
-def keyed_digest(secrets: Secrets, *parts: bytes) -> str:
+def keyed_digest(draw_key: bytes, *parts: bytes) -> str:
     """Return HMAC-SHA-256 of some parts under a key that follows from the draw key: 64 digits.
 
     It stands for a table's content where others may see it: whoever guesses the table cannot check
     the guess.
     """
-    running = hmac.new(_key(secrets, b"digest"), digestmod="sha256")
+    running = hmac.new(_key(draw_key, b"digest"), digestmod="sha256")
     for part in parts:
         running.update(len(part).to_bytes(8, "big"))
         running.update(part)
     return running.hexdigest()
 
 
-def _key(secrets: Secrets, *about: bytes) -> bytes:
+def _key(draw_key: bytes, *about: bytes) -> bytes:
     info = b"\x00".join([_PURPOSE, *about])
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secrets.draw)
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(draw_key)
 
 
 def _shape(size: Any) -> tuple[int, ...]:

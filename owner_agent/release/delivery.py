@@ -14,6 +14,7 @@ from owner_agent.study_plan.adopting import Adopted
 from shared.errors import ReleaseNotOpen, TransportError, Unreachable
 from shared.progress import Progress
 from shared.wire.releases import Release
+from shared.wire.releases.base import KNOWLEDGE
 
 
 class Delivery:
@@ -149,9 +150,10 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
             "What is made in another way, or from other records, is another release, and can be"
             " compared with this one: it needs --accept-added-loss."
         )
+    held = "this tree" if entry.kind == KNOWLEDGE else "these records"
     return ReleaseNotOpen(
-        f"Release {entry.name}, which holds exactly this, was withdrawn {where}; the same content"
-        " cannot be published again under that name.",
+        f"Release {entry.name}, which holds exactly {held}, was withdrawn {where}; the same"
+        " content cannot be published again under that name.",
         where=entry.name,
         remedy=remedy,
     )

@@ -81,7 +81,18 @@ class KeyStore:
         Raises:
             KeyFileError: one is absent, unreadable, weak, or readable by others.
         """
-        missing = [name for name in _MEANING if not self.path(name).exists()]
+        self._require(*_MEANING)
+        return Keys(self.read("draw"), self.read("linkage"))
+
+    def load_draw(self) -> bytes:
+        """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError as `load`."""
+        if self.path("linkage").exists():
+            return self.load().draw
+        self._require("draw")
+        return self.read("draw")
+
+    def _require(self, *names: KeyName) -> None:
+        missing = [name for name in names if not self.path(name).exists()]
         if missing:
             raise KeyFileError(
                 f"There is no {' and no '.join(_MEANING[name] for name in missing)} in"
@@ -89,7 +100,6 @@ class KeyStore:
                 where=", ".join(missing),
                 remedy=_how_to_get(missing),
             )
-        return Keys(self.read("draw"), self.read("linkage"))
 
     def read(self, name: KeyName) -> bytes:
         """Return one secret. Raises KeyFileError as `load` does."""

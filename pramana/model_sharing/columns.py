@@ -11,6 +11,7 @@ from pramana.frames.identifying import require_no_id
 from pramana.frames.mixed import mixed_columns
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
+from pramana.model_sharing.declared import require_declared, require_labels, require_names
 from shared.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
@@ -29,13 +30,17 @@ def training_columns(
     ranges: Declared,
     categories: Declared,
     taxonomies: Declared,
+    whole: Sequence[str] | None = None,
 ) -> tuple[TreeSchema, MixedTable, npt.NDArray[np.intp]]:
     """Return the schema of a frame of n rows, its attributes and its n class codes.
 
+    `whole` are the attributes of whole numbers; None looks which have no others.
+
     Raises:
-        TableError: it is no table, has empty cells, or a column identifies people.
+        TableError: it is no table, has empty cells, is of one class alone, a column identifies
+            people, or a label cannot be in a message.
         MissingColumn: a column is named that it lacks.
-        OptionError: what is declared is no mapping, or of other columns.
+        OptionError: what is declared is no mapping, of other columns, or of another form.
         DomainError: what is declared cannot be.
         UnknownCategory: a record has a category that is not declared.
     """
@@ -49,33 +54,45 @@ def training_columns(
     if features is not None:
         names = names_of(features, "features")
         require_columns(table, names, "features")
+    if not names and features is None:
+        raise TableError(
+            f"frame must have other columns than the target {target!r}: a tree asks for them.",
+            where="frame",
+        )
     if target in names or len(set(names)) < len(names) or not names:
         raise OptionError(
             f"features must be one or more other columns than the target {target!r}, each once.",
             where="features",
         )
-    declared = {"ranges": ranges, "categories": categories, "taxonomies": taxonomies}
-    for argument, given in declared.items():
-        _require_of(given, argument, [*names, target])
+    require_names([*names, target])
+    require_declared(ranges, categories, taxonomies, names, target)
     for name in names:
         if name not in (categories or {}) and name not in (ranges or {}):
             require_no_id(table[name], name, "features")
     with one_sentence():
         mixed = mixed_columns(table, [*names, target], "frame")
-        return schema_of(mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories)
-
-
-def _require_of(given: Any, argument: str, names: Sequence[str]) -> None:
-    if given is None:
-        return
-    if not isinstance(given, Mapping):
-        raise OptionError(
-            f"{argument} must be a dict by column, not {shown(given)}.", where=argument
+        _require_classes(mixed, target, categories)
+        read = schema_of(
+            mixed,
+            target,
+            ranges=ranges,
+            taxonomies=taxonomies,
+            categories=categories,
+            whole=whole,
         )
-    if unknown := [name for name in given if name not in names]:
-        raise OptionError(
-            f"{argument} names {quoted(unknown)}, no column of the tree; it has {quoted(names)}.",
-            where=argument,
+    require_labels(read[0])
+    return read
+
+
+def _require_classes(table: MixedTable, target: str, categories: Declared) -> None:
+    """Refuse records that are all of one class, where no others are declared. Raises TableError."""
+    column = table[target]
+    known = column.categories if isinstance(column, CategoricalColumn) else np.unique(column.values)
+    if len(known) == 1 and target not in (categories or {}):
+        raise TableError(
+            f"All records have the same {target!r}: a tree tells two or more classes apart; if"
+            f" there are others, list all with categories={{{target!r}: [...]}}.",
+            where=target,
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pramana.frames.randomness import Rng, generator_of
 from pramana.model_sharing.combined_trees import CombinedTrees
+from shared.errors import OptionError
 from shared.model_sharing.combination.combining import CombineOptions, Method
 from shared.model_sharing.global_models.options import GlobalName
 
@@ -23,7 +24,7 @@ def combine_trees(
     Args:
         messages: a list of what `pm.share_tree` made, of messages as dicts or as JSON text, or of
             paths to files of them.
-        method: `pgen`, `basegen` and `labelled` learn from pseudo-records drawn from the trees;
+        method: `labelled`, `pgen` and `basegen` learn from pseudo-records drawn from the trees;
             `votes` and `product` are the trees themselves (see `pm.CombinedTrees`).
         model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
         rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.
@@ -48,6 +49,8 @@ def combine_trees(
         >>> round(model.score(people), 2)
         0.78
     """
+    if "seed" in options:
+        raise OptionError("seed must be left out: pass it as rng.", where="seed")
     generator = generator_of(rng)
     # A seed stays what it is, so that the estimator's options say it.
     seed = int(rng) if hasattr(rng, "__index__") else int(generator.integers(1 << 32))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import Field, ValidationError
 
@@ -14,9 +14,8 @@ from pramana.frames.tables import shown
 from shared.errors import InputError, OptionError
 from shared.learn.common.documents import DocumentPart, faults
 from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.combination.combining import CombineOptions
+from shared.model_sharing.combination.combining import CombineOptions, Method, generation_for
 from shared.model_sharing.combination.votes import VoteOptions
-from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.options import GlobalOptions
 
 if TYPE_CHECKING:
@@ -52,12 +51,26 @@ def combine_options(given: Mapping[str, Any]) -> CombineOptions:
     for name, number in numbers.items():
         if not isinstance(number, int | float) or isinstance(number, bool):
             raise OptionError(f"{name} must be a number, not {shown(number)}.", where=name)
+    method: object = given["method"]
+    if not isinstance(method, str):
+        raise OptionError(
+            f"method must be one of {', '.join(get_args(Method))}, not {shown(method)}.",
+            where="method",
+        )
+    drawn = plain(given["pseudo_records"])
+    if drawn is not None and (isinstance(drawn, bool) or not isinstance(drawn, int) or drawn < 1):
+        raise OptionError(
+            "pseudo_records must be a whole number of at least 1, or None for as many as the trees"
+            f" count, not {shown(drawn)}.",
+            where="pseudo_records",
+        )
     learning = {one.name: plain(given[one.name]) for one in fields(GlobalOptions)}
     return CombineOptions(
         method=given["method"],
         model=given["model"],
-        generation=GenerationOptions(
-            records=plain(given["pseudo_records"]),
+        generation=generation_for(
+            given["method"],
+            records=drawn,
             scale=numbers["scale"],
             numeric=given["numeric"],
             absent=given["absent"],

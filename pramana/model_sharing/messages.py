@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pramana.estimators.saved import FORMAT as MODEL_FORMAT
+from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_version
 from shared.errors import InputError, TableUnreadable
@@ -81,15 +83,29 @@ def read_message(text: str | bytes, argument: str) -> KnowledgeModelMessage:
 
 
 def _of_file(path: Path, argument: str) -> KnowledgeModelMessage:
-    if not path.is_file():
-        raise TableUnreadable(
-            f"{argument} {str(path)!r} must be a file; there is none.", where=argument
-        )
-    return read_message(path.read_bytes(), f"{argument} {str(path)!r}")
+    told = f"{argument} {quoted([str(path)])}"
+    try:
+        if path.is_dir():
+            raise TableUnreadable(
+                f"{told} must be a file, not a folder; list the files in it.", where=argument
+            )
+        if not path.is_file():
+            raise TableUnreadable(f"{told} must be a file; there is none.", where=argument)
+        text = path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no name of a file"
+        raise TableUnreadable(f"{told} cannot be read ({why}).", where=argument) from None
+    return read_message(text, told)
 
 
 def _of_document(document: Mapping[str, Any], argument: str) -> KnowledgeModelMessage:
     """Read a message, bare or in a file's wrapping, or the release that has it."""
+    if document.get("format") == MODEL_FORMAT:
+        raise InputError(
+            f"{argument} holds a model that was learned from trees, not a shared tree; pm.load"
+            " reads it.",
+            where=argument,
+        )
     if document.get("format") == FORMAT:
         require_version(document.get("version"), VERSION, Path(argument))
         if document.get("kind") != KIND:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from owner_agent.model_sharing.noise import TreeNoise
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
+from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.shared_model import SharedModel
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
+from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.exchange.documents import TreeDocument
 from shared.model_sharing.exchange.promises import protection_words
 from shared.model_sharing.private.growing import grow_private_tree
@@ -36,6 +39,7 @@ def private_model(
     Raises:
         OptionError: a requirement beside an epsilon, an epsilon out of its range, or columns that
             are not declared.
+        NotInstalled: there is no randomness given, and OpenDP is not installed.
     """
     if asked is not None:
         raise OptionError(
@@ -50,10 +54,16 @@ def private_model(
         )
     with one_sentence():
         require_epsilon(float(epsilon))
-    noise = noise_of(rng)
+        noise = noise_of(rng)
     target, features, ranges, categories, taxonomies = columns
     schema, table, classes = training_columns(
-        frame, target, features, ranges, categories, taxonomies
+        frame,
+        target,
+        features,
+        ranges,
+        categories,
+        taxonomies,
+        _whole(ranges, categories, features),
     )
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
@@ -68,20 +78,34 @@ def private_model(
 
 
 def noise_of(rng: Rng) -> Noise:
-    """Return what draws noise: for releases if nothing is passed, or for experiments."""
+    """Return what draws noise: OpenDP for releases, or for experiments the generator passed.
+
+    Raises:
+        NotInstalled: nothing is passed, and OpenDP is not installed.
+        OptionError: it is no seed and no generator.
+    """
+    if rng is None:
+        return TreeNoise()
     return GeneratorNoise(generator_of(rng))
 
 
-def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:
-    names = [a.name for a in schema.attributes]
-    open_ones = [
+def _whole(ranges: Any, categories: Any, features: Any) -> list[str]:
+    """Return the attributes whose range is declared by whole numbers; no record is looked at."""
+    if not isinstance(ranges, Mapping):
+        return []
+    elsewhere = categories if isinstance(categories, Mapping) else {}
+    return [
         name
-        for name in names
-        if name not in (ranges if isinstance(schema[name], NumericAttribute) else categories)
+        for name, ends in ranges.items()
+        if name not in elsewhere
+        and (features is None or name in features)
+        and isinstance(ends, Sequence)
+        and all(isinstance(end, int) for end in ends)
     ]
-    if schema.target.name not in categories:
-        open_ones.append(schema.target.name)
-    if open_ones:
+
+
+def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:
+    if open_ones := undeclared(schema, ranges, categories):
         raise OptionError(
             f"epsilon needs ranges and categories to declare {quoted(open_ones)}: what is read from"
             " the records is not private.",

@@ -48,7 +48,7 @@ class SharedModel:
         >>> import pramana as pm
         >>> shared = pm.share_tree(pm.example("titanic"), "survived", pm.Requirement(k=20))
         >>> shared
-        SharedModel(survived by class, age, sex: 9 paths, k = 20; pruned from 13)
+        SharedModel(survived by class, age, sex: 8 paths, k = 20)
         >>> shared.predict({"class": ["1st"], "age": ["adult"], "sex": ["female"]})
         array(['yes'], dtype=object)
     """
@@ -79,7 +79,7 @@ class SharedModel:
 
     @property
     def before(self) -> SharedTree:
-        """The tree before it was pruned, which stays.
+        """The tree with nothing required of it, before it was pruned, which stays.
 
         Raises:
             OptionError: this was loaded, or no tree was pruned.
@@ -88,11 +88,11 @@ class SharedModel:
 
     @property
     def given_up(self) -> Mapping[str, float]:
-        """What pruning gave up, numbers by name.
+        """What the requirement cost, numbers by name.
 
         `leaves_before` and `leaves_after`, how many paths there are; `records_moved`, how many
-        records are on another path than before; `accuracy_before` and `accuracy_after`, the share
-        of the frame's records whose class is told right.
+        records are on paths that were merged by pruning; `accuracy_before` and `accuracy_after`,
+        the share of the frame's records whose class is told right.
 
         Raises:
             OptionError: this was loaded, or no tree was pruned.

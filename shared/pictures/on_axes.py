@@ -31,7 +31,7 @@ _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
 _MOVE = re.compile(r"translate\(([^,]+),([^)]+)\)")
 _STEP = re.compile(f"([MLCz])|({_NUMBER})")
 _BOLD = "bold"
-_ANCHORS = {None: "left", "middle": "center"}
+_ANCHORS = {None: "left", "middle": "center", "end": "right"}
 
 _Resize = Callable[[float], None]
 """Sizes something drawn, told how many points one unit of the picture is."""

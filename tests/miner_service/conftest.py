@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -218,9 +218,8 @@ class Miner:
         return rows, files
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
-    """Start a miner (again on the same data, if called again)."""
+@contextmanager
+def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
     with ExitStack() as stack:
 
         def start_one(
@@ -229,7 +228,6 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
             entered: bool = True,
             **options: float,
         ) -> Miner:
-            data = tmp_path / "data"
             clock = Clock()
             times = {"event_seconds": 0.01, "stop_seconds": 3600.0, **options}
             settings = Settings(data, limits=limits or Limits(), **times)
@@ -243,6 +241,21 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
             return Miner(data, client, clock, Person(client, token), services, app)
 
         yield start_one
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
+    """Start a miner (again on the same data, if called again)."""
+    with _starting(tmp_path / "data") as start_one:
+        yield start_one
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Miner, Person, Person]]:
+    """A miner that a module's tests share, an analyst and an owner: for what is refused."""
+    with _starting(tmp_path_factory.mktemp("asked") / "data") as start_one:
+        miner = start_one()
+        yield miner, miner.study("s"), miner.owner("s", "north")
 
 
 @pytest.fixture

@@ -153,7 +153,8 @@ def show_written(console: Console, path: Path) -> None:
     inside = path.is_relative_to(Path.cwd())
     console.print("The whole report is in")
     shown = path.relative_to(Path.cwd()) if inside else path
-    console.print(Text(str(shown), overflow="fold", no_wrap=False))
+    # One line, however narrow the terminal: a path in two pieces cannot be copied.
+    console.print(str(shown), markup=False, soft_wrap=True)
 
 
 def show_others_apart(console: Console, site: Site) -> None:

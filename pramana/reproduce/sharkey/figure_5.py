@@ -26,7 +26,7 @@ CURVES = {
 OURS, LOCAL = "labelled by votes (ours)", "own tree"
 
 AT = 5
-"""Owners at which methods are compared, as in the issue and figure 6."""
+"""Owners at which methods are compared, as in figure 6."""
 
 NEAR = 5.0
 """So many points from BASIS are called near."""

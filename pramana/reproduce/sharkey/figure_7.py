@@ -42,9 +42,10 @@ LOOKS = {
 }
 
 AT = "(10, 3)"
-"""Where the issue asks for a distance of `ASKED` points; the paper claims more than `CLAIMED`."""
+"""Where distances are told one by one."""
 
-ASKED, CLAIMED = 20.0, 30.0
+CLAIMED = 30.0
+"""Points that the paper claims, and more."""
 
 
 def named(asked: Requirement) -> str:
@@ -98,7 +99,7 @@ def _findings(found: pd.DataFrame) -> Iterator[Finding]:
     yield _beats(found, PGEN, "naive-bayes")
     yield _beats(found, HITS[MAIN], "tree")
     yield _goes_on(found)
-    yield from _issue(found)
+    yield from _distances(found)
     yield _refused(found)
     yield _owners(found)
 
@@ -146,7 +147,7 @@ def _goes_on(found: pd.DataFrame) -> Finding:
     )
 
 
-def _issue(found: pd.DataFrame) -> Iterator[Finding]:
+def _distances(found: pd.DataFrame) -> Iterator[Finding]:
     for curve in (EXACT, HITS[MAIN], PGEN):
         for rival in (LD, BEST):
             rows, other = (_rows(found, "nursery", "tree", c)["accuracy"] for c in (curve, rival))
@@ -156,7 +157,7 @@ def _issue(found: pd.DataFrame) -> Iterator[Finding]:
             yield Finding(
                 None,
                 f"nursery at l = 3, c = 10: {curve} has {100 * rows[AT]:.1f} %, {rival}"
-                f" {100 * other[AT]:.1f} %: {gap:+.1f} points, {ASKED:g} asked for.",
+                f" {100 * other[AT]:.1f} %: {gap:+.1f} points.",
             )
 
 

@@ -50,7 +50,7 @@ def show_sharing(outcome: Simulation) -> None:
         trees = options.owners * len(outcome.folds)
         out.print(
             f"{outcome.refused} of {trees} trees could not meet the requirement and were not"
-            " released.",
+            f" released.{_advice(options)}",
             style="yellow",
             soft_wrap=True,
         )
@@ -63,6 +63,13 @@ def show_sharing(outcome: Simulation) -> None:
         )
     if outcome.table.note:
         out.print(outcome.table.note, markup=False, soft_wrap=True)
+
+
+def _advice(options: SimulationOptions) -> str:
+    """Return what may help where trees are refused."""
+    if options.by == "growing":
+        return ""
+    return " With --by growing only splits are made whose parts can meet it."
 
 
 def _owners(options: SimulationOptions) -> str:

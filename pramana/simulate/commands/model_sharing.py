@@ -72,16 +72,27 @@ Epsilon = Annotated[
     float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
 ]
 NumericOption = Annotated[
-    Numeric, typer.Option(help="The number of an interval: drawn evenly, its middle, its end, ...")
+    Numeric | None,
+    typer.Option(
+        help="The number of an interval: drawn evenly, its middle, its end, ...; by default as the"
+        " method has it: evenly for pgen and basegen, marginal for labelled."
+    ),
 ]
 AbsentOption = Annotated[
-    Absent, typer.Option(help="Where values of attributes come from that a path does not ask for.")
+    Absent | None,
+    typer.Option(
+        help="Where values of attributes come from that a path does not ask for; by default as for"
+        " --numeric."
+    ),
 ]
 MissesOption = Annotated[
-    Misses, typer.Option(help="Which classes misses take where leaves tell hits alone.")
+    Misses | None, typer.Option(help="Which classes misses take where leaves tell hits alone.")
 ]
 SpreadOption = Annotated[
-    Spread, typer.Option(help="Values drawn independently, or more evenly than by chance.")
+    Spread | None,
+    typer.Option(
+        help="Values drawn independently, or more evenly than by chance, the default of labelled."
+    ),
 ]
 WeightsOption = Annotated[
     Weights,
@@ -131,13 +142,8 @@ def model_sharing(
     not released; a fold without any counts as told by the most frequent class. Exit codes: 0 done;
     2 bad input; 4 too large.
     """
-    from pramana.simulate.commands.display_sharing import show_sharing
-    from pramana.simulate.model_sharing.simulation import simulate
-    from pramana.simulate.model_sharing.tables import read_sharing_table
-    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
     from shared.model_sharing.anonymity.requirements import Requirement
 
-    require_place(json)
     with given.options_as_typed():
         asked = [k, c, l] != [None] * 3
         requirement = Requirement(k, c, l, exact) if asked else None
@@ -162,8 +168,19 @@ def model_sharing(
             runs=runs,
             seed=seed,
         )
+    _simulate(table, target, options, json)
+
+
+def _simulate(table: Path, target: str, options: SimulationOptions, json: Path | None) -> None:
+    from pramana.simulate.commands.display_sharing import show_sharing
+    from pramana.simulate.model_sharing.simulation import simulate
+    from pramana.simulate.model_sharing.tables import read_sharing_table
+    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+
+    require_place(json)
     read = read_sharing_table(table, target)
-    with given.watched(f"{folds * runs} folds") as watch, given.options_as_typed():
+    folds = f"{options.folds * options.runs} folds"
+    with given.watched(folds) as watch, given.options_as_typed():
         outcome = simulate(read, options, watch)
     if json is not None:
         write_result(outcome.as_dict(), json)

@@ -251,7 +251,9 @@ def options_as_typed() -> Iterator[None]:
         option = _TYPED.get(name) or (
             name if name.startswith("--") else "--" + name.replace("_", "-")
         )
-        message = re.sub(rf"(?<![\w-]){re.escape(name)}(?!\w)", option, error.message)
+        # Words such as l-diverse and (c, l) stay what they are.
+        wanted = rf"(?<![\w(-]){re.escape(name)}(?![\w-])"
+        message = re.sub(wanted, option, error.message)
         if option not in message:
             message = f"{option}: {message}"
         raise OptionError(message, where=option, remedy=error.remedy) from None

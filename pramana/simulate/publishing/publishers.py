@@ -1,4 +1,7 @@
-"""Publishers: who says at which levels a table may be published, a process or our own search."""
+"""Publishers: who says at which levels a table may be published, a process or our own search.
+
+The help of a command names them, so that what publishes is loaded only once somebody asks for it.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shared.errors import NotInstalled, OptionError, RequirementUnmet
-from shared.mixed.table import MixedTable
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.publishing.full_domain import Cells, best_levels
-from shared.model_sharing.publishing.hierarchies import hierarchies_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from shared.mixed.table import MixedTable
+    from shared.model_sharing.anonymity.requirements import Requirement
+    from shared.model_sharing.core.attributes import TreeSchema
+    from shared.model_sharing.publishing.full_domain import Cells
 
 WORKER = Path(__file__).with_name("anjana_worker.py")
 
@@ -28,7 +32,8 @@ PUBLISHER = "PRAMANA_PUBLISHER"
 
 _REMEDY = (
     "Run `make publishing-peer`, which makes one, and name its Python with --publisher"
-    f" (.venv-publishing/bin/python) or in {PUBLISHER}."
+    f" (.venv-publishing/bin/python) or in {PUBLISHER}. Without anjana, --publisher full-domain"
+    " searches the hierarchies itself."
 )
 
 PATIENCE = 3600.0
@@ -75,6 +80,9 @@ class FullDomain:
         requirements: Sequence[Requirement],
     ) -> list[Levels | None]:
         """See `Publisher`."""
+        from shared.model_sharing.publishing.full_domain import Cells, best_levels
+        from shared.model_sharing.publishing.hierarchies import hierarchies_of
+
         cells = Cells.of(hierarchies_of(schema), schema.read(table), classes, schema.classes)
         found: list[Levels | None] = []
         for requirement in requirements:
@@ -111,6 +119,9 @@ class Process:
             NotInstalled: there is no such Python, or it has not got what the worker needs.
             OptionError: it ended with an error, or answered what is no valid publication.
         """
+        from shared.model_sharing.publishing.full_domain import Cells
+        from shared.model_sharing.publishing.hierarchies import hierarchies_of
+
         hierarchies = hierarchies_of(schema)
         records = schema.read(table)
         request = {

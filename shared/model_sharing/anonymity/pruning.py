@@ -59,7 +59,7 @@ class PruningOptions:
                 where="least_gain",
             )
         for name, known in (("merge", MERGES), ("counts", JOINS)):
-            if getattr(self, name) not in known:
+            if getattr(self, name) not in tuple(known):
                 raise OptionError(
                     f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}.",
                     where=name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 
 from shared.errors import ModelError, OptionError
 from shared.model_sharing.core.attributes import TreeSchema
@@ -57,6 +58,17 @@ class Requirement:
     exact: bool = True
 
     def __post_init__(self) -> None:
+        for name in ("k", "c", "l"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise OptionError(f"{name} must be a number or None, not {value!r}.", where=name)
+            # Numbers of numpy become plain ones, which can be written as JSON.
+            plain = int(value) if isinstance(value, Integral) else float(value)
+            object.__setattr__(self, name, plain)
+        if not isinstance(self.exact, bool):
+            raise OptionError(f"exact must be True or False, not {self.exact!r}.", where="exact")
         if (self.c is None) != (self.l is None):
             raise OptionError("c and l go together: (c, l)-diversity needs both.", where="c")
         if self.k is None and self.c is None:

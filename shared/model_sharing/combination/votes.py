@@ -94,6 +94,9 @@ class TreeVotes:
 def votes_of(trees: Sequence[SharedTree], options: VoteOptions | None = None) -> TreeVotes:
     """Return the votes of several owners' trees.
 
+    A tree also votes on records with categories that its owner never had: as on most of its records
+    there (`in_schema`), with its full weight. So owners should declare the same categories.
+
     Args:
         trees: the trees.
         options: how their votes are weighed.

@@ -102,8 +102,8 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> str:
     """Return an SVG picture of a global model of any kind.
 
     A tree, and each tree of votes, is drawn as by `draw_shared_tree`; a rule as its two sides; of
-    a forest, how many of its trees ask for each attribute; of naive Bayes, what each attribute is
-    like in each class.
+    a forest, what its splits by each attribute tell; of naive Bayes, what each attribute is like in
+    each class.
 
     Args:
         model: the model.

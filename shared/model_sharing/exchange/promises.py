@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shared.errors import ModelError
 from shared.model_sharing.anonymity.requirements import Requirement, meets
 from shared.model_sharing.core.tree import SharedTree
@@ -19,8 +21,8 @@ UNPROTECTED = (
     " class of that person."
 )
 STRUCTURE = (
-    "Which splits there are was learned from the records, too; thresholds are rounded, and ranges"
-    " are declared or rounded, never a person's extreme."
+    "Which splits there are was learned from the records, too. Thresholds are rounded, and lie"
+    " between values of two records; ranges are declared or rounded, never a person's extreme."
 )
 HOMOGENEOUS = (
     "That does not hide classes: a path whose records are all of one class tells the class of"
@@ -31,7 +33,39 @@ EVEN_MISSES = (
     " are all of one class can pass."
 )
 
-_DECLARED = "That holds if ranges and categories were declared without looking at the records."
+_PRIVATE = (
+    "It holds whatever else anybody knows; how many records there are is taken to be known.",
+    "Ranges and categories must have been declared without looking at the records.",
+    "Epsilons of releases of the same records add.",
+    "Each path tells how many of its records are of each class, with noise.",
+    "What holds for most people on a path is told of each of them, in the table or not.",
+)
+
+_TOLD = {
+    "hits": "Each path tells its class, how many of its records are of it and how many are not, and"
+    " not which other classes there are.",
+    "distribution": "Each path tells how many of its records are of each class, rare ones too.",
+}
+
+_LISTED = 12
+"""A sentence names so many columns."""
+
+
+def read_words(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return what must be known of columns whose categories or range nobody declared.
+
+    Args:
+        columns: their names; for none there is nothing to say.
+    """
+    if not columns:
+        return ()
+    named = ", ".join(repr(name) for name in columns[:_LISTED])
+    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+    said = (
+        f"Nobody declared the categories or the range of {named}{more}: they were read from the"
+        " records; a category tells that somebody has it, and a range is rounded but follows them."
+    )
+    return (said,)
 
 
 def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
@@ -58,29 +92,39 @@ def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement |
 
 
 def protection_words(
-    requirement: Requirement | None, classes: int, epsilon: float | None = None
+    requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
 ) -> tuple[str, ...]:
-    """Return what must be known of a tree before it leaves, a sentence each.
+    """Return what must be known of a tree before it leaves, a sentence each: none of its records.
 
     Args:
         requirement: what its paths meet.
         classes: how many classes there are.
         epsilon: of a private tree.
+        tell: what the leaves of another tree tell, as `released_form` has it.
     """
     if epsilon is not None:
         bound = (
             "The whole tree, its splits and its counts, is differentially private with epsilon"
-            f" {epsilon:g} for the replacement of one record by any other; epsilons of releases of"
-            " the same records add."
+            f" {epsilon:g}: replacing one record by any other changes the probability of no tree by"
+            f" more than a factor of e to the {epsilon:g}."
         )
-        return (bound, _DECLARED)
-    said = [NO_BOUND]
-    if requirement is None:
-        said.append(UNPROTECTED)
-    else:
-        said.append(f"Each path meets {requirement}.")
-        if requirement.c is None:
-            said.append(HOMOGENEOUS)
-        elif not requirement.exact and classes > 2:
-            said.append(EVEN_MISSES)
-    return (*said, SUBTRACTION, STRUCTURE)
+        return (bound, *_PRIVATE)
+    required = (UNPROTECTED,) if requirement is None else _required(requirement, classes)
+    return (NO_BOUND, *required, _TOLD[tell], SUBTRACTION, STRUCTURE)
+
+
+def _required(asked: Requirement, classes: int) -> tuple[str, ...]:
+    said = []
+    if asked.k is not None:
+        said.append(f"Each path is of at least {asked.k:g} records (k-anonymity).")
+    if asked.c is None or asked.l is None:
+        return (*said, HOMOGENEOUS)
+    by = (
+        "by the counts of all its classes, the most frequent one is less than"
+        f" {asked.c:g} times all from number {asked.l} on together"
+        if asked.exact
+        else f"by hits and misses, its class is less than {asked.c:g} times the average of"
+        f" {asked.l - 1} others"
+    )
+    said.append(f"Each path is (c, l)-diverse with c = {asked.c:g}, l = {asked.l}: {by}.")
+    return (*said, EVEN_MISSES) if not asked.exact and classes > 2 else tuple(said)

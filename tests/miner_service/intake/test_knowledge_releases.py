@@ -110,10 +110,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(miner, name: str):
+def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(asked, name: str):
     told, code, word = BAD[name]
-    miner.study("s")
-    north = miner.owner("s", "north")
+    miner, _, north = asked
     before = miner.snapshot()
     sent = raw(model(told, requirement=None))
     assert_problem(north("POST", RELEASES, json=sent), 422, code, word)
@@ -140,18 +139,16 @@ def test_a_tree_that_is_none_is_refused_and_nothing_is_stored(miner, name: str):
         ({**model(), "columns": ["age"]}, "request-invalid"),
     ],
 )
-def test_what_is_promised_must_hold(miner, told: dict[str, Any], code: str):
-    miner.study("s")
-    north = miner.owner("s", "north")
+def test_what_is_promised_must_hold(asked, told: dict[str, Any], code: str):
+    miner, _, north = asked
     before = miner.snapshot()
     assert_problem(north("POST", RELEASES, json=raw(told)), 422, code)
     assert miner.snapshot() == before
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
-def test_numbers_that_json_has_not_are_refused(miner, number: str):
-    miner.study("s")
-    north = miner.owner("s", "north")
+def test_numbers_that_json_has_not_are_refused(asked, number: str):
+    _, _, north = asked
     told = '{"name": "t", "kind": "knowledge-model", "digest": "' + "0" * 64 + '", "model": '
     paths = '[{"conditions": [], "class": "no", "miss": 0, "hit": ' + number + "}]"
     inner = '{"protection": [], "tree": {"target": {"name": "i", "categories": ["no"]},'
@@ -161,6 +158,7 @@ def test_numbers_that_json_has_not_are_refused(miner, number: str):
     assert_problem(answer, 422, "request-invalid")
 
 
+@pytest.mark.slow
 def test_depth_bombs_are_refused(miner):
     """Of JSON, and of a tree whose every path is one cut away from the next."""
     miner.study("s")

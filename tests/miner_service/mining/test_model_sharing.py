@@ -98,11 +98,7 @@ def test_trees_become_a_model_of_every_kind(study, spec: dict[str, Any]):
     assert analyst("GET", f"{address}/text").status_code == 200
     document = analyst("GET", f"{address}/document").json()
     assert document == found["document"]
-    drawn = analyst("GET", f"{address}/svg")
-    if document["kind"] == "tree":
-        assert drawn.text.startswith("<svg")
-    else:
-        assert_problem(drawn, 404, "not-found")
+    assert analyst("GET", f"{address}/svg").text.startswith("<svg")
 
 
 @pytest.mark.slow
@@ -111,7 +107,7 @@ def test_pseudo_data_are_read_back_by_pandas(study):
     import pandas as pd
 
     _miner, analyst, owners, paths = study
-    found = learned(analyst, owners=["north"], max_depth=3, seed=7)
+    found = learned(analyst, owners=["north"], method="pgen", max_depth=3, seed=7)
     address = f"/v1/models/{found['id']}/pseudo-data"
     first, again = analyst("GET", address), analyst("GET", address)
     assert first.headers["content-type"] == "application/vnd.apache.parquet"
@@ -139,6 +135,7 @@ def test_pseudo_data_are_read_back_by_pandas(study):
     assert analyst.get(f"/v1/models/{found['id']}") == found
 
 
+@pytest.mark.slow
 def test_a_model_that_is_the_trees_goes_with_them(study):
     _, analyst, owners, paths = study
     found = learned(analyst, method="votes")
@@ -152,6 +149,7 @@ def test_a_model_that_is_the_trees_goes_with_them(study):
     assert analyst.get(f"/v1/models/{other['id']}") == other
 
 
+@pytest.mark.slow
 def test_owners_see_no_model_of_others_trees(study):
     """With its own tree an owner of two could tell the other's from it."""
     _, analyst, owners, _ = study
@@ -161,24 +159,28 @@ def test_owners_see_no_model_of_others_trees(study):
     assert owners["north"].get("/v1/dashboard")["studies"][0]["models"] == []
 
 
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({"age": 30.0, "job": "cook"}, ["debt"]),
-        ({"age": "old", "job": "cook", "debt": 1.0}, ["age"]),
-        ({"age": 30.0, "job": "pope", "debt": 1.0}, ["job"]),
-        ({"age": 30.0, "job": "cook", "debt": 1.0, "ill": "no"}, ["ill"]),
-    ],
-)
-def test_wrong_records_are_named_by_their_column(study, asked: dict[str, Any], words: list[str]):
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"age": 30.0, "job": "cook"}, "debt"),
+    ({"age": "old", "job": "cook", "debt": 1.0}, "age"),
+    ({"age": 30.0, "job": "pope", "debt": 1.0}, "job"),
+    ({"age": 30.0, "job": "cook", "debt": 1.0, "ill": "no"}, "ill"),
+]
+
+
+@pytest.mark.slow
+def test_wrong_records_are_named_by_their_column(study):
     _, analyst, _, _ = study
     found = learned(analyst, method="votes")
-    answer = analyst("POST", f"/v1/models/{found['id']}/predictions", json={"records": [asked]})
-    assert answer.status_code == 422
-    assert all(word in answer.json()["detail"] for word in words)
-    assert "pope" not in answer.text
+    for record, word in WRONG:
+        answer = analyst(
+            "POST", f"/v1/models/{found['id']}/predictions", json={"records": [record]}
+        )
+        assert answer.status_code == 422
+        assert word in answer.json()["detail"]
+        assert "pope" not in answer.text
 
 
+@pytest.mark.slow
 def test_trees_that_do_not_go_together_are_refused_by_name(miner):
     analyst = miner.study("s")
     north, south = miner.owner("s", "north"), miner.owner("s", "south")
@@ -216,8 +218,8 @@ def test_a_study_without_trees_says_so(miner, release_a):
         {"quantiles": {}},
     ],
 )
-def test_wrong_questions_are_refused(miner, spec: dict[str, Any]):
-    analyst = miner.study("s")
+def test_wrong_questions_are_refused(asked, spec: dict[str, Any]):
+    _, analyst, _ = asked
     assert_problem(ask(analyst, **spec), 422, "request-invalid")
 
 

@@ -2,7 +2,9 @@
 
 import json
 import math
+import stat
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -18,7 +20,11 @@ from owner_agent.model_sharing.report import report_of
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from shared.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
+from shared.model_sharing.core.conditions import Interval
+from shared.model_sharing.private.growing import depth_for
 from shared.model_sharing.private.noise import choice_probabilities
+from shared.model_sharing.private.options import PrivateOptions
+from shared.model_sharing.private.questions import thresholds_of
 
 
 def _unwatched(_stage, _done, _total):
@@ -76,16 +82,81 @@ def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, 
         _publish(private, show=dies)
     assert not (private.state / "outbox").exists()
     (file,) = (private.state / FOLDER).iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     before = file.read_bytes()
-    for faults in (1, 2):
-        private.miner.faults = [None] * (faults - 1) + [("before", killed("kill -9"))]
-        with pytest.raises(killed):
-            _publish(private)
+    for step in range(3):
+        for when in ("before", "after"):
+            private.miner.faults = [None] * step + [(when, killed("kill -9"))]
+            with suppress(killed):
+                _publish(private)
+    private.miner.faults = []
     _publish(private)
     assert file.read_bytes() == before
     assert len(draws) == 1
     (manifest,) = _sent(private)
     assert json.loads(manifest)["model"]["tree"]["paths"] == json.loads(before)["paths"]
+
+
+def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monkeypatch, killed):
+    """What was drawn and not kept was seen by nobody: another draw takes its place."""
+
+    def dies(_path, _content):
+        raise killed("before it was written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept, "write_new", dies)
+        with pytest.raises(killed):
+            _publish(private)
+    assert not list((private.state / FOLDER).iterdir())
+    _publish(private)
+    assert len(draws) == 2
+    (file,) = (private.state / FOLDER).iterdir()
+    (manifest,) = _sent(private)
+    told = json.loads(manifest)["model"]["tree"]
+    assert told["paths"] == json.loads(file.read_bytes())["paths"]
+
+
+def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text):
+    _publish(private)
+    here = shared_tree(private.site, _unwatched).made.message
+    private.write(private_text.replace('study = "asia"', 'study = "cancer"'))
+    there = shared_tree(private.site, _unwatched)
+    assert there.made.message == here
+    assert len(draws) == 1
+    there.require_allowed(accept_added_loss=False)
+
+
+def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
+    private, private_text, rows, written
+):
+    """At a border of `depth_for` one record less would give another depth."""
+    text = private_text.replace("[share_model]", '[share_model]\nmissing = "drop"')
+    depths = set()
+    for empty in (0, 200):
+        cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
+        private.write(text, written([*cut, *rows[empty:]]))
+        made = shared_tree(private.site, _unwatched).made
+        assert made.chosen.columns.rows == 300
+        assert made.message.records is None
+        depths.add(made.tree.depth)
+    assert len(depths) == 1
+    control = {depth_for(records, 3, 1.0) for records in (100, 300)}
+    assert len(control) == 2
+
+
+def test_thresholds_are_those_of_the_declared_grid(private):
+    tree = shared_tree(private.site, _unwatched).made.tree
+    told = {
+        end
+        for path in tree.paths()
+        for condition in path.conditions.values()
+        if isinstance(condition, Interval)
+        for end in (condition.above, condition.up_to)
+        if math.isfinite(end)
+    }
+    grid = thresholds_of(tree.schema["age"], PrivateOptions())
+    assert told <= {*grid, 0.0, 100.0}
 
 
 def test_a_limit_in_the_file_changes_no_draw(private, draws, private_text):

@@ -128,9 +128,9 @@ def test_a_digest_is_keyed_and_tells_its_parts_apart():
         SECRETS.draw
     )
     framed = b"".join(len(part).to_bytes(8, "big") + part for part in (b"ab", b"c"))
-    assert keyed_digest(SECRETS, b"ab", b"c") == hmac.digest(key, framed, "sha256").hex()
-    assert keyed_digest(SECRETS, b"ab", b"c") != keyed_digest(SECRETS, b"a", b"bc")
-    assert keyed_digest(SECRETS, b"ab") != keyed_digest(OTHER, b"ab")
+    assert keyed_digest(SECRETS.draw, b"ab", b"c") == hmac.digest(key, framed, "sha256").hex()
+    assert keyed_digest(SECRETS.draw, b"ab", b"c") != keyed_digest(SECRETS.draw, b"a", b"bc")
+    assert keyed_digest(SECRETS.draw, b"ab") != keyed_digest(OTHER.draw, b"ab")
 
 
 def test_streams_of_two_copies_are_independent():

@@ -92,10 +92,15 @@ def test_of_several_classes_the_target_says_which(trees, people):
     assert model.classes_.tolist() == ["no", "yes"]
 
 
-def test_it_is_shown(trees):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"method": "votes"}, *({"model": m} for m in ("naive-bayes", "forest", "conjunctive"))],
+)
+def test_it_is_shown(trees, options):
     from matplotlib.axes import Axes
 
-    model = pm.combine_trees(trees, rng=1)
+    model = pm.combine_trees(trees, rng=1, **options)
     assert isinstance(model.plot(), Axes)
     html = model._repr_html_()
     assert "<svg" in html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,12 @@ import pandas as pd
 import pytest
 
 import pramana as pm
+from owner_agent.model_sharing.noise import TreeNoise
+from pramana.model_sharing.private import noise_of
+from shared.errors import NotInstalled, OptionError
+from shared.model_sharing.anonymity.released import released_form
 from shared.model_sharing.anonymity.requirements import meets
+from shared.model_sharing.private.noise import GeneratorNoise
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
 LISTED = {
@@ -28,7 +34,7 @@ def people() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def shared(people: pd.DataFrame) -> pm.SharedModel:
-    return pm.share_tree(people, "survived", pm.Requirement(k=20))
+    return pm.share_tree(people, "survived", pm.Requirement(k=20), by="pruning")
 
 
 def test_each_path_counts_the_records_on_it(people: pd.DataFrame, shared: pm.SharedModel):
@@ -61,6 +67,26 @@ def test_what_was_given_up_is_told(shared: pm.SharedModel):
     assert told["accuracy_before"] >= told["accuracy_after"]
     assert repr(shared).startswith("SharedModel(survived by class, age, sex: ")
     assert "pruned from" in repr(shared)
+
+
+def test_what_growing_with_a_requirement_gave_up_is_told_beside_the_tree_without(
+    people: pd.DataFrame, shared: pm.SharedModel
+):
+    grown = pm.share_tree(people, "survived", pm.Requirement(k=20))
+    assert grown.tree == pm.share_tree(people, "survived", 20, by="growing").tree != shared.tree
+    alone = pm.share_tree(people, "survived", None).tree
+    assert grown.before == shared.before
+    assert released_form(grown.before) == alone
+    assert grown.given_up["leaves_before"] == shared.given_up["leaves_before"]
+    assert grown.given_up["accuracy_before"] == shared.given_up["accuracy_before"]
+    assert grown.given_up["accuracy_after"] == grown.score(people)
+    assert grown.given_up["records_moved"] == 0
+    assert "pruned" not in repr(grown)
+
+
+def test_nothing_is_merged_where_a_tree_is_grown(people: pd.DataFrame):
+    with pytest.raises(OptionError, match="merge is for by='pruning'"):
+        pm.share_tree(people, "survived", 20, merge="fewest")
 
 
 def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
@@ -104,12 +130,12 @@ def test_what_hits_and_misses_do_not_show_is_not_promised():
     rows = [pair for pair, number in counts.items() for _ in range(number)]
     frame = pd.DataFrame(rows, columns=["side", "class"])
     asked = pm.Requirement(k=5, c=3, l=3)
-    shared = pm.share_tree(frame, "class", asked)
+    shared = pm.share_tree(frame, "class", asked, by="pruning")
     told = shared.content.requirement
     assert told is not None
     assert not told.exact
     assert shared.content.require_promised() == shared.tree
-    whole = pm.share_tree(frame, "class", asked, tell="distribution")
+    whole = pm.share_tree(frame, "class", asked, by="pruning", tell="distribution")
     assert whole.content.requirement.to_requirement() == asked  # type: ignore[union-attr]
     assert list(whole.paths().columns[-3:]) == ["count_x", "count_y", "count_z"]
 
@@ -123,6 +149,17 @@ def test_a_private_tree_has_its_epsilon_and_repeats_by_seed(people: pd.DataFrame
     assert made[0].content.epsilon == 2.0
     assert made[0].content.counts == "noised"
     assert "epsilon = 2" in repr(made[0])
+
+
+@pytest.mark.parametrize(("ends", "whole"), [((0, 120), True), ((0.0, 120.0), False)])
+def test_whether_a_private_tree_has_whole_numbers_is_declared_and_not_looked_up(ends, whole):
+    for age in (30, 30.5):
+        frame = pd.DataFrame({"age": [18, age, 50, 70] * 9, "old": ["no", "no", "yes", "yes"] * 9})
+        made = pm.share_tree(
+            frame, "old", None, ranges={"age": ends}, categories={"old": ["no", "yes"]},
+            epsilon=1.0, rng=1,
+        )  # fmt: skip
+        assert made.tree.schema["age"].whole is whole
 
 
 def test_numbers_are_asked_for_by_thresholds_within_declared_ranges():
@@ -159,3 +196,36 @@ def test_it_is_shown_as_text_as_a_picture_and_in_a_notebook(shared: pm.SharedMod
     assert "SharedModel" in html
     table = shared.paths()
     assert table["hit"].sum() + table["miss"].sum() == shared.tree.records
+
+
+def test_what_was_read_from_records_is_told(people):
+    half = pm.share_tree(people, "survived", 20, categories={"sex": LISTED["sex"]})
+    told = " ".join(half.protection)
+    assert "Nobody declared" in told
+    assert "'class', 'age', 'survived'" in told
+    assert "'sex'" not in told
+    declared = pm.share_tree(people, "survived", 20, categories=LISTED)
+    assert "Nobody declared" not in " ".join(declared.protection)
+
+
+def test_private_noise_without_a_seed_is_that_of_releases(people):
+    pytest.importorskip("opendp")
+    assert isinstance(noise_of(None), TreeNoise)
+    assert isinstance(noise_of(3), GeneratorNoise)
+    shared = pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
+    assert shared.message["epsilon"] == 2.0
+
+
+def test_a_private_tree_to_release_needs_opendp(people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(NotInstalled, match=r"pramana\[noise\]"):
+        pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0)
+    assert pm.share_tree(people, "survived", categories=LISTED, epsilon=2.0, rng=1)
+
+
+@pytest.mark.parametrize("k", [np.int64(20), {"k": np.int64(20)}, pm.Requirement(k=np.int64(20))])
+def test_numbers_of_numpy_are_numbers(people, k):
+    shared = pm.share_tree(people, "survived", k, max_depth=np.int64(3))
+    assert shared.message["requirement"]["k"] == 20
+    assert "20" in shared.to_json()

@@ -12,6 +12,7 @@ import math
 import re
 import statistics
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -734,14 +735,25 @@ def test_asia_is_found_almost_whole_along_its_order(tmp_path: Path):
     assert result["structural_distance"]["randomized"]["mean"] <= 2
 
 
+def _options_of_rows(text: str) -> set[str]:
+    """Return the options in the first column of a page's tables."""
+    cells = re.findall(r"^\| (`--[^|]*)\|", text, re.MULTILINE)
+    return {option for cell in cells for option in re.findall(r"--[a-z0-9-]+", cell)}
+
+
+def _offered(command: Any) -> set[str]:
+    """Return all ways to write the options of a command."""
+    both = [(*p.opts, *p.secondary_opts) for p in command.params]
+    return {option for options in both for option in options} - {"--help"}
+
+
 def test_the_document_has_every_option_and_no_other():
     text = (ROOT / "docs/simulate.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"^\| `(--[a-z0-9-]+)", text, re.MULTILINE))
-    commands = get_command(app).commands["simulate"].commands
+    randomizing, sharing = text.split("\n## Shared models\n")
+    commands = dict(get_command(app).commands["simulate"].commands)
+    assert _options_of_rows(sharing) == _offered(commands.pop("model-sharing"))
     assert set(commands) == {"bayes-net", "rules", "tree", "linear", "classifier"}
-    parameters = [p for command in commands.values() for p in command.params]
-    offered = {option for parameter in parameters for option in parameter.opts}
-    assert documented == offered - {"--help"}
+    assert _options_of_rows(randomizing) == set().union(*map(_offered, commands.values()))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
+from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.simulate.model_sharing import options as named
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
@@ -24,7 +26,11 @@ from shared.model_sharing.anonymity.released import TELLS
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.combination import combining, votes
 from shared.model_sharing.generation import options as generation
-from shared.model_sharing.global_models.options import GlobalName
+from shared.model_sharing.global_models.learning import learn_global
+from shared.model_sharing.global_models.measures import path_match
+from shared.model_sharing.global_models.model import TreeModel
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from shared.wire.learning.sharing import ModelSharingSpec
 from tests.places import DATA
 
 
@@ -136,13 +142,37 @@ def test_too_few_records_are_refused(table: SharingTable):
 
 
 def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable):
-    """Its unpruned tree is what is learned at one place: the same paths and predictions."""
-    found = simulate(table, QUICK.with_(owners=1, method="local"))
-    for fold in found.folds:
-        assert fold.accuracy == fold.basis_accuracy
-        assert fold.class_match == fold.path_match == 1.0
+    """Its tree is what is learned at one place before that is cut back."""
+    kept, options = Kept(table), QUICK.with_(owners=1)
+    uncut = GlobalOptions(seed=options.seed, confidence=None)
+    for fold in kept.folds(options):
+        (own,) = kept.trees(fold, options)
+        records, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
+        everywhere = learn_global(kept.schema, records, codes, "tree", uncut)
+        assert isinstance(everywhere, TreeModel)
+        assert own is not None
+        assert path_match(own, everywhere.tree) == 1.0
     pooled = simulate(table, QUICK.with_(method="pooled"))
-    assert [f.accuracy for f in pooled.folds] == [f.basis_accuracy for f in found.folds]
+    assert all(fold.accuracy == fold.basis_accuracy for fold in pooled.folds)
+
+
+def test_values_are_drawn_as_the_method_has_it_unless_told_otherwise():
+    """The paper's methods as in the paper; and one place for all who combine trees."""
+    paper = generation.GenerationOptions()
+    estimated = generation.GenerationOptions(numeric="marginal", absent="marginal", spread="even")
+    assert SimulationOptions(method="pgen").generation == paper
+    assert SimulationOptions(method="labelled").generation == estimated
+    chosen = SimulationOptions(method="labelled", numeric="middle", spread="independent")
+    assert chosen.generation == replace(estimated, numeric="middle", spread="independent")
+    assert chosen.as_dict()["numeric"] == "middle"
+    assert SimulationOptions(method="pgen", absent="marginal").as_dict()["absent"] == "marginal"
+    for method in get_args(combining.Method):
+        asked = ModelSharingSpec(kind="model-sharing", method=method)
+        expected = combining.CombineOptions(method)
+        assert asked.options().drawing == expected.drawing
+        assert CombinedTrees(method=method)._options() == asked.options()
+    assert CombinedTrees()._options() == ModelSharingSpec(kind="model-sharing").options()
+    assert ModelSharingSpec(kind="model-sharing").options().method == "labelled"
 
 
 @pytest.mark.parametrize("method", COMBINING)
@@ -163,6 +193,7 @@ def test_other_models_have_no_paths(table: SharingTable, model: str):
     assert found.as_dict()["path_match"] == {"mean": None, "sd": None}
 
 
+@pytest.mark.slow
 def test_cells_that_share_what_was_made_are_the_same_as_alone(table: SharingTable):
     kept, still = Kept(table), {"clock": lambda: 0.0}
     cells = [
@@ -218,7 +249,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_of_the_issue(file: Path, tmp_path: Path):
+def test_the_command_measures_as_it_is_asked(file: Path, tmp_path: Path):
     out = tmp_path / "out.json"
     asked = "--owners 2 --method pgen --k 5 --l 2 --c 9 --global tree --folds 3 --runs 2 --seed 4"
     command = ["--table", str(file), "--target", "told", *asked.split(), "--json", str(out)]
@@ -250,6 +281,7 @@ def test_what_was_refused_is_said(file: Path):
     code, said = run("--table", str(file), "--target", "told", "--folds", "2", "--k", "55")
     assert code == 0
     assert "trees could not meet the requirement" in said
+    assert "--by growing" in said
     assert "count as told by the most frequent class" in " ".join(said.split())
 
 
@@ -258,10 +290,10 @@ def test_what_was_refused_is_said(file: Path):
     [
         (["--target", "nobody"], "no column 'nobody'"),
         (["--target", "told", "--k", "0"], "--k must be at least 1"),
-        (["--target", "told", "--c", "3"], "c and l go together"),
+        (["--target", "told", "--c", "3"], "--c and l go together: (c, l)-diversity needs"),
         (["--target", "told", "--folds", "1"], "--folds must be at least 2"),
         (["--target", "told", "--l", "5", "--c", "3"], "more classes than there are"),
-        (["--target", "told", "--method", "ldiversity"], "--l"),
+        (["--target", "told", "--method", "ldiversity"], "made l-diverse for a given c and --l"),
         (["--target", "told", "--json", "/nowhere/out.json"], "there is no folder"),
     ],
 )

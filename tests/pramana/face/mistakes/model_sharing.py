@@ -95,7 +95,7 @@ MISTAKES = [
         "a requirement that no tree can meet",
         lambda: share(299),
         RequirementUnmet,
-        ("nothing is left",),
+        ("No split of the records",),
     ),
     Mistake(
         "a shared tree of a class that is not there",
@@ -175,7 +175,7 @@ MISTAKES = [
         "a tree pruned by growing and cutting",
         lambda: share(by="cutting"),
         OptionError,
-        ("by must be 'pruning' or 'growing'", "'cutting' (str)"),
+        ("by must be 'growing' or 'pruning'", "'cutting' (str)"),
     ),
     Mistake(
         "a tree of half a question",
@@ -188,6 +188,84 @@ MISTAKES = [
         lambda: share(rng=1),
         OptionError,
         ("rng is for private trees",),
+    ),
+    Mistake(
+        "a private tree of a chosen depth",
+        lambda: share(None, epsilon=1.0, max_depth=3),
+        OptionError,
+        ("max_depth must be left out where there is an epsilon",),
+    ),
+    Mistake(
+        "a way to merge where nothing is",
+        lambda: share(merge="fewest"),
+        OptionError,
+        ("merge is for by='pruning'",),
+    ),
+    Mistake(
+        "a requirement whose k is text",
+        lambda: share({"k": "5"}),
+        OptionError,
+        ("k must be a number or None, not '5'",),
+    ),
+    Mistake(
+        "a requirement that is exact in words",
+        lambda: pm.Requirement(k=5, exact="no"),  # type: ignore[arg-type]
+        OptionError,
+        ("exact must be True or False, not 'no'",),
+    ),
+    Mistake(
+        "a requirement that is no words of one",
+        lambda: share("5"),
+        OptionError,
+        ("requirement must be pm.Requirement(k=5)", "not '5' (str)"),
+    ),
+    Mistake(
+        "ways to merge paths in a list",
+        lambda: share(merge=["all"]),
+        OptionError,
+        ("merge must be one of all, taxonomy, fewest",),
+    ),
+    Mistake(
+        "a range of one number",
+        lambda: share(frame=people().assign(age=np.arange(300) % 70), ranges={"age": 70}),
+        OptionError,
+        ("ranges['age'] must be the least and the greatest number", "70 (int)"),
+    ),
+    Mistake(
+        "a number in place of categories",
+        lambda: share(categories={"class": 4}),
+        OptionError,
+        ("categories['class'] must be a list of labels", "4 (int)"),
+    ),
+    Mistake(
+        "a number in place of a taxonomy",
+        lambda: share(taxonomies={"class": 2}, by="pruning", merge="taxonomy"),
+        OptionError,
+        ("taxonomies['class'] must be a dict of lists", "2 (int)"),
+    ),
+    Mistake(
+        "a shared tree of people who all survived",
+        lambda: share(frame=people().query("survived == 'yes'")),
+        TableError,
+        ("All records have the same 'survived'", "categories={'survived': [...]}"),
+    ),
+    Mistake(
+        "a shared tree of the class alone",
+        lambda: share(frame=people()[["survived"]]),
+        TableError,
+        ("frame must have other columns than the target 'survived'",),
+    ),
+    Mistake(
+        "a shared tree of an empty category",
+        lambda: share(frame=people().assign(age=[""] * 100 + ["adult"] * 200)),
+        TableError,
+        ("Column 'age' has categories that cannot be in a message, 1 of 2", "rename them"),
+    ),
+    Mistake(
+        "a shared tree of a column without a name",
+        lambda: share(frame=people().rename(columns={"age": ""})),
+        TableError,
+        ("a column called ''", "give it a name"),
     ),
     Mistake(
         "a private tree with a requirement",
@@ -268,6 +346,36 @@ MISTAKES = [
         ("'nowhere.json' must be a file; there is none",),
     ),
     Mistake(
+        "trees of a folder",
+        lambda: combine("."),
+        TableUnreadable,
+        ("'.' must be a file, not a folder", "list the files in it"),
+    ),
+    Mistake(
+        "trees of text that is no name of a file",
+        lambda: combine("x" * 5000),
+        TableUnreadable,
+        ("cannot be read",),
+    ),
+    Mistake(
+        "a combined model in place of a tree",
+        lambda: combine(combine().to_json()),
+        InputError,
+        ("a model that was learned from trees, not a shared tree", "pm.load"),
+    ),
+    Mistake(
+        "half a pseudo-record",
+        lambda: combine(pseudo_records=1.5),
+        OptionError,
+        ("pseudo_records must be a whole number of at least 1", "1.5 (float)"),
+    ),
+    Mistake(
+        "a seed of combined trees beside their rng",
+        lambda: combine(seed=3),
+        OptionError,
+        ("seed must be left out: pass it as rng",),
+    ),
+    Mistake(
         "trees of text that is no message",
         lambda: combine('{"tree": 3}'),
         InputError,
@@ -290,6 +398,12 @@ MISTAKES = [
         lambda: combine(method="vote"),
         OptionError,
         ("no method 'vote'", "'labelled', 'votes'"),
+    ),
+    Mistake(
+        "two ways to combine trees",
+        lambda: combine(method=["pgen", "votes"]),
+        OptionError,
+        ("method must be one of pgen, basegen, labelled, votes, product", "not a list"),
     ),
     Mistake(
         "a global model that there is not",

@@ -97,6 +97,7 @@ def test_a_process_that_fails_is_told_of(tmp_path, script, words):
         publish(Process(sys.executable, worker))
 
 
+@pytest.mark.slow
 def test_what_is_not_installed_is_told_of_with_a_remedy(tmp_path, monkeypatch):
     with pytest.raises(NotInstalled, match="no Python") as found:
         publish(Process(str(tmp_path / "python")))

@@ -69,6 +69,38 @@ def test_every_method_gives_every_model(method, model):
     assert one.owners == ("1", "2", "3")
 
 
+@pytest.mark.parametrize("method", get_args(Method))
+def test_noised_counts_and_categories_unknown_to_an_owner_are_no_hindrance(method):
+    """Leaves that tell fractions or nothing, as private trees do; owners of other categories."""
+    other = CategoricalAttribute("colour", ("blue", "violet"))
+    schema = TreeSchema(Variable("class", ("c", "d")), (other, SIZE))
+    violet = Leaf.of([0.4, 33.3])
+    blue = Split(
+        "size",
+        ((Interval(up_to=3), Leaf.of([0.0, 0.0])), (Interval(above=3), Leaf.of([20.7, 0.2]))),
+    )
+    private = SharedTree(schema, Split("colour", ((Values((0,)), blue), (Values((1,)), violet))))
+    options = CombineOptions(method=method, seed=4)
+    found = combine([tree_of_leaves(), private], options).model
+    known = found.schema["colour"]
+    assert isinstance(known, CategoricalAttribute)
+    assert known.categories == ("red", "green", "blue", "violet")
+    assert found.schema.target.categories == ("a", "b", "c", "d")
+    everything = MixedTable(
+        (
+            CategoricalColumn("colour", np.repeat(np.arange(4), 11), known.categories),
+            NumericColumn("size", np.tile(np.arange(11.0), 4)),
+        ),
+        44,
+    )
+    shares = found.probabilities(everything)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert shares.min() >= 0
+    if method != "basegen":
+        # Only one of the trees knows what is violet, or what is of the class d.
+        assert shares[33:39, 3].mean() > 0.25
+
+
 def test_votes_and_product_are_those_of_the_trees():
     trees = [tree_of_leaves(), tree_of_leaves(threshold=7, more=3)]
     options = CombineOptions(method="votes", votes=VoteOptions("leaves"))

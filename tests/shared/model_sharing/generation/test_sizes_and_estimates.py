@@ -76,7 +76,7 @@ def test_counts_of_all_classes_decide_over_the_options():
     assert class_shares(told) == pytest.approx(np.array([5, 8, 6]) / 19, abs=0.01)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=9), st.integers(1, 10_000))
 def test_what_is_shared_out_adds_up(counts, total):
     known = np.array(counts)

@@ -1,0 +1,47 @@
+"""The miner's job on trees of all of adult: ten owners, and how long it may take."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from miner_service.kinds.common.base import SharedTrees, TreeSource
+from miner_service.kinds.sharing import SHARING
+from pramana.simulate.model_sharing.tables import sharing_table
+from shared.model_sharing.anonymity.released import released_form
+from shared.model_sharing.core.schemas import schema_of
+from shared.model_sharing.exchange.documents import TreeDocument
+from shared.model_sharing.growing.growing import grow_tree
+from shared.wire.learning.sharing import ModelSharingSpec
+from shared.wire.releases.knowledge import KnowledgeModelMessage
+from tests.places import DATA
+
+OWNERS, RECORDS, SECONDS = 10, 45_222, 60
+
+
+@pytest.mark.slow
+@pytest.mark.calibration
+@pytest.mark.parametrize("method", ["pgen", "labelled"])
+def test_trees_of_ten_owners_are_combined_within_a_minute(method: str):
+    """From the owners' records to the model, its document and its comparison with each tree."""
+    files = [DATA / f"adult-{part}.csv.gz" for part in ("train", "test")]
+    frame = pd.concat([pd.read_csv(file, dtype=str, keep_default_na=False) for file in files])
+    table = sharing_table(frame, "income", "adult")
+    began = time.perf_counter()
+    schema, records, classes = schema_of(table.records, "income")
+    assert records.records == RECORDS
+    parts = np.array_split(np.random.default_rng(0).permutation(RECORDS), OWNERS)
+    sources = []
+    for number, own in enumerate(parts):
+        tree = released_form(grow_tree(schema, records.rows(own), classes[own]))
+        message = KnowledgeModelMessage(tree=TreeDocument.of(tree), protection=[])
+        sources.append(TreeSource(f"owner-{number}", f"release-{number}", message))
+    trees = [source.model.require_promised() for source in sources]
+    spec = ModelSharingSpec(kind="model-sharing", method=method, seed=1)
+    counted, content = SHARING.learn(spec, SharedTrees(trees, tuple(sources)), lambda *_: None)
+    assert time.perf_counter() - began < SECONDS
+    assert counted == content["pseudo_records"] == RECORDS
+    assert len(content["trees"]) == OWNERS
