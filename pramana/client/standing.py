@@ -22,7 +22,8 @@ class Alignment:
 
     Attributes:
         state: `identical`, all owners reported the same records; `partial`, only `in_all` of
-            `in_any`; `disjoint`, no record is at every owner; `waiting`, owners are `missing`.
+            `in_any`; `disjoint`, no record is at every owner; `waiting`, owners are `missing`;
+            `no-records`, all releases in use are knowledge models, which have none.
         in_all: the records at every owner; None where the caller may not know.
         in_any: the records at any owner; likewise.
         missing: owners that have no release in use.
@@ -63,6 +64,8 @@ class Alignment:
         match self.state:
             case "waiting":
                 return f"waiting for {', '.join(self.missing) or 'a first release'}"
+            case "no-records":
+                return "no records: all releases in use are knowledge models"
             case "identical":
                 return f"the same {self.in_all:,} records at every owner"
             case "partial" if self.in_all is not None:

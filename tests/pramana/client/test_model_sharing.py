@@ -82,3 +82,10 @@ def test_releases_of_trees_are_listed(world):
 def test_trees_are_neither_aligned_nor_counted(world, wrong):
     with pytest.raises(OptionError, match="must be left out"):
         world.study().run(pm.CombinedTrees(), **wrong)
+
+
+def test_an_alignment_of_trees_says_that_there_are_no_records(world):
+    alignment = world.study().alignment()
+    assert alignment.state == "no-records"
+    assert alignment.told() == "no records: all releases in use are knowledge models"
+    assert alignment.to_frame().empty
