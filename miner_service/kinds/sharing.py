@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from miner_service.kinds.common.base import (
@@ -20,6 +21,7 @@ from shared.errors import LimitExceeded, NotFound
 from shared.learn.common.resampling import stream
 from shared.mixed.table import MixedTable
 from shared.model_sharing.combination.combining import combine, pseudo_chunks
+from shared.model_sharing.combination.pooled import together
 from shared.model_sharing.combination.schemas import in_schema
 from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.tree import Leaf, SharedTree
@@ -103,10 +105,18 @@ def _learn(spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress) -> tu
 def _compared(
     spec: ModelSharingSpec, trees: Sequence[SharedTree], schema: TreeSchema
 ) -> MixedTable:
-    """Return the records by which a model and the trees are compared: no true ones are here."""
+    """Return the records by which a model and the trees are compared: no true ones are here.
+
+    Of pseudo-data, where there are too many, so many are drawn anew, shared out by the trees'
+    counts: the first of those learned from would be one owner's.
+    """
     options = spec.options()
     if options.draws:
-        return next(pseudo_chunks(trees, options, stream(options.seed), COMPARED))
+        asked = options.drawing
+        counted = sum(tree.records for tree in trees)
+        if (counted * asked.scale if asked.records is None else asked.records) > COMPARED:
+            options = replace(options, generation=replace(asked, records=COMPARED))
+        return together(list(pseudo_chunks(trees, options, stream(options.seed))))
     evenly = GenerationOptions(method="basegen", records=COMPARED)
     return generate(SharedTree(schema, Leaf(0, 0, 0)), stream(options.seed), evenly)
 

@@ -62,19 +62,23 @@ class CombinedTrees(Estimator):
     Args:
         target: the class, where there are trees of several; None if there is only one.
         owners: whose trees are used, at a miner; None for everybody's.
-        method: `pgen` draws pseudo-records from the paths of each tree and learns `model` from them
+        method: `labelled` draws pseudo-records from the paths of each tree, has the votes of all
+            trees label them and learns `model` from them; `pgen` does not label them anew
             (Sharkey et al. 2008); `basegen` draws them evenly, labelled each by one of the trees;
-            `labelled` draws as `pgen`, and the votes of all trees label them; `votes` adds up the
-            class shares of the trees' leaves; `product` is one tree that says the same.
+            `votes` adds up the class shares of the trees' leaves; `product` is one tree that says
+            the same.
         model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
         pseudo_records: how many are drawn in all; None for as many as the trees count.
         scale: what the trees' counts are multiplied by, where no number is given.
         numeric: which number an interval gives: one drawn evenly (`uniform`), its `middle`, its
-            upper `end`, or one by the tree's own estimate of its distribution (`marginal`).
+            upper `end`, or one by the tree's own estimate of its distribution (`marginal`); None
+            for `marginal` if `labelled`, else `uniform`.
         absent: which value an attribute takes that a path does not ask for: `uniform` or
+            `marginal`; None as for `numeric`.
+        misses: which classes misses take where leaves tell hits alone: `uniform` (also None) or
             `marginal`.
-        misses: which classes misses take where leaves tell hits alone: `uniform` or `marginal`.
-        spread: whether values are drawn `independent`ly, or more `even`ly than by chance.
+        spread: whether values are drawn `independent`ly, or more `even`ly than by chance; None
+            for `even` if `labelled`, else `independent`.
         labels: of `labelled`, the `likeliest` class or one `drawn` by its probability.
         weights: how a leaf counts in votes: as in every tree (`equal`), or by the `records` of the
             whole tree or of the leaf (`leaves`).
@@ -82,6 +86,8 @@ class CombinedTrees(Estimator):
         product_leaves: the most leaves of a `product`.
         max_depth: the most questions on a path of a learned tree; None for any.
         min_leaf: the fewest pseudo-records of its leaves.
+        confidence: what a learned `tree` is cut back by where its splits tell no more than chance
+            (C4.5's pruning): the smaller, the more is cut; None for not at all.
         trees: how many trees a `forest` has.
         most_leaves: the most leaves of each of them.
         alpha: what `naive-bayes` adds to each count.
@@ -124,16 +130,17 @@ class CombinedTrees(Estimator):
         model: GlobalName = CombineOptions.model,
         pseudo_records: int | None = GenerationOptions.records,
         scale: float = GenerationOptions.scale,
-        numeric: Numeric = GenerationOptions.numeric,
-        absent: Absent = GenerationOptions.absent,
-        misses: Misses = GenerationOptions.misses,
-        spread: Spread = GenerationOptions.spread,
+        numeric: Numeric | None = None,
+        absent: Absent | None = None,
+        misses: Misses | None = None,
+        spread: Spread | None = None,
         labels: Labels = CombineOptions.labels,
         weights: Weights = VoteOptions.weights,
         smoothing: float = VoteOptions.smoothing,
         product_leaves: int = CombineOptions.most_leaves,
         max_depth: int | None = GlobalOptions.max_depth,
         min_leaf: int = GlobalOptions.min_leaf,
+        confidence: float | None = GlobalOptions.confidence,
         trees: int = GlobalOptions.trees,
         most_leaves: int = GlobalOptions.most_leaves,
         alpha: float = GlobalOptions.alpha,
@@ -156,6 +163,7 @@ class CombinedTrees(Estimator):
         self.product_leaves = product_leaves
         self.max_depth = max_depth
         self.min_leaf = min_leaf
+        self.confidence = confidence
         self.trees = trees
         self.most_leaves = most_leaves
         self.alpha = alpha

@@ -23,7 +23,7 @@ def combine_trees(
     Args:
         messages: a list of what `pm.share_tree` made, of messages as dicts or as JSON text, or of
             paths to files of them.
-        method: `pgen`, `basegen` and `labelled` learn from pseudo-records drawn from the trees;
+        method: `labelled`, `pgen` and `basegen` learn from pseudo-records drawn from the trees;
             `votes` and `product` are the trees themselves (see `pm.CombinedTrees`).
         model: what is learned from pseudo-records: `tree`, `naive-bayes`, `forest`, `conjunctive`.
         rng: of the pseudo-records: None for fresh randomness, a seed, or a generator.

@@ -14,9 +14,8 @@ from pramana.frames.tables import shown
 from shared.errors import InputError, OptionError
 from shared.learn.common.documents import DocumentPart, faults
 from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.combination.combining import CombineOptions
+from shared.model_sharing.combination.combining import CombineOptions, generation_for
 from shared.model_sharing.combination.votes import VoteOptions
-from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.options import GlobalOptions
 
 if TYPE_CHECKING:
@@ -56,7 +55,8 @@ def combine_options(given: Mapping[str, Any]) -> CombineOptions:
     return CombineOptions(
         method=given["method"],
         model=given["model"],
-        generation=GenerationOptions(
+        generation=generation_for(
+            given["method"],
             records=plain(given["pseudo_records"]),
             scale=numbers["scale"],
             numeric=given["numeric"],

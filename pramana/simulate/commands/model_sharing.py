@@ -72,16 +72,27 @@ Epsilon = Annotated[
     float | None, typer.Option(help="Differentially private trees, in place of a requirement.")
 ]
 NumericOption = Annotated[
-    Numeric, typer.Option(help="The number of an interval: drawn evenly, its middle, its end, ...")
+    Numeric | None,
+    typer.Option(
+        help="The number of an interval: drawn evenly, its middle, its end, ...; by default as the"
+        " method has it: evenly for pgen and basegen, marginal for labelled."
+    ),
 ]
 AbsentOption = Annotated[
-    Absent, typer.Option(help="Where values of attributes come from that a path does not ask for.")
+    Absent | None,
+    typer.Option(
+        help="Where values of attributes come from that a path does not ask for; by default as for"
+        " --numeric."
+    ),
 ]
 MissesOption = Annotated[
-    Misses, typer.Option(help="Which classes misses take where leaves tell hits alone.")
+    Misses | None, typer.Option(help="Which classes misses take where leaves tell hits alone.")
 ]
 SpreadOption = Annotated[
-    Spread, typer.Option(help="Values drawn independently, or more evenly than by chance.")
+    Spread | None,
+    typer.Option(
+        help="Values drawn independently, or more evenly than by chance, the default of labelled."
+    ),
 ]
 WeightsOption = Annotated[
     Weights,

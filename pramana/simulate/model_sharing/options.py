@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pramana.simulate.publishing.publishers import Publisher
 from shared.errors import OptionError
@@ -16,6 +16,7 @@ from shared.errors import OptionError
 if TYPE_CHECKING:
     from shared.model_sharing.anonymity.requirements import Requirement
     from shared.model_sharing.core.taxonomies import Taxonomy
+    from shared.model_sharing.generation.options import GenerationOptions
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
 By = Literal["pruning", "growing"]
@@ -58,7 +59,8 @@ class SimulationOptions:
             the method is for.
         scale: pseudo-records for each record that the trees count.
         epsilon: with it trees are differentially private, and the requirement is not asked.
-        numeric: which number an interval gives.
+        numeric: which number an interval gives; None of this or of the three below as the
+            `method` has it (`generation_for`): evenly for the paper's.
         absent: where values of attributes that are not on a path are drawn from.
         misses: which classes misses take where leaves tell hits alone.
         spread: whether values are drawn independently, or more evenly.
@@ -83,10 +85,10 @@ class SimulationOptions:
     tell: Tell | None = None
     scale: float = 1.0
     epsilon: float | None = None
-    numeric: Numeric = "uniform"
-    absent: Absent = "uniform"
-    misses: Misses = "uniform"
-    spread: Spread = "independent"
+    numeric: Numeric | None = None
+    absent: Absent | None = None
+    misses: Misses | None = None
+    spread: Spread | None = None
     weights: Weights = "equal"
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
     publisher: Publisher | str | None = field(default=None, hash=False)
@@ -137,13 +139,28 @@ class SimulationOptions:
             return self.tell
         return "hits" if TELLING.get(self.method) == "hits" else "distribution"
 
+    @property
+    def generation(self) -> GenerationOptions:
+        """How pseudo-data are drawn, where they are."""
+        from shared.model_sharing.combination.combining import Method as Combining
+        from shared.model_sharing.combination.combining import generation_for
+
+        return generation_for(
+            cast("Combining", self.method),
+            scale=self.scale,
+            numeric=self.numeric,
+            absent=self.absent,
+            misses=self.misses,
+            spread=self.spread,
+        )
+
     def with_(self, **changed: Any) -> SimulationOptions:
         """Return the same with some options changed. Raises OptionError."""
         return replace(self, **changed)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        asked = self.requirement
+        asked, drawn = self.requirement, self.generation
         return {
             "owners": self.owners,
             "method": self.method,
@@ -158,10 +175,10 @@ class SimulationOptions:
             "tell": self.told,
             "scale": self.scale,
             "epsilon": self.epsilon,
-            "numeric": self.numeric,
-            "absent": self.absent,
-            "misses": self.misses,
-            "spread": self.spread,
+            "numeric": drawn.numeric,
+            "absent": drawn.absent,
+            "misses": drawn.misses,
+            "spread": drawn.spread,
             "weights": self.weights,
             "publisher": getattr(self.publisher, "name", self.publisher),
             "folds": self.folds,
@@ -177,10 +194,10 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "merge": get_args(Merge),
     "counts": get_args(Counts),
     "tell": (*get_args(Tell), None),
-    "numeric": get_args(Numeric),
-    "absent": get_args(Absent),
-    "misses": get_args(Misses),
-    "spread": get_args(Spread),
+    "numeric": (*get_args(Numeric), None),
+    "absent": (*get_args(Absent), None),
+    "misses": (*get_args(Misses), None),
+    "spread": (*get_args(Spread), None),
     "weights": get_args(Weights),
 }
 _LIMITS: Mapping[str, tuple[float, float]] = {

@@ -16,7 +16,6 @@ from shared.model_sharing.combination.combining import CombineOptions, combine
 from shared.model_sharing.combination.combining import Method as Combining
 from shared.model_sharing.combination.votes import VoteOptions
 from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.model import TreeModel
 from shared.model_sharing.global_models.options import GlobalOptions
 
@@ -54,13 +53,7 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
         method=cast("Combining", options.method),
         model=options.model,
         learning=GlobalOptions(seed=options.seed),
-        generation=GenerationOptions(
-            scale=options.scale,
-            numeric=options.numeric,
-            absent=options.absent,
-            misses=options.misses,
-            spread=options.spread,
-        ),
+        generation=options.generation,
         votes=VoteOptions(weights=options.weights),
     )
     combined = combine(trees, asked, miner_stream(fold, options))

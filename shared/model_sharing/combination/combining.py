@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -32,6 +32,14 @@ Method = Literal["pgen", "basegen", "labelled", "votes", "product"]
 
 _TREES_ALONE = ("votes", "product")
 
+_DEFAULTS: dict[str, GenerationOptions] = {
+    "pgen": GenerationOptions(),
+    "basegen": GenerationOptions(),
+    "labelled": GenerationOptions(numeric="marginal", absent="marginal", spread="even"),
+}
+"""How each method draws unless told otherwise: those of the paper as the paper does, and what is
+labelled anew where the trees' owners have their records, for there the votes must be learned."""
+
 MOST_PSEUDO_RECORDS = 10_000_000
 """More are not drawn: a tree may count what it likes."""
 
@@ -43,10 +51,12 @@ class CombineOptions:
     Attributes:
         method: "pgen" and "basegen" learn `model` from all trees' pseudo-data (sections 2.2, 4);
             "labelled" from pseudo-data that the votes of all trees label; "votes" and "product" are
-            the trees themselves, as votes or as one tree that says the same.
+            the trees themselves, as votes or as one tree that says the same. "labelled" is the
+            default: it gives any kind of model, and of those it is the nearest to what all records
+            together would give (docs/model-sharing.md has the figures).
         model: what is learned from pseudo-data.
-        generation: how pseudo-data are drawn; which of the two ways is said by `method`, but by
-            `generation.method` where they are "labelled".
+        generation: how pseudo-data are drawn, by default as `generation_for` the method; which of
+            the two ways is said by `method`, but by `generation.method` where they are "labelled".
         labels: of "labelled" pseudo-data, the likeliest class or one drawn by its probability.
         votes: how the trees are weighed in "votes", "product" and "labelled".
         learning: the options of `model`; its seed is `seed`.
@@ -57,9 +67,9 @@ class CombineOptions:
         OptionError: an unknown method or model, or a number out of its range.
     """
 
-    method: Method = "pgen"
+    method: Method = "labelled"
     model: GlobalName = "tree"
-    generation: GenerationOptions = field(default_factory=GenerationOptions)
+    generation: GenerationOptions | None = None
     labels: Labels = "likeliest"
     votes: VoteOptions = field(default_factory=VoteOptions)
     learning: GlobalOptions = field(default_factory=GlobalOptions)
@@ -80,6 +90,29 @@ class CombineOptions:
     def draws(self) -> bool:
         """Whether pseudo-data are drawn."""
         return self.method not in _TREES_ALONE
+
+    @property
+    def drawing(self) -> GenerationOptions:
+        """How pseudo-data are drawn."""
+        return self.generation or generation_for(self.method)
+
+
+def generation_for(method: Method, **given: Any) -> GenerationOptions:
+    """Return how a method draws pseudo-data: by its own defaults where nothing is given.
+
+    "pgen" and "basegen" draw as the paper does, every value evenly. "labelled" draws numbers and
+    the attributes that a path does not ask for by the tree's own estimates, more evenly than by
+    chance.
+
+    Args:
+        method: the method.
+        given: options of `GenerationOptions` by name; None of one is the method's default.
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    return replace(_DEFAULTS.get(method, GenerationOptions()), **asked)
 
 
 @dataclass(frozen=True)
@@ -206,12 +239,13 @@ def pseudo_chunks(
             remedy=f"Choose one of {sorted(set(get_args(Method)) - set(_TREES_ALONE))}.",
         )
     rng = stream(options.seed) if rng is None else rng
-    _require_few(trees, options.generation)
+    generation = options.drawing
+    _require_few(trees, generation)
     if options.method == "labelled":
-        labelling = LabellingOptions(options.generation, options.labels)
+        labelling = LabellingOptions(generation, options.labels)
         return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)
     way: Literal["pgen", "basegen"] = "pgen" if options.method == "pgen" else "basegen"
-    return pooled_chunks(trees, rng, replace(options.generation, method=way), per_chunk)
+    return pooled_chunks(trees, rng, replace(generation, method=way), per_chunk)
 
 
 def _learned(

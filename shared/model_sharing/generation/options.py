@@ -33,9 +33,9 @@ class GenerationOptions:
         numeric: which number an interval gives: one drawn evenly, its "middle", its upper "end",
             or one from the tree's own estimate of the attribute's distribution ("marginal").
         absent: which value an attribute takes that a path does not ask for: one drawn evenly from
-            its range (line 9 of figure 3); one from the tree's own estimate of its distribution
-            ("marginal"); or of its distribution within the record's class ("class-marginal").
-            Where a path leaves several categories, one of them is drawn in the same way.
+            its range (line 9 of figure 3); or one from the tree's own estimate of its distribution
+            ("marginal"). Where a path leaves several categories, one of them is drawn in the same
+            way.
         misses: which classes the misses of a path take, where its leaf tells only hit and miss:
             all others evenly (section 2.2), or by the tree's own estimate of the class's
             distribution ("marginal"). Where a leaf tells all counts, those decide.

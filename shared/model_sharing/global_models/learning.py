@@ -61,7 +61,10 @@ def _tree(
 ) -> GlobalModel:
     on_step(0, 1)
     growth = GrowthOptions(
-        max_depth=options.max_depth, min_leaf=options.min_leaf, seed=options.seed
+        max_depth=options.max_depth,
+        min_leaf=options.min_leaf,
+        seed=options.seed,
+        confidence=options.confidence,
     )
     grown = TreeModel(grow_tree(schema, table, classes, growth))
     on_step(1, 1)

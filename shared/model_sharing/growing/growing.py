@@ -16,6 +16,7 @@ from shared.model_sharing.core.tree import MOST_DEPTH, SharedTree
 from shared.model_sharing.growing.questions import contracted
 from shared.model_sharing.growing.records import Records
 from shared.model_sharing.growing.required import grow_required
+from shared.model_sharing.growing.simplified import MOST_CONFIDENCE, simplified
 from shared.model_sharing.growing.unrestricted import grow_unrestricted
 
 
@@ -32,6 +33,8 @@ class GrowthOptions:
             requirement the first attribute is taken.
         chance: with a requirement, a split is taken only if chance alone would tell as much of the
             class with at most this probability, by the likelihood ratio; 1 takes any.
+        confidence: where nothing is required, what the grown tree is cut back by, see `simplified`;
+            None for not at all.
     """
 
     criterion: str = "entropy"
@@ -39,6 +42,7 @@ class GrowthOptions:
     min_leaf: int = 1
     seed: int = 0
     chance: float = 0.01
+    confidence: float | None = None
 
     def __post_init__(self) -> None:
         if self.criterion not in ("entropy", "gini"):
@@ -58,6 +62,13 @@ class GrowthOptions:
         if not 0 < self.chance <= 1:
             raise OptionError(
                 f"chance must be above 0 and at most 1, not {self.chance}.", where="chance"
+            )
+
+        if self.confidence is not None and not 0 < self.confidence <= MOST_CONFIDENCE:
+            raise OptionError(
+                f"confidence must be above 0 and at most {MOST_CONFIDENCE:g}, or None, not"
+                f" {self.confidence}.",
+                where="confidence",
             )
 
     @property
@@ -129,6 +140,8 @@ def grow_tree(
         root = grow_unrestricted(
             records, options.criterion, options.depth, options.min_leaf, options.seed
         )
+        if options.confidence is not None:
+            root = simplified(root, options.confidence)
     else:
         requirement.require_for(schema)
         root = grow_required(

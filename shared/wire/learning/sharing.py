@@ -10,13 +10,13 @@ from shared.model_sharing.combination.combining import (
     MOST_PSEUDO_RECORDS,
     CombineOptions,
     Method,
+    generation_for,
 )
 from shared.model_sharing.combination.labelling import Labels
 from shared.model_sharing.combination.product import MOST_LEAVES
 from shared.model_sharing.combination.votes import VoteOptions, Weights
 from shared.model_sharing.generation.options import (
     Absent,
-    GenerationOptions,
     Misses,
     Numeric,
     Spread,
@@ -36,14 +36,14 @@ class _Learned(WithOptions):
     kind: Literal["model-sharing"]
     target: Label | None = None
     owners: Annotated[list[Name], Field(min_length=1, max_length=MAX_OWNERS)] | None = None
-    method: Method = "pgen"
-    model: GlobalName = "tree"
+    method: Method = CombineOptions.method
+    model: GlobalName = CombineOptions.model
     pseudo_records: Annotated[int, Field(ge=1, le=MOST_PSEUDO_RECORDS, strict=True)] | None = None
     scale: _Positive = 1.0
-    numeric: Numeric = "uniform"
-    absent: Absent = "uniform"
-    misses: Misses = "uniform"
-    spread: Spread = "independent"
+    numeric: Numeric | None = None
+    absent: Absent | None = None
+    misses: Misses | None = None
+    spread: Spread | None = None
     labels: Labels = "likeliest"
     weights: Weights = "equal"
     smoothing: _NotNegative = 1.0
@@ -59,9 +59,10 @@ class ModelSharingSpec(_Learned):
     (`labelled`); or the trees themselves are the model, as `votes` or as their `product`, one tree.
     There are as many pseudo-data as the trees count, times `scale`, or `pseudo_records` in all.
     `numeric`, `absent`, `misses` and `spread` say what values they take where a path leaves them
-    open, `labels` whether a label is the likeliest or drawn, `weights` and `smoothing` how trees
-    are weighed that vote. A product has at most `product_leaves` leaves. `seed` decides all that is
-    drawn; the other options are those of the model that is learned.
+    open, by default all evenly for `pgen` and `basegen`, and for `labelled` by the trees' own
+    estimates, `labels` whether a label is the likeliest or drawn, `weights` and `smoothing` how
+    trees are weighed that vote. A product has at most `product_leaves` leaves. `seed` decides all
+    that is drawn; the other options are those of the model that is learned.
     """
 
     @model_validator(mode="after")
@@ -76,7 +77,8 @@ class ModelSharingSpec(_Learned):
         return CombineOptions(
             method=self.method,
             model=self.model,
-            generation=GenerationOptions(
+            generation=generation_for(
+                self.method,
                 records=self.pseudo_records,
                 scale=self.scale,
                 numeric=self.numeric,

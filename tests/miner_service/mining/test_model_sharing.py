@@ -111,7 +111,7 @@ def test_pseudo_data_are_read_back_by_pandas(study):
     import pandas as pd
 
     _miner, analyst, owners, paths = study
-    found = learned(analyst, owners=["north"], max_depth=3, seed=7)
+    found = learned(analyst, owners=["north"], method="pgen", max_depth=3, seed=7)
     address = f"/v1/models/{found['id']}/pseudo-data"
     first, again = analyst("GET", address), analyst("GET", address)
     assert first.headers["content-type"] == "application/vnd.apache.parquet"

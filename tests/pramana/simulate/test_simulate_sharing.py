@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
+from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.simulate.model_sharing import options as named
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
@@ -24,7 +26,11 @@ from shared.model_sharing.anonymity.released import TELLS
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.combination import combining, votes
 from shared.model_sharing.generation import options as generation
-from shared.model_sharing.global_models.options import GlobalName
+from shared.model_sharing.global_models.learning import learn_global
+from shared.model_sharing.global_models.measures import path_match
+from shared.model_sharing.global_models.model import TreeModel
+from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from shared.wire.learning.sharing import ModelSharingSpec
 from tests.places import DATA
 
 
@@ -136,13 +142,37 @@ def test_too_few_records_are_refused(table: SharingTable):
 
 
 def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable):
-    """Its unpruned tree is what is learned at one place: the same paths and predictions."""
-    found = simulate(table, QUICK.with_(owners=1, method="local"))
-    for fold in found.folds:
-        assert fold.accuracy == fold.basis_accuracy
-        assert fold.class_match == fold.path_match == 1.0
+    """Its tree is what is learned at one place before that is cut back."""
+    kept, options = Kept(table), QUICK.with_(owners=1)
+    uncut = GlobalOptions(seed=options.seed, confidence=None)
+    for fold in kept.folds(options):
+        (own,) = kept.trees(fold, options)
+        records, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
+        everywhere = learn_global(kept.schema, records, codes, "tree", uncut)
+        assert isinstance(everywhere, TreeModel)
+        assert own is not None
+        assert path_match(own, everywhere.tree) == 1.0
     pooled = simulate(table, QUICK.with_(method="pooled"))
-    assert [f.accuracy for f in pooled.folds] == [f.basis_accuracy for f in found.folds]
+    assert all(fold.accuracy == fold.basis_accuracy for fold in pooled.folds)
+
+
+def test_values_are_drawn_as_the_method_has_it_unless_told_otherwise():
+    """The paper's methods as in the paper; and one place for all who combine trees."""
+    paper = generation.GenerationOptions()
+    estimated = generation.GenerationOptions(numeric="marginal", absent="marginal", spread="even")
+    assert SimulationOptions(method="pgen").generation == paper
+    assert SimulationOptions(method="labelled").generation == estimated
+    chosen = SimulationOptions(method="labelled", numeric="middle", spread="independent")
+    assert chosen.generation == replace(estimated, numeric="middle", spread="independent")
+    assert chosen.as_dict()["numeric"] == "middle"
+    assert SimulationOptions(method="pgen", absent="marginal").as_dict()["absent"] == "marginal"
+    for method in get_args(combining.Method):
+        asked = ModelSharingSpec(kind="model-sharing", method=method)
+        expected = combining.CombineOptions(method)
+        assert asked.options().drawing == expected.drawing
+        assert CombinedTrees(method=method)._options() == asked.options()
+    assert CombinedTrees()._options() == ModelSharingSpec(kind="model-sharing").options()
+    assert ModelSharingSpec(kind="model-sharing").options().method == "labelled"
 
 
 @pytest.mark.parametrize("method", COMBINING)

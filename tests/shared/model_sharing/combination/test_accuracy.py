@@ -23,12 +23,11 @@ from tests.places import DATA
 
 OWNERS = 5
 FIVE_FOLD = GenerationOptions(scale=5, spread="even")
-EVEN = GenerationOptions(absent="marginal", numeric="marginal", spread="even")
 WAYS = {
     "basegen": CombineOptions("basegen"),
     "pgen": CombineOptions("pgen"),
     "pgen x5": CombineOptions("pgen", generation=FIVE_FOLD),
-    "labelled": CombineOptions("labelled", generation=EVEN),
+    "labelled": CombineOptions("labelled"),
     "votes": CombineOptions("votes"),
     "product": CombineOptions("product"),
 }
