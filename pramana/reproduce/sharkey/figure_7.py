@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PANELS = (("nursery", "tree"), ("nursery", "naive-bayes"), ("car", "tree"))
 OWNERS = (1, 5, 10)
-FOLDS = 5
+FOLDS = 3
 MAIN = 5
 
 LD, BEST = "LD by anjana", "LD at the best levels"

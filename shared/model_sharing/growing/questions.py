@@ -6,6 +6,7 @@ questions for a category are one split into three, as in the paper's figure 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shared.model_sharing.core.conditions import Condition, Interval, Values
@@ -21,6 +22,15 @@ class Question:
 
 
 Asked = Leaf | Question
+
+
+def leaves_of(node: Asked) -> Iterator[Leaf]:
+    """Return the leaves below a node."""
+    if isinstance(node, Leaf):
+        yield node
+        return
+    for _, below in node.sides:
+        yield from leaves_of(below)
 
 
 def contracted(node: Asked) -> Node:

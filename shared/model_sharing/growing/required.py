@@ -3,6 +3,11 @@
 A node meets it before it is split, and so do its parts, so that growth may stop anywhere. It stops
 where splits tell no more than chance would: such a tree cannot go on until its leaves are of one
 class, and splits of a mixture by chance predict worse than the mixture.
+
+The first split decides which mixtures are left to choose among, and the one that tells most by
+itself is often one after which nothing more is allowed: nursery's health takes all records of one
+class out, and what is mixed with them then tells at most half of its records rightly. So several
+first splits are tried, each with all that grows below it.
 """
 
 from __future__ import annotations
@@ -18,8 +23,8 @@ from shared.model_sharing.anonymity.requirements import SLACK, Requirement
 from shared.model_sharing.core.conditions import Condition
 from shared.model_sharing.core.tree import Leaf
 from shared.model_sharing.growing.allowed import allowed, evidence, impurity
-from shared.model_sharing.growing.offers import Choice, offered
-from shared.model_sharing.growing.questions import Asked, Question
+from shared.model_sharing.growing.offers import Choice, Subsets, Thresholds, offered
+from shared.model_sharing.growing.questions import Asked, Question, leaves_of
 from shared.model_sharing.growing.records import Codes, Records
 
 LEAST_GAIN = 1e-9
@@ -33,8 +38,12 @@ def grow_required(
     min_leaf: int,
     chance: float,
     requirement: Requirement,
+    first_splits: int,
 ) -> Asked:
     """Return the tree of the best splits among those whose parts all meet a requirement.
+
+    At the root, `first_splits` of each attribute are tried, and the one is taken whose whole
+    tree lowers impurity most; of a tie the one that itself does. With 0 it is that one anyway.
 
     Raises:
         RequirementUnmet: all records together do not meet it, or no split does.
@@ -46,8 +55,8 @@ def grow_required(
             "Not even all records together meet the requirement.",
             remedy="Ask for less (a smaller k or l, a larger c), or learn from more records.",
         )
-    root = growth.node(everyone, records.everything(), depth)
-    if not isinstance(root, Question):
+    root = growth.root(everyone, records.everything(), depth, first_splits)
+    if root is None:
         raise RequirementUnmet(
             "No split of the records has parts that all meet the requirement, and tells more of"
             " the class than chance would.",
@@ -64,13 +73,37 @@ class _Growth:
     chance: float
     requirement: Requirement
 
+    def root(
+        self, rows: Codes, box: dict[str, Condition], depth: int, tried: int
+    ) -> Question | None:
+        """Return the best of the trees that begin with different splits; None if there is none."""
+        counts = self.records.counts(rows)
+        if not self._divisible(counts):
+            return None
+        if not tried:
+            best = self._best(rows, counts, box)
+            return None if best is None else self._split(best, rows, box, depth)
+        offers, gains = self._offers(rows, counts, box)
+        found: list[tuple[float, Choice]] = []
+        for offer, gained in zip(offers, gains, strict=True):
+            places = np.argsort(-gained, kind="stable")[:tried].tolist()
+            found += [(float(gained[one]), offer.choice(one)) for one in places if gained[one] > 0]
+        found.sort(key=lambda one: -one[0])
+        grown = (self._split(choice, rows, box, depth) for _, choice in found)
+        return min(grown, key=self._left, default=None)
+
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Asked:
         """Return what is asked of the rows that reach a node, within the box that it is of."""
         counts = self.records.counts(rows)
         best = self._best(rows, counts, box) if depth and self._divisible(counts) else None
         if best is None:
             return Leaf.of(counts)
-        name, (one, other), first = best
+        return self._split(best, rows, box, depth)
+
+    def _split(
+        self, choice: Choice, rows: Codes, box: dict[str, Condition], depth: int
+    ) -> Question:
+        name, (one, other), first = choice
         return Question(
             name,
             (
@@ -78,6 +111,12 @@ class _Growth:
                 (other, self.node(rows[~first], {**box, name: other}, depth - 1)),
             ),
         )
+
+    def _left(self, grown: Question) -> float:
+        """Return the impurity of all leaves of a tree."""
+        counts = np.array([leaf.distribution for leaf in leaves_of(grown)])
+        # Sums that rounding alone parts are the same: the first is taken.
+        return round(float(impurity(counts, self.criterion).sum()) / len(self.records), 9)
 
     def _divisible(self, counts: Floats) -> bool:
         """Return whether a split could tell anything, and leave each side enough records."""
@@ -87,14 +126,10 @@ class _Growth:
 
     def _best(self, rows: Codes, counts: Floats, box: dict[str, Condition]) -> Choice | None:
         """Return the split that lowers impurity most, of those allowed; of a tie the first."""
-        offers = [
-            offer
-            for name in self.records.schema.names
-            if (offer := offered(self.records, name, box[name], rows)) is not None
-        ]
+        offers, each = self._offers(rows, counts, box)
         if not offers:
             return None
-        gains = self._gains(np.concatenate([offer.parts for offer in offers]), counts)
+        gains = np.concatenate(each)
         # Of gains that rounding alone parts, the first.
         best = int(np.argmax(gains >= gains.max() - LEAST_GAIN))
         if gains[best] == -np.inf:
@@ -104,6 +139,21 @@ class _Growth:
                 return offer.choice(best)
             best -= len(offer.parts)
         return None
+
+    def _offers(
+        self, rows: Codes, counts: Floats, box: dict[str, Condition]
+    ) -> tuple[list[Thresholds | Subsets], list[Floats]]:
+        """Return the splits of each attribute, and how much each lowers impurity."""
+        offers = [
+            offer
+            for name in self.records.schema.names
+            if (offer := offered(self.records, name, box[name], rows)) is not None
+        ]
+        if not offers:
+            return [], []
+        gains = self._gains(np.concatenate([offer.parts for offer in offers]), counts)
+        ends = np.cumsum([len(offer.parts) for offer in offers])[:-1]
+        return offers, np.split(gains, ends)
 
     def _gains(self, parts: Floats, counts: Floats) -> Floats:
         """Return how much each split lowers impurity; minus infinity where it is not allowed.

@@ -172,3 +172,53 @@ def test_what_chance_brings_is_not_split():
     assert grow_tree(schema, table, classes, GrowthOptions(chance=1), requirement=Requirement(k=1))
     with pytest.raises(RequirementUnmet, match="than chance would"):
         grow_tree(schema, table, classes, GrowthOptions(chance=1e-6), requirement=Requirement(k=1))
+
+
+def taken_out() -> tuple[TreeSchema, MixedTable, np.ndarray]:
+    """Return records of whom one third are of a class of their own, told by one attribute."""
+    cells = {
+        ("out", "left"): (60, 0, 0, 0),
+        ("out", "right"): (60, 0, 0, 0),
+        ("near", "left"): (0, 46, 7, 7),
+        ("near", "right"): (0, 7, 46, 7),
+        ("far", "left"): (0, 54, 6, 0),
+        ("far", "right"): (0, 6, 54, 0),
+    }
+    where = ("out", "near", "far"), ("left", "right")
+    schema = TreeSchema(
+        Variable("class", ("a", "b", "c", "d")),
+        (CategoricalAttribute("zone", where[0]), CategoricalAttribute("side", where[1])),
+    )
+    rows = [
+        (where[0].index(zone), where[1].index(side), code)
+        for (zone, side), counts in cells.items()
+        for code, count in enumerate(counts)
+        for _ in range(count)
+    ]
+    codes = np.array(rows)
+    columns = tuple(
+        CategoricalColumn(a.name, codes[:, i], a.categories)
+        for i, a in enumerate((schema["zone"], schema["side"]))
+    )
+    return schema, MixedTable(columns, len(rows)), codes[:, 2]
+
+
+def left_over(first_splits: int) -> tuple[str, float]:
+    schema, table, classes = taken_out()
+    asked = Requirement(c=10, l=3)
+    options = GrowthOptions(first_splits=first_splits)
+    tree = grow_tree(schema, table, classes, options, requirement=asked)
+    assert meets(tree, asked)
+    return tree.root.attribute, float(impurity(tree.class_counts(), "entropy").sum())
+
+
+def test_the_first_split_is_the_one_that_leaves_least_in_the_end():
+    (at_once, more), (in_the_end, less) = left_over(0), left_over(3)
+    assert (at_once, in_the_end) == ("side", "zone")
+    assert less < 0.95 * more
+
+
+@pytest.mark.parametrize("tried", [-1, 101])
+def test_how_many_first_splits_are_tried_is_bounded(tried: int):
+    with pytest.raises(OptionError, match="first_splits"):
+        GrowthOptions(first_splits=tried)
