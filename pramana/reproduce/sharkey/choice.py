@@ -158,7 +158,7 @@ def _panel(axis: Axes, found: pd.DataFrame, *, names: bool) -> None:
         _dots(axis, at, rows, colour, marker, near)
         for x, right in zip(at, rows["accuracy"], strict=True):
             if np.isnan(right):
-                axis.annotate("nothing", (x, frequent), (0, 5), textcoords="offset points",
+                axis.annotate("nothing", (x, frequent), (0, 16), textcoords="offset points",
                               ha="center", fontsize=8.5)  # fmt: skip
         if names:
             plots.above(axis, float(at.mean()), HEADS.get(kind, kind), "data", "center")
