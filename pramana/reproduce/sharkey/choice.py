@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,15 +10,10 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana.reproduce.sharkey.cells import Cell, folds, run_cells
+from pramana.reproduce.sharkey.cells import Cell, run_cells
 from pramana.reproduce.sharkey.published import recorded
-from pramana.reproduce.sharkey.tables import SOURCES, table_of
-from pramana.simulate.classifiers import simulate as simulate_classifier
-from pramana.simulate.inputs.designs import designed
-from pramana.simulate.inputs.tables import read_source
-from pramana.simulate.trials import Trials
-from shared.design import goal
-from shared.learn.tree.growth import learn_tree
+from pramana.reproduce.sharkey.randomized import randomized
+from pramana.reproduce.sharkey.tables import SOURCES
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.pictures import plots
 
@@ -30,18 +24,29 @@ if TYPE_CHECKING:
 TABLES = ("nursery", "car")
 OWNERS = 5
 
-ANONYMOUS = "shared trees: anonymity,\nno bound for one record"
-DIVERSE = "records made l-diverse,\nno bound for one record"
+ANONYMOUS = "shared trees: k or (c, l),\nno bound for one record"
+DIVERSE = "l-diverse records: (c, l),\nno bound for one record"
+BEST = "l-diverse records at the best levels"
 PRIVATE = "private trees:\nepsilon for one record"
 RANDOMIZED = "randomized records (PRAM):\nepsilon = ln gamma"
 
 COLOURS = {
     ANONYMOUS: (plots.ORANGE, "s"),
     DIVERSE: (plots.RED, "x"),
+    BEST: (plots.RED, "P"),
     PRIVATE: (plots.BLUE, "o"),
     RANDOMIZED: (plots.GREEN, "D"),
 }
 """The promises, from the weakest kind to those that bound what one record tells."""
+
+BESIDE = {BEST: DIVERSE}
+"""Kinds that make another one's promises and are drawn at its places."""
+
+HEADS = {DIVERSE: DIVERSE.replace("\n", "\n× anjana, + best levels,\n")}
+"""What stands above a group where it is more than the kind."""
+
+NEAR = 1.5
+"""A number so many percent from a line would be written over it."""
 
 DIVERSITIES = ((10.0, 2), (10.0, 3), (5.0, 3))
 LEAST = (5, 20, 100)
@@ -66,12 +71,16 @@ def ways(table: str) -> Iterator[Way]:
                                           "by": "growing"})  # fmt: skip
     for c, classes in DIVERSITIES:
         asked = Requirement(c=c, l=classes)
-        yield Way(ANONYMOUS, f"c {c:g}, l {classes}", {"method": "labelled", "requirement": asked,
+        yield Way(ANONYMOUS, f"({c:g}, {classes})", {"method": "labelled", "requirement": asked,
                                                      "by": "growing"})  # fmt: skip
     for c, classes in DIVERSITIES:
         asked = Requirement(c=c, l=classes)
-        yield Way(DIVERSE, f"c {c:g}, l {classes}", {"method": "ldiversity", "requirement": asked,
+        yield Way(DIVERSE, f"({c:g}, {classes})", {"method": "ldiversity", "requirement": asked,
                                                    "publisher": recorded(table)})  # fmt: skip
+    for c, classes in DIVERSITIES:
+        asked = Requirement(c=c, l=classes)
+        yield Way(BEST, f"({c:g}, {classes})", {"method": "ldiversity", "requirement": asked,
+                                                "publisher": "full-domain"})  # fmt: skip
     for epsilon in EPSILONS:
         yield Way(PRIVATE, f"{epsilon:g}", {"method": "votes", "epsilon": epsilon})
 
@@ -87,8 +96,12 @@ def run(setting: Setting) -> Result:
     found = run_cells(setting, cells)
     found["kind"] = [curve.partition("|")[0] for curve in found["curve"]]
     found["promise"] = [curve.partition("|")[2] for curve in found["curve"]]
-    randomized = [_randomized(setting, table, gamma) for table in chosen for gamma in GAMMAS]
-    found = pd.concat([found, pd.DataFrame(randomized)], ignore_index=True)
+    more = [
+        {"curve": "", "kind": RANDOMIZED, "owners": OWNERS, **randomized(setting, table, gamma)}
+        for table in chosen
+        for gamma in GAMMAS
+    ]
+    found = pd.concat([found, pd.DataFrame(more)], ignore_index=True)
     found.loc[found["without_model"] == found["folds"], ["accuracy", "accuracy_sd"]] = np.nan
     shown = found.drop(columns=["curve"]).assign(
         kind=[kind.replace("\n", " ") for kind in found["kind"]]
@@ -99,41 +112,6 @@ def run(setting: Setting) -> Result:
         lambda figure: _draw(figure, found),
         height=1.0 + 3.9 * len(chosen),
     )
-
-
-def _randomized(setting: Setting, table: str, gamma: float) -> dict[str, Any]:
-    """Return the row of randomized records: a designed plan, reports pooled over all owners.
-
-    Each record reports by itself under the one plan, so that it does not matter whose it is.
-    """
-    target = SOURCES[table].target
-    source = read_source(setting.file(SOURCES[table].file), None, None, 8)
-    wanted = goal(source.domain, "tree", target=target)
-    records = table_of(setting, table).records.records
-    plan = designed(source.domain, "auto", gamma, wanted, records)
-    held_out = 1 / folds(setting)
-    trials = Trials(source, plan.plan, records, folds(setting), setting.seed, holdout=held_out)
-    found = simulate_classifier(
-        "tree",
-        target,
-        trials,
-        lambda marginals, _seed: learn_tree(marginals, target),
-        {},
-        plan.estimator,
-    ).as_dict()
-    return {
-        "table": table,
-        "model": "tree",
-        "owners": OWNERS,
-        "kind": RANDOMIZED,
-        "promise": f"{math.log(gamma):.1f}",
-        "curve": "",
-        "accuracy": found["accuracy"]["mean"],
-        "accuracy_sd": found["accuracy"]["sd"],
-        "majority": found["majority"]["mean"],
-        "folds": folds(setting),
-        "without_model": 0,
-    }
 
 
 def _findings(found: pd.DataFrame) -> Iterator[Finding]:
@@ -161,37 +139,60 @@ def _draw(figure: Figure, found: pd.DataFrame) -> None:
     axes = plots.facets(figure, [1.0] * len(tables), 1)
     for place, (axis, table) in enumerate(zip(axes, tables, strict=True)):
         _panel(axis, found[found["table"] == table], names=place == 0)
-        axis.set_title(f"{table}, {OWNERS} owners", pad=36 if place == 0 else 6)
+        axis.set_title(f"{table}, {OWNERS} owners", pad=50 if place == 0 else 6)
     axes[-1].set_xlabel("what is promised: each kind from the weakest to the strongest")
 
 
 def _panel(axis: Axes, found: pd.DataFrame, *, names: bool) -> None:
     place, ticks, labels = 0.0, [], []
+    places: dict[str, Any] = {}
+    basis, frequent = (100 * found[c].mean() for c in ("basis_accuracy", "majority"))
+    near = {basis: -11, frequent: 4}
     for kind, (colour, marker) in COLOURS.items():
         rows = found[found["kind"] == kind]
-        at = place + np.arange(len(rows))
-        heights = 100 * rows["accuracy"].to_numpy(dtype=float)
-        spread = 100 * rows["accuracy_sd"].fillna(0).to_numpy(dtype=float)
+        if kind in BESIDE:
+            _dots(axis, places[BESIDE[kind]], rows, colour, marker, near)
+            continue
+        at = places[kind] = place + np.arange(len(rows))
         axis.axvspan(at[0] - 0.6, at[-1] + 0.6, color=colour, alpha=0.07, linewidth=0)
-        axis.errorbar(at, heights, spread, fmt=marker, color=colour, markersize=7, capsize=3)
-        for x, height in zip(at, heights, strict=True):
-            words = "nothing" if np.isnan(height) else f"{height:.0f}"
-            low = 100 * float(found["majority"].mean()) if np.isnan(height) else height
-            axis.annotate(words, (x, low), (7, 5), textcoords="offset points", fontsize=8.5)
+        _dots(axis, at, rows, colour, marker, near)
+        for x, right in zip(at, rows["accuracy"], strict=True):
+            if np.isnan(right):
+                axis.annotate("nothing", (x, frequent), (0, 16), textcoords="offset points",
+                              ha="center", fontsize=8.5)  # fmt: skip
         if names:
-            plots.above(axis, float(at.mean()), kind, "data", "center")
+            plots.above(axis, float(at.mean()), HEADS.get(kind, kind), "data", "center")
         ticks += list(at)
         labels += list(rows["promise"])
         place = at[-1] + 1.7
-    basis, frequent = (100 * found[c].mean() for c in ("basis_accuracy", "majority"))
-    axis.axhline(basis, color=plots.BLACK, linewidth=1.2)
-    axis.axhline(frequent, color=plots.GREY, linewidth=1.2, linestyle="--")
-    right = axis.get_yaxis_transform()
-    axis.text(1.005, basis, "all records", transform=right, va="center", fontsize=9)
-    axis.text(1.005, frequent, "most frequent\nclass", transform=right, va="center", fontsize=9)
+    axis.axhline(basis, color=plots.BLACK, linewidth=1.2, zorder=1)
+    axis.axhline(frequent, color=plots.GREY, linewidth=1.2, linestyle="--", zorder=1)
+    right_edge = axis.get_yaxis_transform()
+    axis.text(1.005, basis, "a tree of\nall records", transform=right_edge, va="center", fontsize=9)
+    axis.text(
+        1.005, frequent, "most frequent\nclass", transform=right_edge, va="center", fontsize=9
+    )
     axis.set_xticks(ticks, labels, fontsize=8.5, rotation=40)
     axis.set_ylabel("right, %")
+    axis.margins(y=0.1)
     plots.no_grid(axis, "x")
+
+
+def _dots(
+    axis: Axes, at: Any, rows: pd.DataFrame, colour: str, marker: str, near: dict[float, int]
+) -> None:
+    """Draw accuracies in percent with a standard deviation, and write each at its right.
+
+    `near` says how many points up numbers are written whose dots are near a line, by its height.
+    """
+    heights = 100 * rows["accuracy"].to_numpy(dtype=float)
+    spread = 100 * rows["accuracy_sd"].fillna(0).to_numpy(dtype=float)
+    axis.errorbar(at, heights, spread, fmt=marker, color=colour, markersize=7, capsize=3)
+    for x, height in zip(at, heights, strict=True):
+        if not np.isnan(height):
+            up = next((n for line, n in near.items() if abs(line - height) < NEAR), -3)
+            axis.annotate(f"{height:.0f}", (x, height), (7, up), textcoords="offset points",
+                          fontsize=8.5)  # fmt: skip
 
 
 EXPERIMENT = Experiment(
@@ -203,7 +204,7 @@ EXPERIMENT = Experiment(
     choices=(
         (
             f"{OWNERS} owners have equal parts of the records; dots are means over folds, bars a"
-            " standard deviation."
+            " standard deviation. All kinds are asked about the same folds."
         ),
         (
             "Shared trees tell the counts of all classes, are grown with their requirement, by the"
@@ -214,10 +215,16 @@ EXPERIMENT = Experiment(
             " with any other. k and (c, l) bound nothing of that kind."
         ),
         (
-            "Randomized records report by the plan that the designer makes for a tree at that gamma"
-            " about the whole record. The miner's tree is learned from their estimated counts and"
-            " tested on a tenth held out at random, as often as there are folds."
+            "Which attributes and categories there are is public: private trees and plans take"
+            " them from the table, where owners have to declare them."
         ),
-        "Records are made l-diverse all at one place, by anjana.",
+        (
+            "Randomized records report by the plan that the designer makes for a tree at that gamma"
+            " about the whole record. The miner's tree is learned from their estimated counts."
+        ),
+        (
+            "Records are made l-diverse all at one place: by anjana (crosses), and at the levels"
+            " that have the most records in the most frequent class of their group (plus signs)."
+        ),
     ),
 )

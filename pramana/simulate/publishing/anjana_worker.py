@@ -9,11 +9,15 @@ The request has `codes` (the base values of each attribute, by name), `classes` 
 `requirements`, each with k, c and l, null where nothing is required. The answer has `version` and
 `published`: for each requirement the level of each attribute, or null where there is nothing.
 
-anjana's own function for recursive (c, l)-diversity is not used. In 1.2.3 it takes the smallest
-class of a group where the largest belongs (pycanon 1.3.5 sorts ascending), and goes on generalizing
-until its c is at least, not at most, the one asked for: it publishes nothing for any c above 1, and
-for c = 1 tables that need a c of 2. So its l-diversity makes the table, and the same walk goes on,
-by its own steps, until each group meets (c, l).
+anjana's own function for recursive (c, l)-diversity is not used. It measures with pycanon (1.3.5),
+which sorts the classes of a group ascending, where the definition (Machanavajjhala et al. 2006) has
+them descending: c is then floor(r_1 / (r_l + ... + r_m)) + 1 with the smallest class as r_1, never
+above 2; and anjana (1.2.3) generalizes until that c is at least, not at most, the one asked for.
+Ten records show it: zone north has 3 of class a and 2 of b, and south has, too; zones can be
+generalized to one. For c = 2, l = 2 the records meet the definition as they are (3 < 2 * 2), and
+nothing comes back; for c = 1 they do not at either level (3 < 2 and 6 < 4 are false), and the
+records come back as they are. So its l-diversity makes the table, and the same walk goes on, by its
+own steps, until each group meets (c, l).
 """
 
 from __future__ import annotations

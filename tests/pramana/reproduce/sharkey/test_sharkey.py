@@ -16,8 +16,13 @@ from pramana.reproduce.engine.figure import png
 from pramana.reproduce.sharkey import choice, figure_5, figure_6, figure_7
 from pramana.reproduce.sharkey.cells import Cell, run_cells, value
 from pramana.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, recorded
+from pramana.reproduce.sharkey.randomized import FoldTrials, source_of
 from pramana.reproduce.sharkey.tables import SOURCES, taxonomies
+from pramana.simulate.model_sharing.kept import Kept
+from pramana.simulate.model_sharing.options import SimulationOptions
+from pramana.simulate.model_sharing.tables import sharing_table
 from pramana.simulate.publishing.recorded import label
+from shared.plan import Plan
 
 DATA = Path(os.environ.get("PRAMANA_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not there")
@@ -95,6 +100,7 @@ def test_a_value_is_of_one_row():
 
 
 @needs_data
+@pytest.mark.slow
 def test_cells_are_simulated_with_their_deviations():
     pytest.importorskip("sklearn")
     cells = [
@@ -107,11 +113,34 @@ def test_cells_are_simulated_with_their_deviations():
     assert found["accuracy_sd"].notna().all()
 
 
+def test_randomized_records_are_held_out_fold_by_fold_as_trees_are():
+    """Every run has the records of its fold, and tests those that trees are tested with."""
+    cells = {"a": list("xyz" * 8), "b": list("01" * 12), "class": list("npnn" * 6)}
+    table = sharing_table(pd.DataFrame(cells).replace({"0": "no", "1": "yes"}), "class", "t")
+    kept, source = Kept(table), source_of(table)
+    parts = tuple(kept.folds(SimulationOptions(folds=5, owners=1)))
+    plan = Plan.unrandomized(source.domain)
+    trials = FoldTrials(source, plan, 24, 5, 1, holdout=0.2, parts=parts)
+    for fold, trial in zip(parts, trials, strict=True):
+        assert (trial.held_out["class"] == kept.codes[fold.test]).all()
+        of_class = np.bincount(kept.codes[fold.train], minlength=2)
+        assert (trial.true.table(["class"]) == of_class).all()
+        assert (trial.reported.table(["class"]) == of_class).all()
+    numbers = sharing_table(
+        pd.DataFrame({"a": list("123456"), "class": list("npnpnp")}), "class", "t"
+    )
+    with pytest.raises(TypeError, match="numbers"):
+        source_of(numbers)
+
+
 @needs_data
 @pytest.mark.slow
 @pytest.mark.calibration
 @pytest.mark.parametrize("module", [figure_6, choice])
-def test_experiments_run_and_draw(module):
+def test_experiments_run_and_draw(module, monkeypatch):
+    few = {"LEAST": (5,), "DIVERSITIES": ((10.0, 3),), "EPSILONS": (1.0,), "GAMMAS": (19.0,)}
+    for name, values in few.items() if module is choice else ():
+        monkeypatch.setattr(choice, name, values)
     result = module.run(Setting(seed=1, data=DATA, quick=True))
     assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
     assert all(f.text for f in result.findings)
