@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from miner_service.kinds import ModelJobKind
 from miner_service.kinds.common.base import SharedTrees, TreeSource
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
-from shared.errors import Conflict, ModelError, VariablesMissing
+from shared.errors import Conflict, DomainError, ModelError, VariablesMissing
 from shared.model_sharing.combination.schemas import common_schema
 from shared.model_sharing.core.tree import Leaf, SharedTree
 from shared.progress import Progress
@@ -123,12 +124,15 @@ def _target(model: Any) -> str:
 
 
 def _require_combinable(used: Sequence[TreeSource]) -> None:
-    """Check that each tree has the attributes of the first. Raises Conflict."""
+    """Check that trees can be combined; of those that cannot, name two. Raises Conflict."""
     bare = [_bare(source) for source in used]
+    with suppress(DomainError, ModelError):
+        common_schema(bare)
+        return
     for source, tree in zip(used[1:], bare[1:], strict=True):
         try:
             common_schema([bare[0], tree])
-        except ModelError as error:
+        except (DomainError, ModelError) as error:
             raise Conflict(
                 f"The trees of {used[0].owner} and {source.owner} cannot be combined:"
                 f" {error.message}",

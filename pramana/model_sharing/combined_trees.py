@@ -186,6 +186,7 @@ class CombinedTrees(Estimator):
             TableUnreadable: there is no such file.
             ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
                 different classes or ask for different attributes.
+            DomainError: trees have no class in common.
             LimitExceeded: trees are too large, or more would be drawn than is sensible.
             OptionError: an option is out of its range.
             NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.

@@ -17,6 +17,7 @@ from pramana.reporting.files import write_whole
 from pramana.showing.axes import plotted
 from pramana.showing.html import card
 from shared.errors import OptionError
+from shared.model_sharing.anonymity.measures import measures_words, tree_measures
 from shared.model_sharing.anonymity.pruning import Pruned
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
@@ -275,6 +276,8 @@ class SharedModel:
             ("paths", f"{len(self.tree.leaves):,}"),
             ("promised", self._promised()),
         ]
+        if self.content.epsilon is None:
+            facts.append(("met", measures_words(tree_measures(self.tree))))
         if (cut := self.pruned) is not None:
             words = (
                 f"{cut.leaves_before:,} paths to {cut.leaves_after:,}; {cut.records_moved:,.0f}"

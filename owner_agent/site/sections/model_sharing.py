@@ -18,9 +18,6 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Categories = Annotated[tuple[Label, ...], Field(min_length=2)]
 
-NOTHING_REQUIRED = "none"
-"""What stands for a requirement where a tree is to leave as it was grown."""
-
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)

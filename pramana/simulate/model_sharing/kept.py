@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from shared.errors import OptionError, RequirementUnmet
+from shared.learn.common.resampling import stream
 from shared.mixed.table import MixedTable
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.attributes import TreeSchema
@@ -121,11 +122,6 @@ class Kept:
             return grow_tree(self.schema, table, codes, growth, requirement=asked)
         except RequirementUnmet:
             return None
-
-
-def stream(*numbers: int) -> np.random.Generator:
-    """Return the randomness of one purpose."""
-    return np.random.default_rng(list(numbers))
 
 
 def miner_stream(fold: Fold, options: SimulationOptions) -> np.random.Generator:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from shared.model_sharing.core.tree import Leaf, SharedTree
 
+_TOLD = 4
+"""For so many l the c is told in words."""
+
 
 @dataclass(frozen=True)
 class TreeMeasures:
@@ -39,6 +42,16 @@ def tree_measures(tree: SharedTree) -> TreeMeasures:
         c_by_hits={n: max(_by_hits(leaf, n) for leaf in leaves) for n in asked},
         c_exact={n: max(_exact(leaf, n) for leaf in leaves) for n in asked} if known else None,
     )
+
+
+def measures_words(measures: TreeMeasures) -> str:
+    """Return the k and the c of the first few l that a tree meets, in words."""
+    exact = measures.c_exact is not None
+    known = measures.c_by_hits if measures.c_exact is None else measures.c_exact
+    borders = [f"c above {c:.4g} for l = {l}" for l, c in known.items() if math.isfinite(c)]
+    by = "by the exact counts" if exact else "by hits and misses"
+    diverse = ", ".join(borders[:_TOLD]) or "no c is enough for any l"
+    return f"k up to {measures.k:,.12g}; {by}, {diverse}"
 
 
 def _by_hits(leaf: Leaf, l: int) -> float:  # noqa: E741

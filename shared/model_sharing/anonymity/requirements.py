@@ -112,16 +112,6 @@ class Requirement:
         enough = self.exact or leaf.miss >= (self.l - 1) * (1 - SLACK)
         return enough and most < self.c * rest * (1 - SLACK)
 
-    def could_be_met_by(self, leaf: Leaf, classes: int) -> bool:
-        """Return whether a leaf of these hits and misses can meet it, however misses are spread.
-
-        By the exact counts that is so if it is met with the misses spread evenly over all other
-        classes, which makes the sum from d_l the largest.
-        """
-        if not self.exact or leaf.distribution is not None or leaf.hit * (classes - 1) < leaf.miss:
-            return self.met_by(leaf) if not self.exact or leaf.distribution is not None else True
-        return self.met_by(replace(leaf, distribution=tuple(leaf.classes(classes))))
-
     def __str__(self) -> str:
         """Return it in words, as `parse_requirement` reads it."""
         told = [] if self.k is None else [f"k = {self.k:.12g}"]

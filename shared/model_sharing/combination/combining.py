@@ -195,7 +195,8 @@ def combine(
         owners: their names, for what is said; by default numbers from 1.
 
     Raises:
-        ModelError: the trees cannot be combined, see `common_schema`, or count no records.
+        ModelError, DomainError: the trees cannot be combined, see `common_schema`, or count no
+            records.
         OptionError: there are not as many names as trees.
         LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn, or a product is too large.
         NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.

@@ -14,7 +14,7 @@ import numpy as np
 
 from shared.errors import OptionError
 from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.combination.pooled import pooled_chunks, together
+from shared.model_sharing.combination.pooled import pooled_chunks
 from shared.model_sharing.combination.votes import TreeVotes
 from shared.model_sharing.generation.generating import RECORDS_AT_ONCE
 from shared.model_sharing.generation.options import GenerationOptions
@@ -78,10 +78,3 @@ def labelled_chunks(
         target = votes.schema.target
         column = CategoricalColumn(target.name, codes, target.categories)
         yield MixedTable((*attributes.columns, column), chunk.records)
-
-
-def labelled(
-    votes: TreeVotes, rng: np.random.Generator, options: LabellingOptions | None = None
-) -> MixedTable:
-    """Return the records of `labelled_chunks` as one table. Raises as it."""
-    return together(list(labelled_chunks(votes, rng, options)))

@@ -48,15 +48,6 @@ def pooled_chunks(
                 yield _in_schema(chunk, schema)
 
 
-def pooled(
-    trees: Sequence[SharedTree],
-    rng: np.random.Generator,
-    options: GenerationOptions | None = None,
-) -> MixedTable:
-    """Return the records of `pooled_chunks` as one table. Raises as it."""
-    return together(list(pooled_chunks(trees, rng, options)))
-
-
 def together(tables: Sequence[MixedTable]) -> MixedTable:
     """Return the records of tables with the same columns, one after the other.
 

@@ -22,6 +22,7 @@ def remarks(trees: Mapping[str, SharedTree], schema: TreeSchema) -> tuple[str, .
         *_unasked(trees, schema),
         *_untold(trees),
         *_differences(trees, schema),
+        *_classes(trees, schema),
     )
 
 
@@ -85,12 +86,22 @@ def _differences(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterato
                 ranges.append(f"{attribute.name} ({attribute.low:g} to {attribute.high:g})")
         elif len({a.categories for a in theirs if isinstance(a, CategoricalAttribute)}) > 1:
             categories.append(attribute.name)
-    if len({tree.schema.target.categories for tree in trees.values()}) > 1:
-        categories.append(schema.target.name)
     if ranges:
         yield f"Owners declare different ranges, which were joined: {_listed(ranges)}."
     if categories:
         yield f"Owners declare different categories, which were joined: {_listed(categories)}."
+
+
+def _classes(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterator[str]:
+    """Name the classes that not all owners declare."""
+    told = [tree.schema.target.categories for tree in trees.values()]
+    some = [label for label in schema.target.categories if any(label not in one for one in told)]
+    if some:
+        which = "class" if len(some) == 1 else "classes"
+        yield (
+            f"Not all owners have the {which} {_listed(some)} of {schema.target.name}. Classes are"
+            " matched by name alone: one that owners name differently counts as several."
+        )
 
 
 def _of(owners: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from shared.domain import Variable
-from shared.errors import ModelError
+from shared.errors import DomainError, ModelError
 from shared.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -17,6 +17,9 @@ from shared.model_sharing.core.attributes import (
 )
 from shared.model_sharing.core.conditions import Condition, Values
 from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split
+
+_NAMED = 6
+"""So many classes are named in a refusal."""
 
 
 def common_schema(trees: Sequence[SharedTree]) -> TreeSchema:
@@ -30,6 +33,8 @@ def common_schema(trees: Sequence[SharedTree]) -> TreeSchema:
     Raises:
         ModelError: there is no tree; their classes have different names; an attribute is not in
             all of them, or has numbers in one and categories in another.
+        DomainError: some trees have no class in common with any of the others, such as yes and no
+            with ja and nein.
     """
     if not trees:
         raise ModelError("There must be at least one tree.", where="trees")
@@ -49,6 +54,7 @@ def common_schema(trees: Sequence[SharedTree]) -> TreeSchema:
                 remedy="Every owner declares the same attributes, also those that its tree does"
                 " not ask for.",
             )
+    _require_related(schemas)
     target = first.target
     if labels := _joined([schema.target.categories for schema in schemas], target.categories):
         target = Variable(target.name, labels)
@@ -78,6 +84,24 @@ def in_schema(tree: SharedTree, schema: TreeSchema) -> SharedTree:
         for name, places in known.items()
     }
     return SharedTree(schema, _recoded(tree.root, labels, known, unknown, schema.classes))
+
+
+def _require_related(schemas: Sequence[TreeSchema]) -> None:
+    """Refuse trees that fall into groups without a class in common. Raises DomainError."""
+    target, known = schemas[0].target, set(schemas[0].target.categories)
+    left = [set(schema.target.categories) for schema in schemas[1:]]
+    while left:
+        if all(known.isdisjoint(classes) for classes in left):
+            raise DomainError(
+                f"Trees have no class of {target.name!r} in common: some tell"
+                f" {sorted(known)[:_NAMED]}, others {sorted(set().union(*left))[:_NAMED]}.",
+                where=target.name,
+                remedy="Let all owners give the classes the same names, or combine the trees of"
+                " each group alone.",
+            )
+        joined = [classes for classes in left if not known.isdisjoint(classes)]
+        left = [classes for classes in left if known.isdisjoint(classes)]
+        known = known.union(*joined)
 
 
 def _common(attributes: Sequence[Attribute]) -> Attribute:

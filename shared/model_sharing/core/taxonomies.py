@@ -93,19 +93,6 @@ class Taxonomy:
         """How many levels of groups there are below the root."""
         return len(self.ancestors[0])
 
-    def groups(self, level: int) -> tuple[tuple[int, ...], ...]:
-        """Return the categories' codes by their group at a level, 1 .. height; sorted.
-
-        Raises:
-            DomainError: there is no such level.
-        """
-        if not 1 <= level <= self.height:
-            raise DomainError(f"A taxonomy of {self.height} levels has no level {level}.")
-        found: dict[str, list[int]] = {}
-        for code, names in enumerate(self.ancestors):
-            found.setdefault(names[level - 1], []).append(code)
-        return tuple(sorted(map(tuple, found.values())))
-
     def require_over(self, name: str, categories: Sequence[str]) -> None:
         """Check that it is of these categories. Raises DomainError."""
         if len(self.ancestors) != len(categories):

@@ -16,7 +16,7 @@ from shared.errors import InputError, LimitExceeded, ModelError
 from shared.learn.common.documents import DocumentPart, read_json, write_json
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.conditions import Condition
-from shared.model_sharing.core.paths import tree_of
+from shared.model_sharing.core.paths import MOST_PATHS, tree_of
 from shared.model_sharing.core.tree import ROUNDING, Leaf, Path, SharedTree, whole
 from shared.model_sharing.exchange.schemas import (
     LONGEST_LABEL,
@@ -36,7 +36,6 @@ from shared.model_sharing.exchange.schemas import (
 
 __all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]
 
-MOST_PATHS = 100_000
 MOST_CONDITIONS = 500_000
 MOST_VALUES = 2_000_000
 """The categories that all conditions of a tree name, together."""

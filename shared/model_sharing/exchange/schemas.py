@@ -25,16 +25,13 @@ from shared.model_sharing.core.attributes import (
     TreeSchema,
 )
 from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.taxonomies import Taxonomy
+from shared.model_sharing.core.taxonomies import MOST_LEVELS, Taxonomy
 
 LONGEST_LABEL = 256
 """Letters of the name of an attribute or a category."""
 
 MOST_COUNTED = float(1 << 33)
 """The most records of one path, and of a tree."""
-
-_TALLER = 16
-"""The most levels of a taxonomy."""
 
 Codes = Mapping[str, Mapping[str, int]]
 
@@ -90,7 +87,7 @@ class CategoricalDocument(DocumentPart):
     categories: Labels
     taxonomy: (
         Annotated[
-            tuple[Annotated[tuple[Label, ...], Field(strict=False, max_length=_TALLER)], ...],
+            tuple[Annotated[tuple[Label, ...], Field(strict=False, max_length=MOST_LEVELS)], ...],
             Field(strict=False, max_length=CATEGORIES),
         ]
         | None

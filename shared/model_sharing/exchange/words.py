@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from shared.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
 from shared.model_sharing.core.conditions import Condition, Interval
-from shared.model_sharing.core.tree import Leaf, Path, whole
+from shared.model_sharing.core.tree import Leaf, whole
 
 _CLASSES = 6
 """So many other classes are named in a line; the rest are counted."""
@@ -42,11 +42,6 @@ def part_words(attribute: Attribute, condition: Condition) -> str:
     labels = attribute.categories if isinstance(attribute, CategoricalAttribute) else ()
     names = [labels[code] for code in condition.codes]
     return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def path_words(schema: TreeSchema, path: Path) -> str:
-    """Return the conditions of a path, joined by `and`, and its class."""
-    return f"{conditions_words(schema, path.conditions.items())}: {leaf_words(schema, path.leaf)}"
 
 
 def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Condition]]) -> str:

@@ -14,6 +14,7 @@ from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchem
 from shared.model_sharing.core.conditions import Condition, Interval
 from shared.model_sharing.core.tree import Leaf, Node, Path, SharedTree, whole
 from shared.model_sharing.global_models.model import Codes, GlobalModel
+from shared.model_sharing.growing.allowed import impurity
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,7 @@ def _add_told(node: Node, classes: int, share: float, told: dict[str, float]) ->
 
 def entropy_bits(counts: Floats) -> Floats:
     """Return the entropy of the classes in each of m rows of counts, times its records, in bits."""
-    totals = counts.sum(axis=1, keepdims=True)
-    ratios = np.divide(counts, totals, out=np.ones_like(counts), where=counts > 0)
-    found: Floats = -(counts * np.log2(ratios)).sum(axis=1)
-    return found
+    return impurity(counts, "entropy") / math.log(2)
 
 
 def _labels(schema: TreeSchema, path: Path, with_class: bool) -> frozenset[object]:

@@ -10,6 +10,7 @@ from shared.errors import ModelError
 from shared.model_sharing.anonymity.requirements import Requirement
 from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
+from shared.model_sharing.exchange.promises import NO_BOUND
 from shared.model_sharing.private.options import EPSILONS
 from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
 from shared.wire.releases.base import (
@@ -23,11 +24,6 @@ from shared.wire.releases.base import (
 
 _ROUNDING = 1 + 1e-9
 """Counts may be sums of fractions."""
-
-_UNBOUNDED = (
-    "A shared tree carries no gamma: k-anonymity and (c, l)-diversity bound nothing of what it"
-    " tells of one record to somebody who knows others."
-)
 
 
 class RequirementMessage(Message):
@@ -122,13 +118,19 @@ class KnowledgeModelMessage(Described):
                     where="requirement",
                     remedy="Prune the tree until all do, or promise what it meets.",
                 )
-        if self.counts != "noised" and tree.records > (self.records or MAX_RECORDS) * _ROUNDING:
+        self._require_records(tree.records)
+        return tree
+
+    def _require_records(self, counted: float) -> None:
+        """Refuse paths that count other records than the tree was learned of. Raises ModelError."""
+        told = self.records or MAX_RECORDS
+        lacking = self.counts == "exact" and self.records and counted * _ROUNDING < told
+        if self.counts != "noised" and (lacking or counted > told * _ROUNDING):
             raise ModelError(
-                f"The paths count {tree.records:,.0f} records; the tree was learned of"
-                f" {self.records or MAX_RECORDS:,} at most.",
+                f"The paths count {counted:,.0f} records; the tree was learned of {told:,}"
+                f"{'' if lacking else ' at most'}.",
                 where="records",
             )
-        return tree
 
     def without_tree(self) -> KnowledgeModelMessage:
         """Return what is kept when the release is withdrawn: nothing that records were asked."""
@@ -147,7 +149,7 @@ KNOWLEDGE_MODEL: ReleaseKind[KnowledgeModelMessage, KnowledgeModelMessage] = Rel
     columns=lambda model: dict.fromkeys(model.names, False),
     plan=lambda _model: None,
     epsilon=lambda model: model.epsilon,
-    unbounded=lambda model: None if model.epsilon is not None else _UNBOUNDED,
+    unbounded=lambda model: None if model.epsilon is not None else NO_BOUND,
     unexamined="A knowledge model has no records that could be examined.",
     require=KnowledgeModelMessage.require_promised,
     remainder=KnowledgeModelMessage.without_tree,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.errors import ModelError, OptionError
-from shared.model_sharing.anonymity.measures import tree_measures
+from shared.model_sharing.anonymity.measures import measures_words, tree_measures
 from shared.model_sharing.anonymity.requirements import Requirement, meets, parse_requirement
 from shared.model_sharing.core.tree import Leaf, SharedTree
 from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
@@ -46,12 +46,6 @@ def test_the_forms_agree_where_they_must(path: Leaf, c: float, l: int):  # noqa:
         assert exact.met_by(path) == hits.met_by(path)
     if l == 4 and exact.met_by(path):
         assert hits.met_by(path)
-    # The miner, who sees hits and misses only, never contradicts what the owner has seen.
-    told = Leaf(path.label, path.hit, path.miss)
-    if exact.met_by(path):
-        assert exact.could_be_met_by(told, 4)
-    assert hits.could_be_met_by(told, 4) == hits.met_by(path)
-    assert exact.could_be_met_by(path, 4) == exact.met_by(path)
 
 
 def test_neither_form_follows_from_the_other():
@@ -60,11 +54,6 @@ def test_neither_form_follows_from_the_other():
     assert not Requirement(c=4, l=3).met_by(one_class)
     assert Requirement(c=3, l=3).met_by(spread)
     assert not Requirement(c=3, l=3, exact=False).met_by(spread)
-
-
-def test_a_miner_sees_that_a_path_cannot_meet_what_is_claimed():
-    assert not Requirement(c=2, l=3).could_be_met_by(Leaf(0, 20, 2), 4)
-    assert not Requirement(k=30).could_be_met_by(Leaf(0, 20, 2), 4)
 
 
 def test_fewer_misses_than_other_classes_are_never_diverse():
@@ -204,3 +193,10 @@ def test_measures_of_hits_and_misses_alone():
     told = by_city(*[Leaf(0, 8, 4)] * 5)
     assert tree_measures(told).c_exact is None
     assert tree_measures(told).c_by_hits == {2: 2.0, 3: 4.0}
+    assert measures_words(tree_measures(told)) == (
+        "k up to 12; by hits and misses, c above 2 for l = 2, c above 4 for l = 3"
+    )
+    pure = by_city(*[Leaf.of((8.0, 0.0, 0.0))] * 5)
+    assert measures_words(tree_measures(pure)) == (
+        "k up to 8; by the exact counts, no c is enough for any l"
+    )

@@ -10,12 +10,8 @@ import pytest
 from shared.domain import Variable
 from shared.errors import ModelError, OptionError
 from shared.mixed.table import CategoricalColumn, NumericColumn
-from shared.model_sharing.combination.labelling import (
-    LabellingOptions,
-    labelled,
-    labelled_chunks,
-)
-from shared.model_sharing.combination.pooled import pooled, pooled_chunks, together
+from shared.model_sharing.combination.labelling import LabellingOptions, labelled_chunks
+from shared.model_sharing.combination.pooled import pooled_chunks, together
 from shared.model_sharing.combination.votes import VoteOptions, votes_of
 from shared.model_sharing.core.attributes import (
     CategoricalAttribute,
@@ -36,6 +32,14 @@ def tree(categories: tuple[str, ...], classes: tuple[str, ...], more: int) -> Sh
 
 
 TREES = [tree(("red", "green"), ("a", "b"), 1), tree(("blue", "red"), ("c", "a"), 3)]
+
+
+def pooled(*asked):
+    return together(list(pooled_chunks(*asked)))
+
+
+def labelled(*asked):
+    return together(list(labelled_chunks(*asked)))
 
 
 def codes(table, name="class"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.domain import Variable
-from shared.errors import ModelError
+from shared.errors import DomainError, ModelError
 from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
 from shared.model_sharing.combination.schemas import common_schema, in_schema
 from shared.model_sharing.core.attributes import (
@@ -86,6 +86,17 @@ SIZE = NumericAttribute("size", 0, 5)
 def test_trees_that_contradict_one_another_are_refused(trees, told):
     with pytest.raises(ModelError, match=told):
         common_schema(trees)
+
+
+def test_classes_of_which_none_is_in_common_are_refused():
+    english, german = tree(SIZE, classes=("yes", "no")), tree(SIZE, classes=("ja", "nein"))
+    for trees in ([english, german], [english, german, english, german]):
+        with pytest.raises(DomainError, match="no class of 'class' in common"):
+            common_schema(trees)
+    # The order does not matter, and what a third tree joins is joined.
+    both = tree(SIZE, classes=("nein", "no"))
+    for trees in ([english, german, both], [both, english, german]):
+        assert common_schema(trees).classes == 4
 
 
 def test_a_tree_in_a_wider_schema_says_the_same():

@@ -151,8 +151,6 @@ def test_nested_groups_of_any_height():
         ("West", "Europe"),
         ("AU", "Oceania"),
     )
-    assert found.groups(1) == ((0, 1), (2,), (3,))
-    assert found.groups(2) == ((0, 1, 2), (3,))
 
 
 def test_rows_of_ancestors_lose_the_root_that_all_share():
@@ -181,8 +179,6 @@ def nested(levels: int) -> dict:
         (lambda: Taxonomy.of(("a", "b"), {"A": ["a"]}), DomainError),
         (lambda: Taxonomy.of_rows(("a",), [["a", "A"], ["a", "B"]]), DomainError),
         (lambda: Taxonomy.of_rows(("a",), [["a"]]), DomainError),
-        (lambda: Taxonomy((("A",),)).groups(2), DomainError),
-        (lambda: Taxonomy((("A",),)).groups(0), DomainError),
         (lambda: CategoricalAttribute("c", ("a",), Taxonomy((("A",), ("A",)))), DomainError),
         (lambda: CategoricalAttribute("c", ()), DomainError),
         (lambda: CategoricalAttribute("c", ("a", "a")), DomainError),

@@ -14,10 +14,10 @@ from shared.model_sharing.core.conditions import Condition, Interval, Values
 from shared.model_sharing.core.tree import Leaf, SharedTree, Split
 from shared.model_sharing.exchange.drawing import draw_model, draw_pruning, draw_shared_tree
 from shared.model_sharing.exchange.text import write_model_text, write_shared_tree_text
-from shared.model_sharing.exchange.words import condition_words, leaf_words, number, path_words
+from shared.model_sharing.exchange.words import condition_words, leaf_words, number
 from shared.model_sharing.global_models.measures import told_by_attribute
 from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, shared_trees
-from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS, STUMP
+from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
 from tests.shared.pictures.reading import texts
 
 
@@ -37,15 +37,11 @@ def test_conditions_in_words(name: str, condition: Condition, said: str):
     assert condition_words(SCHEMA[name], condition) == said
 
 
-def test_leaves_paths_and_numbers_in_words():
+def test_leaves_and_numbers_in_words():
     assert leaf_words(SCHEMA, Leaf.of((1200.0, 30.0, 70.0))) == (
         "a (1,200 of 1,300 records; c 70, b 30)"
     )
     assert leaf_words(SCHEMA, Leaf(1, 1, 0)) == "b (1 of 1 record)"
-    assert path_words(SCHEMA, list(STUMP.paths())[1]) == "size > 2.5: b (5 of 6 records)"
-    assert path_words(SCHEMA, next(SharedTree(SCHEMA, Leaf(0, 2, 1)).paths())) == (
-        "all records: a (2 of 3 records)"
-    )
     assert [number(x) for x in (1234567, 0.5, 1 / 3, -0.0)] == ["1,234,567", "0.5", "0.333333", "0"]
 
 
