@@ -48,7 +48,7 @@ def measures_words(measures: TreeMeasures) -> str:
     """Return the k and the c of the first few l that a tree meets, in words."""
     exact = measures.c_exact is not None
     known = measures.c_by_hits if measures.c_exact is None else measures.c_exact
-    borders = [f"c above {c:.4g} for l = {l}" for l, c in known.items() if math.isfinite(c)]
+    borders = [f"c above {c:.4g} for l = {n}" for n, c in known.items() if math.isfinite(c)]
     by = "by the exact counts" if exact else "by hits and misses"
     diverse = ", ".join(borders[:_TOLD]) or "no c is enough for any l"
     return f"k up to {measures.k:,.12g}; {by}, {diverse}"

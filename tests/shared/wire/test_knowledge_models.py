@@ -97,10 +97,12 @@ def test_records_are_those_that_the_paths_count():
     """Merged in proportion, counts may lack what was cut; counted ones may not."""
     paths = [{"conditions": [], "class": "no", "hit": 10, "miss": 6}]
     for counts, records in (("exact", 16), ("exact", None), ("propagated", 17)):
-        read(model(tree(paths), counts=counts, records=records)).require_promised()
+        told = {"counts": counts, "records": records, "requirement": None}
+        read(model(tree(paths), **told)).require_promised()
     for counts, records in (("exact", 15), ("exact", 17), ("propagated", 15)):
+        told = {"counts": counts, "records": records, "requirement": None}
         with pytest.raises(ModelError, match="count 16 records"):
-            read(model(tree(paths), counts=counts, records=records)).require_promised()
+            read(model(tree(paths), **told)).require_promised()
 
 
 def test_the_options_of_a_job_are_those_of_the_library():

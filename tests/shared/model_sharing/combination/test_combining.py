@@ -183,7 +183,7 @@ def test_what_must_be_known_is_said():
         "Owners declare different ranges, which were joined: size (-5 to 10).",
         "Owners declare different categories, which were joined: colour.",
         (
-            "Not all owners have the classes c and d of class. Classes are matched by name alone:"
+            "Not all owners have the class d of class. Classes are matched by name alone:"
             " one that owners name differently counts as several."
         ),
     )
