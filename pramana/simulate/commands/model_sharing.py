@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from pramana.simulate.model_sharing.options import (
     Weights,
 )
 from pramana.simulate.publishing.publishers import PUBLISHER
+
+if TYPE_CHECKING:
+    from shared.model_sharing.anonymity.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -57,6 +60,13 @@ ByOption = Annotated[
 MergeOption = Annotated[
     Merge,
     typer.Option(help="Which siblings are merged where one does not meet the requirement."),
+]
+LeastGain = Annotated[
+    float | None,
+    typer.Option(
+        help="By pruning: how many more records each path must tell rightly, or it is cut; with"
+        " (c, l) try 3."
+    ),
 ]
 CountsOption = Annotated[
     Counts, typer.Option(help="Counts of merged nodes: exact, or the paper's equation 1.")
@@ -120,6 +130,7 @@ def model_sharing(
     exact: Exact = False,
     by: ByOption = SimulationOptions.by,
     merge: MergeOption = SimulationOptions.merge,
+    least_gain: LeastGain = SimulationOptions.least_gain,
     counts: CountsOption = SimulationOptions.counts,
     tell: TellOption = SimulationOptions.tell,
     scale: Scale = SimulationOptions.scale,
@@ -142,18 +153,15 @@ def model_sharing(
     not released; a fold without any counts as told by the most frequent class. Exit codes: 0 done;
     2 bad input; 4 too large.
     """
-    from shared.model_sharing.anonymity.requirements import Requirement
-
     with given.options_as_typed():
-        asked = [k, c, l] != [None] * 3
-        requirement = Requirement(k, c, l, exact) if asked else None
         options = SimulationOptions(
             owners=owners,
             method=method,
             model=model,
-            requirement=requirement,
+            requirement=_requirement(k, c, l, exact),
             by=by,
             merge=merge,
+            least_gain=least_gain,
             counts=counts,
             tell=tell,
             scale=scale,
@@ -169,6 +177,17 @@ def model_sharing(
             seed=seed,
         )
     _simulate(table, target, options, json)
+
+
+def _requirement(
+    k: int | None,
+    c: float | None,
+    l: int | None,  # noqa: E741
+    exact: bool,
+) -> Requirement | None:
+    from shared.model_sharing.anonymity.requirements import Requirement
+
+    return None if [k, c, l] == [None] * 3 else Requirement(k, c, l, exact)
 
 
 def _simulate(table: Path, target: str, options: SimulationOptions, json: Path | None) -> None:

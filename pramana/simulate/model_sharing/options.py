@@ -54,6 +54,7 @@ class SimulationOptions:
         by: whether trees are grown freely and then pruned, as in the paper, or split only where
             all parts can meet the requirement.
         merge: which siblings are merged when one does not meet it.
+        least_gain: how many hits each path must win when trees are pruned (`PruningOptions`).
         counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
         tell: whether leaves tell hits and misses, or the counts of all classes; None for what
             the method is for.
@@ -81,6 +82,7 @@ class SimulationOptions:
     requirement: Requirement | None = None
     by: By = "pruning"
     merge: Merge = "all"
+    least_gain: float | None = None
     counts: Counts = "exact"
     tell: Tell | None = None
     scale: float = 1.0
@@ -117,6 +119,15 @@ class SimulationOptions:
                 where="by",
                 remedy="Give k, or c and l.",
             )
+        if self.least_gain is not None:
+            from shared.model_sharing.anonymity.pruning import PruningOptions
+
+            PruningOptions(least_gain=self.least_gain)
+            if self.by == "growing" or self.requirement is None:
+                raise OptionError(
+                    "least_gain is for trees that are pruned until they meet a requirement.",
+                    where="least_gain",
+                )
         if self.epsilon is not None:
             from shared.model_sharing.private.options import require_epsilon
 
@@ -171,6 +182,7 @@ class SimulationOptions:
             "exact": None if asked is None else asked.exact,
             "by": self.by,
             "merge": self.merge,
+            "least_gain": self.least_gain,
             "counts": self.counts,
             "tell": self.told,
             "scale": self.scale,

@@ -110,6 +110,9 @@ def test_tables_that_cannot_serve_are_refused(change, target: str, error: type[P
         ({"method": "magic"}, "method"),
         ({"absent": "magic"}, "absent"),
         ({"by": "growing"}, "by"),
+        ({"least_gain": 3.0}, "least_gain"),
+        ({"least_gain": 3.0, "by": "growing", "requirement": Requirement(k=2)}, "least_gain"),
+        ({"least_gain": -1.0, "requirement": Requirement(k=2)}, "least_gain"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": 1.0, "requirement": Requirement(k=2)}, "epsilon"),
         ({"method": "ldiversity"}, "l"),
@@ -221,6 +224,16 @@ def test_a_requirement_that_nobody_meets_counts_as_the_most_frequent_class(
     json.dumps(told, allow_nan=False)
 
 
+def test_paths_that_win_too_little_are_cut(table: SharingTable):
+    asked = QUICK.with_(requirement=Requirement(k=2))
+    kept = Kept(table)
+    leaves = [
+        simulate(table, asked.with_(least_gain=gain), kept=kept).spread("leaves")["mean"]
+        for gain in (None, 1.0, 20.0)
+    ]
+    assert leaves[0] > leaves[1] > leaves[2] >= 2
+
+
 def test_private_trees_repeat_by_seed(table: SharingTable):
     one, again, other = (
         simulate(table, QUICK.with_(epsilon=5.0, seed=seed), clock=lambda: 0.0)
@@ -290,6 +303,7 @@ def test_what_was_refused_is_said(file: Path):
     [
         (["--target", "nobody"], "no column 'nobody'"),
         (["--target", "told", "--k", "0"], "--k must be at least 1"),
+        (["--target", "told", "--least-gain", "3"], "--least-gain is for trees that are pruned"),
         (["--target", "told", "--c", "3"], "--c and l go together: (c, l)-diversity needs"),
         (["--target", "told", "--folds", "1"], "--folds must be at least 2"),
         (["--target", "told", "--l", "5", "--c", "3"], "more classes than there are"),
