@@ -118,7 +118,7 @@ def share_tree(
     if epsilon is not None:
         options = {"by": by, "merge": merge, "least_gain": least_gain, "tell": tell}
         growing = {"criterion": criterion, "max_depth": max_depth, "min_leaf": min_leaf}
-        _require_default(options | growing)
+        _require_default({**options, **growing})
         columns = (target, features, ranges, categories, taxonomies)
         return private_model(frame, columns, asked, epsilon, rng)
     if by not in ("growing", "pruning"):

@@ -61,6 +61,13 @@ MergeOption = Annotated[
     Merge,
     typer.Option(help="Which siblings are merged where one does not meet the requirement."),
 ]
+Taxonomies = Annotated[
+    Path | None,
+    typer.Option(
+        help="Which categories belong together, for --merge taxonomy and for ldiversity: a TOML"
+        " file with a section [TABLE.COLUMN] for each column, lists of categories by group."
+    ),
+]
 LeastGain = Annotated[
     float | None,
     typer.Option(
@@ -130,6 +137,7 @@ def model_sharing(
     exact: Exact = False,
     by: ByOption = SimulationOptions.by,
     merge: MergeOption = SimulationOptions.merge,
+    taxonomies: Taxonomies = None,
     least_gain: LeastGain = SimulationOptions.least_gain,
     counts: CountsOption = SimulationOptions.counts,
     tell: TellOption = SimulationOptions.tell,
@@ -176,7 +184,7 @@ def model_sharing(
             runs=runs,
             seed=seed,
         )
-    _simulate(table, target, options, json)
+    _simulate(table, target, options, taxonomies, json)
 
 
 def _requirement(
@@ -190,14 +198,23 @@ def _requirement(
     return None if [k, c, l] == [None] * 3 else Requirement(k, c, l, exact)
 
 
-def _simulate(table: Path, target: str, options: SimulationOptions, json: Path | None) -> None:
+def _simulate(
+    table: Path,
+    target: str,
+    options: SimulationOptions,
+    taxonomies: Path | None,
+    json: Path | None,
+) -> None:
     from pramana.simulate.commands.display_sharing import show_sharing
     from pramana.simulate.model_sharing.simulation import simulate
     from pramana.simulate.model_sharing.tables import read_sharing_table
+    from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)
     read = read_sharing_table(table, target)
+    if taxonomies is not None:
+        options = options.with_(taxonomies=taxonomies_for(read, taxonomies, called(table)))
     folds = f"{options.folds * options.runs} folds"
     with given.watched(folds) as watch, given.options_as_typed():
         outcome = simulate(read, options, watch)

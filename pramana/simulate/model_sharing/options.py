@@ -15,7 +15,7 @@ from shared.errors import OptionError
 if TYPE_CHECKING:
     from pramana.simulate.publishing.publishers import Publisher
     from shared.model_sharing.anonymity.requirements import Requirement
-    from shared.model_sharing.core.taxonomies import Taxonomy
+    from shared.model_sharing.core.taxonomies import Groups, Taxonomy
     from shared.model_sharing.generation.options import GenerationOptions
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
@@ -92,7 +92,7 @@ class SimulationOptions:
     misses: Misses | None = None
     spread: Spread | None = None
     weights: Weights = "equal"
-    taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
+    taxonomies: Mapping[str, Taxonomy | Groups] = field(default_factory=dict, hash=False)
     publisher: Publisher | str | None = field(default=None, hash=False)
     folds: int = 10
     runs: int = 1
@@ -183,6 +183,7 @@ class SimulationOptions:
             "by": self.by,
             "merge": self.merge,
             "least_gain": self.least_gain,
+            "taxonomies": sorted(self.taxonomies),
             "counts": self.counts,
             "tell": self.told,
             "scale": self.scale,

@@ -19,6 +19,7 @@ from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing.simulation import simulate
 from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table, sharing_table
+from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
 from shared.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
 from shared.model_sharing.anonymity.branches import JOINS
 from shared.model_sharing.anonymity.merging import MERGES
@@ -316,6 +317,64 @@ def test_wrong_commands_end_with_2(file: Path, wrong: list[str], words: str):
     assert isinstance(done.exception, PramanaError), done.output
     assert done.exception.exit_code == 2
     assert words in str(done.exception)
+
+
+GROUPS = '[table.a]\nlow = ["a0", "a1"]\nhigh = ["a2"]\n'
+
+
+def test_taxonomies_are_of_the_columns_of_a_table(file: Path, tmp_path: Path):
+    groups, out = tmp_path / "groups.toml", tmp_path / "out.json"
+    groups.write_text(GROUPS, encoding="utf-8")
+    read = taxonomies_for(read_sharing_table(file, "told"), groups, called(file))
+    assert {name: one.groups(1) for name, one in read.items()} == {"a": ((0, 1), (2,))}
+    assert called(Path("x/nursery.small.csv.gz")) == "nursery.small"
+    asked = "--target told --owners 2 --folds 2 --method ldiversity --publisher full-domain"
+    limits = "--c 9 --l 2 --taxonomies"
+    command = ["--table", str(file), *asked.split(), *limits.split(), str(groups)]
+    code, said = run(*command, "--json", str(out))
+    assert code == 0, said
+    assert json.loads(out.read_text(encoding="utf-8"))["options"]["taxonomies"] == ["a"]
+
+
+def test_siblings_of_one_group_are_merged_before_all():
+    """Of three parts the one of too few is merged with its group's, and the third stays."""
+    frame = pd.DataFrame({"a": ["a0"] * 9 + ["a1"] * 60 + ["a2"] * 60})
+    frame["told"] = ["no"] * 9 + ["yes"] * 60 + ["maybe"] * 60
+    records = sharing_table(frame, "told", "made")
+    groups = {"a": {"low": ["a0", "a1"], "high": ["a2"]}}
+    asked = SimulationOptions(owners=1, folds=2, merge="taxonomy", requirement=Requirement(k=12))
+    assert simulate(records, asked).refused == 2
+    found = simulate(records, asked.with_(taxonomies=groups))
+    assert (found.refused, found.spread("leaves")["mean"]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read"),
+        ("[table.a", "is no TOML file"),
+        ("[other.a]\nlow = []", "no sections of the table 'table', such as [table.COLUMN]"),
+        ("table = 3", "no sections of the table 'table'"),
+        ("[table]\na = 3", "lists of categories by group for table.a"),
+        ('[table.a]\nlow = "a0"', "lists of categories by group for table.a"),
+        ("[table.a]\nlow = [1, 2]", "lists of categories by group for table.a"),
+        ("[table.c]\nlow = ['a0']", "[table.c], which is no column to tell 'told' from"),
+        ("[table.told]\nlow = ['no']", "[table.told], which is no column"),
+        ("[table.b]\nlow = ['0']", "[table.b], a column of numbers"),
+        ("[table.a]\nlow = ['a0']", "must have each category of the column in one group"),
+        (GROUPS + "more = ['a0']", "must have each category of the column in one group"),
+    ],
+)
+def test_taxonomies_that_cannot_be_end_with_2(file: Path, tmp_path: Path, content, words: str):
+    groups = tmp_path / "groups.toml"
+    if content is not None:
+        groups.write_text(content, encoding="utf-8")
+    command = ["--table", str(file), "--target", "told", "--taxonomies", str(groups)]
+    done = CliRunner().invoke(app, ["simulate", "model-sharing", *command])
+    assert isinstance(done.exception, PramanaError), done.output
+    assert done.exception.exit_code == 2
+    assert words in str(done.exception)
+    assert "\n" not in done.exception.message
 
 
 @pytest.mark.slow
