@@ -23,6 +23,7 @@ from pramana.simulate.model_sharing.options import (
     Weights,
 )
 from pramana.simulate.publishing.publishers import PUBLISHER
+from shared.errors import OptionError
 
 if TYPE_CHECKING:
     from shared.model_sharing.anonymity.requirements import Requirement
@@ -47,10 +48,11 @@ Folds = Annotated[int, typer.Option(help="Each of so many parts of the records i
 Runs = Annotated[int, typer.Option(help="How often all folds are drawn anew.")]
 Seed = Annotated[int, typer.Option(help="Decides folds, owners and pseudo-data.")]
 Exact = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--exact/--by-hits",
-        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's.",
+        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's;"
+        " by default by hits and misses, for ldiversity always by the counts.",
     ),
 ]
 ByOption = Annotated[
@@ -134,7 +136,7 @@ def model_sharing(
     l: L = None,  # noqa: E741
     c: C = None,
     model: GlobalOption = SimulationOptions.model,
-    exact: Exact = False,
+    exact: Exact = None,
     by: ByOption = SimulationOptions.by,
     merge: MergeOption = SimulationOptions.merge,
     taxonomies: Taxonomies = None,
@@ -166,7 +168,7 @@ def model_sharing(
             owners=owners,
             method=method,
             model=model,
-            requirement=_requirement(k, c, l, exact),
+            requirement=_requirement(k, c, l, exact, method),
             by=by,
             merge=merge,
             least_gain=least_gain,
@@ -191,11 +193,17 @@ def _requirement(
     k: int | None,
     c: float | None,
     l: int | None,  # noqa: E741
-    exact: bool,
+    exact: bool | None,
+    method: Method,
 ) -> Requirement | None:
     from shared.model_sharing.anonymity.requirements import Requirement
 
-    return None if [k, c, l] == [None] * 3 else Requirement(k, c, l, exact)
+    if method == "ldiversity" and exact is False:
+        raise OptionError(
+            "--by-hits is for trees: records are made l-diverse by the counts of all classes.",
+            where="--by-hits",
+        )
+    return None if [k, c, l] == [None] * 3 else Requirement(k, c, l, bool(exact))
 
 
 def _simulate(

@@ -151,6 +151,13 @@ class SimulationOptions:
         return "hits" if TELLING.get(self.method) == "hits" else "distribution"
 
     @property
+    def judged(self) -> Requirement | None:
+        """The requirement as it decides: who publishes records has the counts of all classes."""
+        if self.requirement is None or self.method != "ldiversity":
+            return self.requirement
+        return replace(self.requirement, exact=True)
+
+    @property
     def generation(self) -> GenerationOptions:
         """How pseudo-data are drawn, where they are."""
         from shared.model_sharing.combination.combining import Method as Combining
@@ -171,7 +178,7 @@ class SimulationOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        asked, drawn = self.requirement, self.generation
+        asked, drawn = self.judged, self.generation
         return {
             "owners": self.owners,
             "method": self.method,

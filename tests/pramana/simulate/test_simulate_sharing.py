@@ -308,6 +308,10 @@ def test_what_was_refused_is_said(file: Path):
         (["--target", "told", "--c", "3"], "--c and l go together: (c, l)-diversity needs"),
         (["--target", "told", "--folds", "1"], "--folds must be at least 2"),
         (["--target", "told", "--l", "5", "--c", "3"], "more classes than there are"),
+        (
+            ["--target", "told", "--method", "ldiversity", "--by-hits", "--c", "3", "--l", "2"],
+            "--by-hits is for trees",
+        ),
         (["--target", "told", "--method", "ldiversity"], "made l-diverse for a given c and --l"),
         (["--target", "told", "--json", "/nowhere/out.json"], "there is no folder"),
     ],
@@ -333,7 +337,8 @@ def test_taxonomies_are_of_the_columns_of_a_table(file: Path, tmp_path: Path):
     command = ["--table", str(file), *asked.split(), *limits.split(), str(groups)]
     code, said = run(*command, "--json", str(out))
     assert code == 0, said
-    assert json.loads(out.read_text(encoding="utf-8"))["options"]["taxonomies"] == ["a"]
+    told = json.loads(out.read_text(encoding="utf-8"))["options"]
+    assert (told["taxonomies"], told["exact"]) == (["a"], True)
 
 
 def test_siblings_of_one_group_are_merged_before_all():
