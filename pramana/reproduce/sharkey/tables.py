@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from pramana.reproduce.engine.experiment import Setting
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table
+from pramana.simulate.model_sharing.taxonomies import read_taxonomies
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
 
@@ -47,9 +47,7 @@ ADULT_WORDS = (
 @cache
 def taxonomies(name: str) -> dict[str, Any]:
     """Return the groups of a table's categories, by attribute."""
-    known = tomllib.loads(TAXONOMIES.read_text(encoding="utf-8"))
-    found: dict[str, Any] = known.get(name, {})
-    return found
+    return read_taxonomies(TAXONOMIES, name)
 
 
 def table_of(setting: Setting, name: str) -> SharingTable:

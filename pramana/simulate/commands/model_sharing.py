@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,10 @@ from pramana.simulate.model_sharing.options import (
     Weights,
 )
 from pramana.simulate.publishing.publishers import PUBLISHER
+from shared.errors import OptionError
+
+if TYPE_CHECKING:
+    from shared.model_sharing.anonymity.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -44,10 +48,11 @@ Folds = Annotated[int, typer.Option(help="Each of so many parts of the records i
 Runs = Annotated[int, typer.Option(help="How often all folds are drawn anew.")]
 Seed = Annotated[int, typer.Option(help="Decides folds, owners and pseudo-data.")]
 Exact = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--exact/--by-hits",
-        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's.",
+        help="(c, l)-diversity by the counts of all classes, or by hits and misses, the paper's;"
+        " by default by hits and misses, for ldiversity always by the counts.",
     ),
 ]
 ByOption = Annotated[
@@ -57,6 +62,20 @@ ByOption = Annotated[
 MergeOption = Annotated[
     Merge,
     typer.Option(help="Which siblings are merged where one does not meet the requirement."),
+]
+Taxonomies = Annotated[
+    Path | None,
+    typer.Option(
+        help="Which categories belong together, for --merge taxonomy and for ldiversity: a TOML"
+        " file with a section [TABLE.COLUMN] for each column, lists of categories by group."
+    ),
+]
+LeastGain = Annotated[
+    float | None,
+    typer.Option(
+        help="By pruning: how many more records each path must tell rightly, or it is cut; with"
+        " (c, l) try 3."
+    ),
 ]
 CountsOption = Annotated[
     Counts, typer.Option(help="Counts of merged nodes: exact, or the paper's equation 1.")
@@ -117,9 +136,11 @@ def model_sharing(
     l: L = None,  # noqa: E741
     c: C = None,
     model: GlobalOption = SimulationOptions.model,
-    exact: Exact = False,
+    exact: Exact = None,
     by: ByOption = SimulationOptions.by,
     merge: MergeOption = SimulationOptions.merge,
+    taxonomies: Taxonomies = None,
+    least_gain: LeastGain = SimulationOptions.least_gain,
     counts: CountsOption = SimulationOptions.counts,
     tell: TellOption = SimulationOptions.tell,
     scale: Scale = SimulationOptions.scale,
@@ -142,18 +163,15 @@ def model_sharing(
     not released; a fold without any counts as told by the most frequent class. Exit codes: 0 done;
     2 bad input; 4 too large.
     """
-    from shared.model_sharing.anonymity.requirements import Requirement
-
     with given.options_as_typed():
-        asked = [k, c, l] != [None] * 3
-        requirement = Requirement(k, c, l, exact) if asked else None
         options = SimulationOptions(
             owners=owners,
             method=method,
             model=model,
-            requirement=requirement,
+            requirement=_requirement(k, c, l, exact, method),
             by=by,
             merge=merge,
+            least_gain=least_gain,
             counts=counts,
             tell=tell,
             scale=scale,
@@ -168,17 +186,43 @@ def model_sharing(
             runs=runs,
             seed=seed,
         )
-    _simulate(table, target, options, json)
+    _simulate(table, target, options, taxonomies, json)
 
 
-def _simulate(table: Path, target: str, options: SimulationOptions, json: Path | None) -> None:
+def _requirement(
+    k: int | None,
+    c: float | None,
+    l: int | None,  # noqa: E741
+    exact: bool | None,
+    method: Method,
+) -> Requirement | None:
+    from shared.model_sharing.anonymity.requirements import Requirement
+
+    if method == "ldiversity" and exact is False:
+        raise OptionError(
+            "--by-hits is for trees: records are made l-diverse by the counts of all classes.",
+            where="--by-hits",
+        )
+    return None if [k, c, l] == [None] * 3 else Requirement(k, c, l, bool(exact))
+
+
+def _simulate(
+    table: Path,
+    target: str,
+    options: SimulationOptions,
+    taxonomies: Path | None,
+    json: Path | None,
+) -> None:
     from pramana.simulate.commands.display_sharing import show_sharing
     from pramana.simulate.model_sharing.simulation import simulate
     from pramana.simulate.model_sharing.tables import read_sharing_table
+    from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)
     read = read_sharing_table(table, target)
+    if taxonomies is not None:
+        options = options.with_(taxonomies=taxonomies_for(read, taxonomies, called(table)))
     folds = f"{options.folds * options.runs} folds"
     with given.watched(folds) as watch, given.options_as_typed():
         outcome = simulate(read, options, watch)

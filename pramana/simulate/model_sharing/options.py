@@ -15,7 +15,7 @@ from shared.errors import OptionError
 if TYPE_CHECKING:
     from pramana.simulate.publishing.publishers import Publisher
     from shared.model_sharing.anonymity.requirements import Requirement
-    from shared.model_sharing.core.taxonomies import Taxonomy
+    from shared.model_sharing.core.taxonomies import Groups, Taxonomy
     from shared.model_sharing.generation.options import GenerationOptions
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
@@ -54,6 +54,7 @@ class SimulationOptions:
         by: whether trees are grown freely and then pruned, as in the paper, or split only where
             all parts can meet the requirement.
         merge: which siblings are merged when one does not meet it.
+        least_gain: how many hits each path must win when trees are pruned (`PruningOptions`).
         counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
         tell: whether leaves tell hits and misses, or the counts of all classes; None for what
             the method is for.
@@ -81,6 +82,7 @@ class SimulationOptions:
     requirement: Requirement | None = None
     by: By = "pruning"
     merge: Merge = "all"
+    least_gain: float | None = None
     counts: Counts = "exact"
     tell: Tell | None = None
     scale: float = 1.0
@@ -90,7 +92,7 @@ class SimulationOptions:
     misses: Misses | None = None
     spread: Spread | None = None
     weights: Weights = "equal"
-    taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict, hash=False)
+    taxonomies: Mapping[str, Taxonomy | Groups] = field(default_factory=dict, hash=False)
     publisher: Publisher | str | None = field(default=None, hash=False)
     folds: int = 10
     runs: int = 1
@@ -117,6 +119,15 @@ class SimulationOptions:
                 where="by",
                 remedy="Give k, or c and l.",
             )
+        if self.least_gain is not None:
+            from shared.model_sharing.anonymity.pruning import PruningOptions
+
+            PruningOptions(least_gain=self.least_gain)
+            if self.by == "growing" or self.requirement is None:
+                raise OptionError(
+                    "least_gain is for trees that are pruned until they meet a requirement.",
+                    where="least_gain",
+                )
         if self.epsilon is not None:
             from shared.model_sharing.private.options import require_epsilon
 
@@ -140,6 +151,13 @@ class SimulationOptions:
         return "hits" if TELLING.get(self.method) == "hits" else "distribution"
 
     @property
+    def judged(self) -> Requirement | None:
+        """The requirement as it decides: who publishes records has the counts of all classes."""
+        if self.requirement is None or self.method != "ldiversity":
+            return self.requirement
+        return replace(self.requirement, exact=True)
+
+    @property
     def generation(self) -> GenerationOptions:
         """How pseudo-data are drawn, where they are."""
         from shared.model_sharing.combination.combining import Method as Combining
@@ -160,7 +178,7 @@ class SimulationOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        asked, drawn = self.requirement, self.generation
+        asked, drawn = self.judged, self.generation
         return {
             "owners": self.owners,
             "method": self.method,
@@ -171,6 +189,8 @@ class SimulationOptions:
             "exact": None if asked is None else asked.exact,
             "by": self.by,
             "merge": self.merge,
+            "least_gain": self.least_gain,
+            "taxonomies": sorted(self.taxonomies),
             "counts": self.counts,
             "tell": self.told,
             "scale": self.scale,

@@ -20,13 +20,14 @@ def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
         NotInstalled: there is no publisher.
         OptionError: nothing is required, or the publisher failed.
     """
-    if options.requirement is None:
+    asked = options.judged
+    if asked is None:
         raise OptionError("Records are made l-diverse for a given c and l.", where="l")
     publisher = publisher_of(options.publisher)
     table, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
-    (levels,) = publisher.publish(kept.schema, table, codes, [options.requirement])
+    (levels,) = publisher.publish(kept.schema, table, codes, [asked])
     if levels is None:
         return Made((), refused=options.owners)
-    asked = GlobalOptions(seed=options.seed)
-    model = learn_published(kept.schema, table, codes, levels, options.model, asked)
+    learning = GlobalOptions(seed=options.seed)
+    model = learn_published(kept.schema, table, codes, levels, options.model, learning)
     return Made((model,), pseudo_records=table.records)

@@ -75,7 +75,7 @@ def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> 
     if options.requirement is None:
         return released_form(tree, options.told)
     try:
-        asked = PruningOptions(merge=options.merge, counts=options.counts)
+        asked = PruningOptions(options.merge, options.counts, options.least_gain)
         return released_form(prune(tree, options.requirement, asked).tree, options.told)
     except RequirementUnmet:
         return None

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 from shared.errors import OptionError
 from shared.model_sharing.anonymity.branches import JOINS, Branch, branches_of, cut_back, node_of
@@ -45,7 +46,7 @@ class PruningOptions:
             56.4 % on 20. With (c, l) 2 or 3 is best; with k alone 1 costs little, more something.
 
     Raises:
-        OptionError: there is no such way, or least_gain is negative.
+        OptionError: there is no such way, or least_gain is no number of at least 0.
     """
 
     merge: str = "all"
@@ -53,9 +54,11 @@ class PruningOptions:
     least_gain: float | None = None
 
     def __post_init__(self) -> None:
-        if self.least_gain is not None and not 0 <= self.least_gain < math.inf:
+        gain = self.least_gain
+        number = isinstance(gain, Real) and not isinstance(gain, bool)
+        if gain is not None and not (number and 0 <= gain < math.inf):
             raise OptionError(
-                f"least_gain must be a number of hits of at least 0, not {self.least_gain}.",
+                f"least_gain must be a number of hits of at least 0, not {gain!r}.",
                 where="least_gain",
             )
         for name, known in (("merge", MERGES), ("counts", JOINS)):

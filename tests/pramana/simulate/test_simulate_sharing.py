@@ -19,6 +19,7 @@ from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing.simulation import simulate
 from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table, sharing_table
+from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
 from shared.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
 from shared.model_sharing.anonymity.branches import JOINS
 from shared.model_sharing.anonymity.merging import MERGES
@@ -110,6 +111,9 @@ def test_tables_that_cannot_serve_are_refused(change, target: str, error: type[P
         ({"method": "magic"}, "method"),
         ({"absent": "magic"}, "absent"),
         ({"by": "growing"}, "by"),
+        ({"least_gain": 3.0}, "least_gain"),
+        ({"least_gain": 3.0, "by": "growing", "requirement": Requirement(k=2)}, "least_gain"),
+        ({"least_gain": -1.0, "requirement": Requirement(k=2)}, "least_gain"),
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": 1.0, "requirement": Requirement(k=2)}, "epsilon"),
         ({"method": "ldiversity"}, "l"),
@@ -221,6 +225,16 @@ def test_a_requirement_that_nobody_meets_counts_as_the_most_frequent_class(
     json.dumps(told, allow_nan=False)
 
 
+def test_paths_that_win_too_little_are_cut(table: SharingTable):
+    asked = QUICK.with_(requirement=Requirement(k=2))
+    kept = Kept(table)
+    leaves = [
+        simulate(table, asked.with_(least_gain=gain), kept=kept).spread("leaves")["mean"]
+        for gain in (None, 1.0, 20.0)
+    ]
+    assert leaves[0] > leaves[1] > leaves[2] >= 2
+
+
 def test_private_trees_repeat_by_seed(table: SharingTable):
     one, again, other = (
         simulate(table, QUICK.with_(epsilon=5.0, seed=seed), clock=lambda: 0.0)
@@ -290,9 +304,14 @@ def test_what_was_refused_is_said(file: Path):
     [
         (["--target", "nobody"], "no column 'nobody'"),
         (["--target", "told", "--k", "0"], "--k must be at least 1"),
+        (["--target", "told", "--least-gain", "3"], "--least-gain is for trees that are pruned"),
         (["--target", "told", "--c", "3"], "--c and l go together: (c, l)-diversity needs"),
         (["--target", "told", "--folds", "1"], "--folds must be at least 2"),
         (["--target", "told", "--l", "5", "--c", "3"], "more classes than there are"),
+        (
+            ["--target", "told", "--method", "ldiversity", "--by-hits", "--c", "3", "--l", "2"],
+            "--by-hits is for trees",
+        ),
         (["--target", "told", "--method", "ldiversity"], "made l-diverse for a given c and --l"),
         (["--target", "told", "--json", "/nowhere/out.json"], "there is no folder"),
     ],
@@ -302,6 +321,65 @@ def test_wrong_commands_end_with_2(file: Path, wrong: list[str], words: str):
     assert isinstance(done.exception, PramanaError), done.output
     assert done.exception.exit_code == 2
     assert words in str(done.exception)
+
+
+GROUPS = '[table.a]\nlow = ["a0", "a1"]\nhigh = ["a2"]\n'
+
+
+def test_taxonomies_are_of_the_columns_of_a_table(file: Path, tmp_path: Path):
+    groups, out = tmp_path / "groups.toml", tmp_path / "out.json"
+    groups.write_text(GROUPS, encoding="utf-8")
+    read = taxonomies_for(read_sharing_table(file, "told"), groups, called(file))
+    assert {name: one.groups(1) for name, one in read.items()} == {"a": ((0, 1), (2,))}
+    assert called(Path("x/nursery.small.csv.gz")) == "nursery.small"
+    asked = "--target told --owners 2 --folds 2 --method ldiversity --publisher full-domain"
+    limits = "--c 9 --l 2 --taxonomies"
+    command = ["--table", str(file), *asked.split(), *limits.split(), str(groups)]
+    code, said = run(*command, "--json", str(out))
+    assert code == 0, said
+    told = json.loads(out.read_text(encoding="utf-8"))["options"]
+    assert (told["taxonomies"], told["exact"]) == (["a"], True)
+
+
+def test_siblings_of_one_group_are_merged_before_all():
+    """Of three parts the one of too few is merged with its group's, and the third stays."""
+    frame = pd.DataFrame({"a": ["a0"] * 9 + ["a1"] * 60 + ["a2"] * 60})
+    frame["told"] = ["no"] * 9 + ["yes"] * 60 + ["maybe"] * 60
+    records = sharing_table(frame, "told", "made")
+    groups = {"a": {"low": ["a0", "a1"], "high": ["a2"]}}
+    asked = SimulationOptions(owners=1, folds=2, merge="taxonomy", requirement=Requirement(k=12))
+    assert simulate(records, asked).refused == 2
+    found = simulate(records, asked.with_(taxonomies=groups))
+    assert (found.refused, found.spread("leaves")["mean"]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read"),
+        ("[table.a", "is no TOML file"),
+        ("[other.a]\nlow = []", "no sections of the table 'table', such as [table.COLUMN]"),
+        ("table = 3", "no sections of the table 'table'"),
+        ("[table]\na = 3", "lists of categories by group for table.a"),
+        ('[table.a]\nlow = "a0"', "lists of categories by group for table.a"),
+        ("[table.a]\nlow = [1, 2]", "lists of categories by group for table.a"),
+        ("[table.c]\nlow = ['a0']", "[table.c], which is no column to tell 'told' from"),
+        ("[table.told]\nlow = ['no']", "[table.told], which is no column"),
+        ("[table.b]\nlow = ['0']", "[table.b], a column of numbers"),
+        ("[table.a]\nlow = ['a0']", "must have each category of the column in one group"),
+        (GROUPS + "more = ['a0']", "must have each category of the column in one group"),
+    ],
+)
+def test_taxonomies_that_cannot_be_end_with_2(file: Path, tmp_path: Path, content, words: str):
+    groups = tmp_path / "groups.toml"
+    if content is not None:
+        groups.write_text(content, encoding="utf-8")
+    command = ["--table", str(file), "--target", "told", "--taxonomies", str(groups)]
+    done = CliRunner().invoke(app, ["simulate", "model-sharing", *command])
+    assert isinstance(done.exception, PramanaError), done.output
+    assert done.exception.exit_code == 2
+    assert words in str(done.exception)
+    assert "\n" not in done.exception.message
 
 
 @pytest.mark.slow

@@ -202,6 +202,18 @@ MISTAKES = [
         ("merge is for by='pruning'",),
     ),
     Mistake(
+        "a least gain where nothing is cut back",
+        lambda: share(least_gain=3),
+        OptionError,
+        ("least_gain is for by='pruning' with a requirement",),
+    ),
+    Mistake(
+        "a least gain in words",
+        lambda: share(by="pruning", least_gain="much"),
+        OptionError,
+        ("least_gain must be a number of hits of at least 0, not 'much'",),
+    ),
+    Mistake(
         "a requirement whose k is text",
         lambda: share({"k": "5"}),
         OptionError,
