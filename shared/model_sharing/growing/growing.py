@@ -41,14 +41,13 @@ class GrowthOptions:
             class with at most this probability, by the likelihood ratio; 1 takes any.
         confidence: where nothing is required, what the grown tree is cut back by, see `simplified`;
             None for not at all.
-        first_splits: with a requirement of (c, l), how many splits of each attribute are tried at
-            the root, each with all that grows below it: the one is kept whose whole tree lowers
-            impurity most. Fewer are tried where records times attributes are many, and none above
-            `MOST_TRIED`; 0 takes the one that does so by itself, which is faster. On nursery with
-            (c, l) = (10, 3), 3 tell 56 % of other records rightly in place of 51, and the votes of
-            5 owners 57 in place of 53. Boxes of nursery's attributes allow 61 at most. The tree
-            that tells most of its own records rightly is no better a choice: it won another point
-            there, and the votes lost 6 with (5, 2), for they are of the shares of all classes.
+        first_splits: with a requirement of (c, l) by the exact counts, how many splits of each
+            attribute are tried at the root, each with all that grows below it: the one is kept
+            whose whole tree lowers impurity most. Fewer are tried where records times attributes
+            are many, and none above `MOST_TRIED`; 0 takes the one that does so by itself, which is
+            faster. On nursery with (c, l) = (10, 3), 3 tell 56 % of other records rightly in place
+            of 51, and the votes of 5 owners 57 in place of 53. Boxes of nursery's attributes allow
+            61 at most.
     """
 
     criterion: str = "entropy"
@@ -177,7 +176,11 @@ def grow_tree(
 
 
 def _first_splits(records: Records, options: GrowthOptions, requirement: Requirement) -> int:
-    """Return how many splits of each attribute are tried at the root."""
-    if requirement.c is None:
+    """Return how many splits of each attribute are tried at the root.
+
+    None where hits and misses decide: on nursery with (c, l) = (10, 3) the votes of 5 owners then
+    have 79 % with the split that tells most by itself, and 65 % with one of three that were tried.
+    """
+    if requirement.c is None or not requirement.exact:
         return 0
     return min(options.first_splits, MOST_TRIED // (len(records) * len(records.schema.names)))

@@ -21,6 +21,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from shared.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
 from shared.model_sharing.core.conditions import Interval
+from shared.model_sharing.private import growing
 from shared.model_sharing.private.growing import depth_for
 from shared.model_sharing.private.noise import choice_probabilities
 from shared.model_sharing.private.options import PrivateOptions
@@ -128,18 +129,23 @@ def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text
 
 
 def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
-    private, private_text, rows, written
+    private, private_text, rows, written, monkeypatch
 ):
     """At a border of `depth_for` one record less would give another depth."""
     text = private_text.replace("[share_model]", '[share_model]\nmissing = "drop"')
-    depths = set()
+    depths, grow = set(), growing.grow_private_tree
+
+    def watched(schema, table, classes, epsilon, noise, options):
+        depths.add(options.depth)
+        return grow(schema, table, classes, epsilon, noise, options)
+
+    monkeypatch.setattr(growing, "grow_private_tree", watched)
     for empty in (0, 200):
         cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
         private.write(text, written([*cut, *rows[empty:]]))
         made = shared_tree(private.site, _unwatched).made
         assert made.chosen.columns.rows == 300
         assert made.message.records is None
-        depths.add(made.tree.depth)
     assert len(depths) == 1
     control = {depth_for(records, 3, 1.0) for records in (100, 300)}
     assert len(control) == 2
