@@ -330,7 +330,9 @@ def test_taxonomies_are_of_the_columns_of_a_table(file: Path, tmp_path: Path):
     groups, out = tmp_path / "groups.toml", tmp_path / "out.json"
     groups.write_text(GROUPS, encoding="utf-8")
     read = taxonomies_for(read_sharing_table(file, "told"), groups, called(file))
-    assert {name: one.groups(1) for name, one in read.items()} == {"a": ((0, 1), (2,))}
+    assert {name: one.ancestors for name, one in read.items()} == {
+        "a": (("low",), ("low",), ("high",))
+    }
     assert called(Path("x/nursery.small.csv.gz")) == "nursery.small"
     asked = "--target told --owners 2 --folds 2 --method ldiversity --publisher full-domain"
     limits = "--c 9 --l 2 --taxonomies"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -269,16 +268,14 @@ def test_long_texts_are_refused_unread():
 
 
 @pytest.mark.slow
-def test_ten_megabytes_of_paths_are_refused_in_a_second_or_two():
+def test_ten_megabytes_of_paths_are_refused():
     told = document()
     one = json.dumps(told["paths"].pop(0))
     told["paths"] = []
     head, tail = json.dumps(told).split("[]", 1)
-    started = time.process_time()
     for number, error in ((100_001, InputError), (30_000, ModelError)):
         with pytest.raises(error):
             read_tree_json(f"{head}[{','.join([one] * number)}]{tail}")
-    assert time.process_time() - started < 30
 
 
 def test_too_many_conditions_are_refused(monkeypatch: pytest.MonkeyPatch):
