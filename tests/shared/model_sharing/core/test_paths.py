@@ -225,7 +225,6 @@ def shifted(number: int) -> list[Path]:
     ],
 )
 def test_many_paths_are_put_together_or_refused(given_paths: list[Path], fine: bool):
-    """Looked for without bounds, each would take hours."""
     schema = replace(SCHEMA, attributes=(*SCHEMA.attributes[:2], MANY))
     if fine:
         assert len(tree_of(schema, given_paths).leaves) == len(given_paths)
