@@ -84,6 +84,7 @@ def test_ours_is_longer_by_the_plan_at_most(name: str):
     assert sum("pm.plan(" in line or "pm.design(" in line for line in ours.code_lines) == 1
 
 
+@pytest.mark.slow
 def test_no_line_is_squeezed():
     """Both sides are written as the project's formatter writes them."""
     for block in BLOCKS:

@@ -120,6 +120,7 @@ def test_other_tables_of_items_as_mlxtend():
     )
 
 
+@pytest.mark.slow
 @needs_mushroom
 @pytest.mark.public_data
 def test_mushrooms_as_mlxtend():

@@ -108,6 +108,7 @@ def test_other_probabilities_by_two_percent_are_found_at_a_million_records(study
     assert f"Warning:</b> the reports of release {sealed['id']} do not fit" in page
 
 
+@pytest.mark.slow
 def test_an_owner_reads_of_its_own_releases_only_how_they_look(study, build):
     analyst, north, miner = study
     south = miner.owner("s", "south")

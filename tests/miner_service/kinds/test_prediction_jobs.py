@@ -380,6 +380,7 @@ def test_what_a_classifier_may_cost_is_asked_before_it_runs(survey, assert_probl
     assert study.learn(**LINEAR, **few)["document"]
 
 
+@pytest.mark.slow
 def test_where_all_cells_are_too_many_tables_of_few_variables_are_bounded(
     survey, assert_problem, monkeypatch
 ):

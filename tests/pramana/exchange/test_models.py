@@ -77,6 +77,7 @@ def test_through_bif_and_json_and_each_other(ours: pm.BayesNet, network: BayesNe
     assert_same(pm.BayesNet.from_bif(str(tmp_path / "net.bif")).network_, network)
 
 
+@pytest.mark.slow
 def test_all_libraries_answer_alike(ours: pm.BayesNet):
     evidence = {"Größe": "klein|", "numbers": "2.50"}
     node = "a name, with (marks)"

@@ -363,6 +363,7 @@ def test_links_show_their_confidence():
     assert numbers == ["40 %"], "what is certain needs no number"
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_every_node_and_link_is_drawn_inside_the_picture(seed: int):
     rng = np.random.default_rng(seed)

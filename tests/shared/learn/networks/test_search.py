@@ -92,6 +92,7 @@ def test_the_best_is_that_of_exact_values(gains: list[Stepwise], floor: float):
         assert found == (max(above), exact.index(max(above)))
 
 
+@pytest.mark.slow
 @given(st.lists(GAINS, min_size=2, max_size=5), st.data())
 def test_gains_that_share_their_parts_are_chosen_exactly(
     gains: list[Stepwise], data: st.DataObject

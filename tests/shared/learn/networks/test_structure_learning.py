@@ -136,6 +136,7 @@ def test_the_plain_score_has_many_extra_links():
     assert wrong_links(0.2, "bayesian") > 20 * MOST[0.2]
 
 
+@pytest.mark.slow
 def test_without_noise_the_network_is_found():
     """Along its order exactly; without one up to directions that nothing tells."""
     marginals = drawn(SIX, 0.0, 10_000, 1)
