@@ -7,21 +7,19 @@ it is sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from owner_agent.departures.fingerprints import fingerprint_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, PreparedRelease, prepare, reopen
 from owner_agent.departures.populations import sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.masking.masking import Chosen, choose, masked_copies, outgoing
-from owner_agent.release.client import Miner
-from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import entered
+from owner_agent.release.sending import Departure, Sent, send_once
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
@@ -29,7 +27,6 @@ from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from shared.mask import Masked
 from shared.progress import StagedProgress
-from shared.wire.releases.base import MASKED
 
 COMMAND = "owner-agent mask --publish"
 
@@ -118,68 +115,39 @@ def publish_masked(
         if not options.accept_added_loss:
             refuse_conflicts(made.draws, made.entries)
         show(made)
-        ledger = Ledger(site.state)
-        found = ledger.find_content(site.miner.url, site.miner.study, made.chosen.identity)
-        if found is not None and found.state == "withdrawn":
-            raise withdrawn(found, f"on {found.changed:%Y-%m-%d}")
-        prepared = None if found is None else reopen(site.state / OUTBOX, found.name)
-        if prepared is None and found is not None and found.state == "sealed":
-            return _outcome(found, str(found.release_id), made, already=True, asked=False)
-        if prepared is None:
-            ledger.begin()
-            records = outgoing(made.chosen, made.copies)
-            prepared = prepare(site.state / OUTBOX, records, options.part_records)
-        new = _entry(site, prepared, made, surroundings)
-        entry = entered(ledger, new, site.state / OUTBOX)
-        with Miner(site.miner.url, token, surroundings) as miner:
-            delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, COMMAND)
-            # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_beside_plan([draw.column for draw in made.draws], "mask")
-            release = delivery.announce()
-            already = release.state == entry.state == "sealed" and release.id == entry.release_id
-            if not already:
-                release = delivery.complete(release, partial(watch, "parts"))
-        return _outcome(entry, release.id, made, already=already)
+        departure = Departure(
+            identity=made.chosen.identity,
+            outgoing=lambda: outgoing(made.chosen, made.copies),
+            part_records=options.part_records,
+            draws=made.draws,
+            section="mask",
+            command=COMMAND,
+            written=_written(made),
+        )
+        return _outcome(
+            send_once(site, token, surroundings, departure, partial(watch, "parts")), made
+        )
 
 
-def _entry(
-    site: Site, prepared: PreparedRelease, made: MaskedNow, surroundings: Surroundings
-) -> Entry:
-    """Return the ledger's entry of a release that was prepared now, or before."""
-    now, manifest = surroundings.now(), prepared.manifest
-    columns: Sequence[str] = [draw.column for draw in made.draws]
-    return Entry(
-        miner=site.miner.url,
-        study=site.miner.study,
-        name=manifest.name,
-        content=made.chosen.identity,
-        digest=manifest.digest,
-        plan_digest=manifest.content.digest,
-        records=manifest.records,
-        parts=len(manifest.parts),
-        state="prepared",
-        prepared=now,
-        changed=now,
-        release_id=None,
-        draws=made.draws,
-        sketch=sketch_of(made.chosen.keys),
-        fingerprint=fingerprint_of(made.chosen.values(), columns),
-        kind=MASKED,
-        method=made.chosen.choice.method.name,
-    )
+def _written(made: MaskedNow) -> dict[str, Any]:
+    """Return what the ledger's entry says of masked records besides what all releases have."""
+    columns = [draw.column for draw in made.draws]
+    return {
+        "sketch": sketch_of(made.chosen.keys),
+        "fingerprint": fingerprint_of(made.chosen.values(), columns),
+        "method": made.chosen.choice.method.name,
+    }
 
 
-def _outcome(
-    entry: Entry, release_id: str, made: MaskedNow, *, already: bool, asked: bool = True
-) -> MaskOutcome:
+def _outcome(sent: Sent, made: MaskedNow) -> MaskOutcome:
     return MaskOutcome(
-        entry.name,
-        release_id,
-        entry.records,
+        sent.entry.name,
+        sent.release_id,
+        sent.entry.records,
         made.chosen.table.dropped,
-        entry.parts,
-        entry.digest,
+        sent.entry.parts,
+        sent.entry.digest,
         made.chosen.choice.method.name,
-        already,
-        asked,
+        sent.already,
+        sent.asked,
     )

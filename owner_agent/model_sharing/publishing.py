@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from owner_agent.departures.composition import left_draws, losses
 from owner_agent.departures.fingerprints import fingerprint_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, Outgoing, PreparedRelease, prepare, reopen
+from owner_agent.departures.outbox import Outgoing
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.model_sharing.choosing import choose
 from owner_agent.model_sharing.columns import SECTION
 from owner_agent.model_sharing.growing import Made, make
-from owner_agent.release.client import Miner
-from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.options import PART_RECORDS
-from owner_agent.release.publish import entered
+from owner_agent.release.sending import Departure, Sent, send_once
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
@@ -159,67 +158,45 @@ def publish_tree(
         now = shared_tree(site, watch)
         now.require_allowed(accept_added_loss=accept_added_loss)
         show(now)
-        ledger = Ledger(site.state)
-        content = now.made.chosen.identity
-        found = ledger.find_content(site.miner.url, site.miner.study, content)
-        if found is not None and found.state == "withdrawn":
-            raise withdrawn(found, f"on {found.changed:%Y-%m-%d}")
-        prepared = None if found is None else reopen(site.state / OUTBOX, found.name)
-        if prepared is None and found is not None and found.state == "sealed":
-            return _outcome(found, str(found.release_id), now, already=True, asked=False)
-        if prepared is None:
-            ledger.begin()
-            message = now.made.message
-            KINDS[KNOWLEDGE].require(message)
-            prepared = prepare(site.state / OUTBOX, Outgoing(KNOWLEDGE, message), PART_RECORDS)
-        entry = entered(ledger, _entry(site, prepared, now, surroundings), site.state / OUTBOX)
-        with Miner(site.miner.url, token, surroundings) as miner:
-            delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, COMMAND)
-            # A miner that is not there hears of nothing, and nothing is written down for it.
-            delivery.require_beside_plan([draw.column for draw in now.draws], SECTION)
-            release = delivery.announce()
-            already = release.state == entry.state == "sealed" and release.id == entry.release_id
-            if not already:
-                release = delivery.complete(release, lambda _done, _total: None)
-        return _outcome(entry, release.id, now, already=already)
+        departure = Departure(
+            identity=now.made.chosen.identity,
+            outgoing=lambda: _outgoing(now),
+            part_records=PART_RECORDS,
+            draws=now.draws,
+            section=SECTION,
+            command=COMMAND,
+            written=_written(now),
+        )
+        sent = send_once(site, token, surroundings, departure, lambda _done, _total: None)
+        return _outcome(sent, now)
 
 
-def _entry(
-    site: Site, prepared: PreparedRelease, now: SharedNow, surroundings: Surroundings
-) -> Entry:
-    """Return the ledger's entry of a tree that was prepared now, or before."""
-    moment, manifest, made = surroundings.now(), prepared.manifest, now.made
-    return Entry(
-        miner=site.miner.url,
-        study=site.miner.study,
-        name=manifest.name,
-        content=made.chosen.identity,
-        digest=manifest.digest,
-        plan_digest=manifest.content.digest,
-        records=made.chosen.records,
-        parts=0,
-        state="prepared",
-        prepared=moment,
-        changed=moment,
-        release_id=None,
-        draws=now.draws,
-        fingerprint=fingerprint_of(made.chosen.values, [draw.column for draw in now.draws]),
-        kind=KNOWLEDGE,
-        method=made.method,
-    )
+def _outgoing(now: SharedNow) -> Outgoing:
+    """Return a tree as it leaves, checked as its receiver will."""
+    message = now.made.message
+    KINDS[KNOWLEDGE].require(message)
+    return Outgoing(KNOWLEDGE, message)
 
 
-def _outcome(
-    entry: Entry, release_id: str, now: SharedNow, *, already: bool, asked: bool = True
-) -> ShareOutcome:
+def _written(now: SharedNow) -> dict[str, Any]:
+    """Return what the ledger's entry says of a tree besides what all releases have."""
+    chosen = now.made.chosen
+    return {
+        "records": chosen.records,
+        "fingerprint": fingerprint_of(chosen.values, [draw.column for draw in now.draws]),
+        "method": now.made.method,
+    }
+
+
+def _outcome(sent: Sent, now: SharedNow) -> ShareOutcome:
     return ShareOutcome(
-        entry.name,
-        release_id,
-        entry.records,
+        sent.entry.name,
+        sent.release_id,
+        sent.entry.records,
         now.made.chosen.columns.dropped,
         len(now.made.tree.leaves),
-        entry.digest,
+        sent.entry.digest,
         now.made.method,
-        already,
-        asked,
+        sent.already,
+        sent.asked,
     )
