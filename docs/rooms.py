@@ -20,7 +20,7 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 
 LAYERS = """
 shared.errors
-shared.domain shared.progress shared.pictures
+shared.domain shared.progress shared.pictures shared.audit
 shared.terminal
 shared.channels shared.discretize shared.mixed
 shared.marginals shared.plan shared.kernel_regression shared.mask.core shared.model_sharing.core
@@ -53,6 +53,7 @@ owner_agent.corrections owner_agent.predict miner_service.mining
 miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
+miner_service.workers miner_service.operations
 owner_agent.report owner_agent.design owner_agent.peer.protocol
 owner_agent.masking owner_agent.model_sharing
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access

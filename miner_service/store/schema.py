@@ -71,6 +71,8 @@ class TokenRow(Base):
     name: Mapped[str]
     created: Mapped[datetime]
     revoked: Mapped[bool] = mapped_column(default=False)
+    expires: Mapped[datetime | None]
+    last_used: Mapped[datetime | None]
 
 
 class InvitationRow(Base):
@@ -151,7 +153,10 @@ class PartRow(Base):
 class JobRow(Base):
     """A job; `releases` pins what it runs on, `attempt` tells its runs apart.
 
-    `broken_off` counts the runs in a row in whose middle the service ended.
+    `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
+    that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
+    `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
+    specification, by which jobs are looked up. What is predicted is in seconds and bytes.
     """
 
     __tablename__ = "jobs"
@@ -172,6 +177,27 @@ class JobRow(Base):
     problem: Mapped[str | None] = mapped_column(Text)
     created: Mapped[datetime]
     finished: Mapped[datetime | None]
+    records: Mapped[str | None]
+    estimator: Mapped[str | None]
+    revision: Mapped[int] = mapped_column(default=0)
+    predicted_seconds: Mapped[float | None]
+    predicted_bytes: Mapped[float | None]
+    started: Mapped[datetime | None]
+    lease: Mapped[str | None]
+    beat: Mapped[int] = mapped_column(default=0)
+    heartbeat: Mapped[datetime | None]
+
+
+class JobLogRow(Base):
+    """A line that a run of a job left for its readers."""
+
+    __tablename__ = "job_log"
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    job: Mapped[str] = mapped_column(ForeignKey("jobs.id"), index=True)
+    attempt: Mapped[int]
+    at: Mapped[datetime]
+    line: Mapped[str] = mapped_column(Text)
 
 
 class ModelRow(Base):
@@ -186,3 +212,34 @@ class ModelRow(Base):
     kind: Mapped[str]
     body: Mapped[str] = mapped_column(Text)
     created: Mapped[datetime]
+    holds_releases: Mapped[bool] = mapped_column(default=False)
+    lack_of_fit: Mapped[str | None] = mapped_column(Text)
+
+
+class SupervisorRow(Base):
+    """A supervisor of workers; `beat` counts its signs of life, `seen` is when the last came."""
+
+    __tablename__ = "supervisors"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    host: Mapped[str]
+    workers: Mapped[int]
+    started: Mapped[datetime]
+    beat: Mapped[int] = mapped_column(default=0)
+    seen: Mapped[datetime]
+
+
+class AnswerRow(Base):
+    """The answer to a request that carried an `Idempotency-Key`, until it expires.
+
+    `key` is a hash of the token and the key, `request` of what was asked. `answer` is sealed under
+    a key derived from both, which is not stored: an answer may hold a secret.
+    """
+
+    __tablename__ = "answers"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    request: Mapped[str]
+    status: Mapped[int]
+    answer: Mapped[bytes]
+    expires: Mapped[datetime]

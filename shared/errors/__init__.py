@@ -41,6 +41,9 @@
     │   ├── CoinsDisagree           coins-disagree
     │   ├── VariablesMissing        variables-missing
     │   ├── NotReady                not-ready
+    │   ├── StorageFull             storage-full
+    │   ├── TooManyRequests         too-many-requests
+    │   ├── QuotaExceeded           quota-exceeded
     │   ├── NotInstalled            not-installed
     │   ├── NotFitted               not-fitted
     │   ├── JobCancelled            job-cancelled
@@ -113,14 +116,17 @@ from shared.errors.state import (
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
+    QuotaExceeded,
     RecordsDoNotAlign,
     ReleaseIncomplete,
     ReleaseNotOpen,
     SessionEnded,
     SmallCounts,
     StateError,
+    StorageFull,
     StoreCorrupt,
     StudyPlanNotFollowed,
+    TooManyRequests,
     Unauthenticated,
     VariablesMissing,
 )
@@ -169,6 +175,7 @@ __all__ = [
     "PlanConflict",
     "PlanError",
     "PramanaError",
+    "QuotaExceeded",
     "RecordsCorrected",
     "RecordsDoNotAlign",
     "Refused",
@@ -179,11 +186,13 @@ __all__ = [
     "SingularChannel",
     "SmallCounts",
     "StateError",
+    "StorageFull",
     "StoreCorrupt",
     "StructureError",
     "StudyPlanNotFollowed",
     "TableError",
     "TableUnreadable",
+    "TooManyRequests",
     "TransportError",
     "Unauthenticated",
     "UnknownCategory",

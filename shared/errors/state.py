@@ -78,6 +78,20 @@ class NotReady(StateError, code="not-ready", title="Not ready", http_status=503)
     """The result is not there yet."""
 
 
+class StorageFull(StateError, code="storage-full", title="No room to store it", http_status=507):
+    """The disk, or the store of objects, has no room; nothing was changed."""
+
+
+class TooManyRequests(
+    StateError, code="too-many-requests", title="Too many requests at once", http_status=429
+):
+    """Somebody sends more, or more at once, than the service takes from one; it may wait."""
+
+
+class QuotaExceeded(StateError, code="quota-exceeded", title="More than one may keep here"):
+    """An owner or a study would have more here at once than the service keeps for one."""
+
+
 class NotInstalled(
     StateError, code="not-installed", title="An optional extra is not installed", http_status=501
 ):

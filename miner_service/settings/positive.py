@@ -1,0 +1,18 @@
+"""The check that all sections of the settings share."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from shared.errors import OptionError
+
+
+def require_positive(section: Any) -> None:
+    """Check that every number of a section is positive. Raises OptionError."""
+    for field in fields(section):
+        value = getattr(section, field.name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+            raise OptionError(
+                f"The limit {field.name} is {value}; it must be positive.", where=field.name
+            )
