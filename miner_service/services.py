@@ -17,7 +17,8 @@ from miner_service.store import releases as release_rows
 from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
 from miner_service.store.files.audit import AuditLog
-from miner_service.store.files.columns import load_columns, load_keys, verify_columns
+from miner_service.store.files.columns import load_columns, load_keys
+from miner_service.store.files.local import LocalSegments
 from miner_service.store.files.segments import Segments
 from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
@@ -59,7 +60,7 @@ class Services:
     def verify(self, rows: Iterable[ReleaseRow]) -> None:
         """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
         for row in (row for row in rows if release_rows.kind_of_release(row).has_records):
-            verify_columns(self.segments.data_path(row.id), str(row.data_sha256))
+            self.segments.verify_data(row.id, str(row.data_sha256))
 
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
@@ -100,7 +101,7 @@ def open_services(settings: Settings, clock: Clock) -> Services:
         settings=settings,
         clock=clock,
         database=Database(folder / "miner.sqlite"),
-        segments=Segments(folder),
+        segments=LocalSegments(folder),
         audit=AuditLog(folder / "audit.jsonl", clock),
         cursors=open_cursors(folder),
     )

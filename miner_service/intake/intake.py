@@ -19,6 +19,7 @@ from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
+from miner_service.store.files.durable import storing
 from miner_service.store.jobs import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     anything_arrived,
@@ -134,7 +135,10 @@ def receive_part(
         return receipt, False
     _require_announced(part, body, sha256)
     _require_valid(row, part, body, media)
-    services.segments.put_part(release, number, body)
+    scratch = services.segments.scratch_path()
+    with storing(f"Part {number}", scratch):
+        scratch.write_bytes(body)
+    services.segments.put_part(release, number, scratch)
     return receipt, _acknowledge(services, part, media)
 
 
@@ -195,14 +199,11 @@ def _seal(services: Services, release: str) -> Release:
     if not kind.has_records:
         return _commit_seal(services, release, None, examined(release, kind, content, _no_columns))
     schema = kind.schema_of(content)
+    scratch = services.segments.scratch_path()
     with services.building:
-        built = build_columns(
-            schema,
-            row.records,
-            _decoded(services, row, schema, parts),
-            scratch=services.segments.scratch_path(),
-            target=services.segments.data_path(release),
-        )
+        decoded = _decoded(services, row, schema, parts)
+        built = build_columns(schema, row.records, decoded, scratch=scratch)
+    services.segments.put_data(release, scratch)
     found = examined(release, kind, content, lambda names: services.columns(release, names))
     return _commit_seal(services, release, built, found)
 
@@ -243,12 +244,13 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
 def recover(services: Services) -> None:
     """Make the directories, and remove files left by an interruption that no release needs."""
     services.segments.prepare()
-    with services.database.read() as session:
-        states = session.execute(select(ReleaseRow.id, ReleaseRow.state)).all()
-    services.segments.sweep(
-        open_releases=[name for name, state in states if state == "open"],
-        sealed=[name for name, state in states if state == "sealed"],
-    )
+
+    def states() -> dict[str, str]:
+        with services.database.read() as session:
+            found = session.execute(select(ReleaseRow.id, ReleaseRow.state))
+            return {name: state for name, state in found}  # noqa: C416
+
+    services.segments.sweep(states)
 
 
 def _no_columns(names: Sequence[str]) -> dict[str, Values]:

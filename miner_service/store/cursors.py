@@ -17,7 +17,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from miner_service.store.files.segments import settle_new
+from miner_service.store.files.durable import settle_new, storing
 from shared.errors import OptionError, StoreCorrupt
 
 KEY_FILE = "cursor.key"
@@ -94,9 +94,10 @@ def open_cursors(folder: Path) -> Cursors:
 
 
 def _make_key(path: Path) -> None:
-    """Write a key, durably, unless another process does so first."""
+    """Write a key, durably, unless another process does so first. Raises StorageFull, NotReady."""
     scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(KEY_LENGTH))
-    settle_new(scratch, path)
+    with storing("The key of the cursors", scratch):
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_LENGTH))
+        settle_new(scratch, path)
