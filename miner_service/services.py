@@ -18,7 +18,7 @@ from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
 from miner_service.store.files.audit import AuditLog
 from miner_service.store.files.columns import load_columns, load_keys
-from miner_service.store.files.local import LocalSegments
+from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
 from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
@@ -101,7 +101,7 @@ def open_services(settings: Settings, clock: Clock) -> Services:
         settings=settings,
         clock=clock,
         database=Database(folder / "miner.sqlite"),
-        segments=LocalSegments(folder),
+        segments=open_segments(settings),
         audit=AuditLog(folder / "audit.jsonl", clock),
         cursors=open_cursors(folder),
     )

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
-
-from sqlalchemy import select
 
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
@@ -37,6 +36,8 @@ from shared.errors import (
     BudgetExceeded,
     Conflict,
     LimitExceeded,
+    NotFound,
+    NotReady,
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
@@ -155,7 +156,11 @@ def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
         BudgetExceeded: it is the first part, and there is no room left.
     """
     with services.database.write() as session:
-        row = find_release(session, part.release)
+        try:
+            row = find_release(session, part.release)
+        except NotFound:  # its study was deleted
+            services.segments.drop_part(part.release, part.number)
+            raise
         stored = find_part(session, part.release, part.number)
         if row.state != "open":
             services.segments.drop_part(part.release, part.number)
@@ -241,18 +246,6 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
     )
 
 
-def recover(services: Services) -> None:
-    """Make the directories, and remove files left by an interruption that no release needs."""
-    services.segments.prepare()
-
-    def states() -> dict[str, str]:
-        with services.database.read() as session:
-            found = session.execute(select(ReleaseRow.id, ReleaseRow.state))
-            return {name: state for name, state in found}  # noqa: C416
-
-    services.segments.sweep(states)
-
-
 def _no_columns(names: Sequence[str]) -> dict[str, Values]:
     raise KeyError(f"a release without records has no columns {list(names)}")
 
@@ -263,6 +256,7 @@ def _commit_seal(
     """Note that a release is sealed; `built` is None where it has no records."""
     with services.database.write() as session:
         row = find_release(session, release)
+        _require_state(row, "open")
         mark_sealed(
             session,
             row,
@@ -272,7 +266,8 @@ def _commit_seal(
             now=services.now(),
         )
         message = release_message(session, row)
-    services.segments.drop_parts(release)
+    with suppress(NotReady):  # it is sealed all the same, and the next sweep removes them
+        services.segments.drop_parts(release)
     return message
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from miner_service.store.files.durable import allocate, refused, settle, storing, sync_directory
+from miner_service.store.files.durable import settle, storing, sync_directory
 from miner_service.store.files.scratch import Scratch
 from miner_service.store.files.segments import (
     NEEDS_DATA,
@@ -18,10 +18,6 @@ from miner_service.store.files.segments import (
     part_name,
     require_part,
 )
-from shared.errors import NotReady, StorageFull
-
-ROOM = 1 << 20
-"""Bytes that a store which is ready has room for."""
 
 
 @dataclass(frozen=True)
@@ -44,24 +40,8 @@ class LocalSegments:
             self._scratch.remove_abandoned()
 
     def check(self) -> None:
-        """Make and remove a file of a mebibyte. Raises NotReady, also where there is no room."""
-        try:
-            path = self._scratch.path()
-            try:
-                allocate(path, ROOM)
-            finally:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            full = isinstance(refused("", error), StorageFull)
-            raise NotReady(
-                "The disk of the data directory is full."
-                if full
-                else "The data directory cannot be written.",
-                where="data",
-                remedy="Free room on it; the service goes on by itself."
-                if full
-                else "Look at its permissions and its disk.",
-            ) from error
+        """Make room for a small file. Raises NotReady, also where there is none."""
+        self._scratch.check()
 
     def scratch_path(self) -> Path:
         """Return a fresh name for a file that is being written."""

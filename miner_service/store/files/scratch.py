@@ -13,6 +13,12 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from miner_service.store.files.durable import allocate, is_full
+from shared.errors import NotReady
+
+ROOM = 1 << 20
+"""Bytes that a place which is ready has room for."""
+
 
 class Scratch:
     """Names for files that are being written, in a folder that is made at the first use."""
@@ -26,6 +32,26 @@ class Scratch:
         if self._folder is None or not self._folder.exists():
             self._folder = self._take()
         return self._folder / secrets.token_hex(8)
+
+    def check(self) -> None:
+        """Make and remove a file of a mebibyte. Raises NotReady, also where there is no room."""
+        try:
+            path = self.path()
+            try:
+                allocate(path, ROOM)
+            finally:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            full = is_full(error)
+            raise NotReady(
+                "The disk of the data directory is full."
+                if full
+                else "The data directory cannot be written.",
+                where="data",
+                remedy="Free room on it; the service goes on by itself."
+                if full
+                else "Look at its permissions and its disk.",
+            ) from error
 
     def remove_abandoned(self) -> list[str]:
         """Remove the folders of processes that ended; return the names of what they left."""
