@@ -85,16 +85,6 @@ def settle(scratch: Path, path: Path) -> None:
     sync_directory(path.parent)
 
 
-def settle_new(scratch: Path, path: Path) -> None:
-    """As `settle`, but leave alone what has the final name already."""
-    flush(scratch)
-    # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
-    with suppress(FileExistsError):
-        path.hardlink_to(scratch)
-    scratch.unlink()
-    sync_directory(path.parent)
-
-
 def flush(path: Path) -> None:
     """Flush a file's bytes to the disk."""
     with path.open("rb") as file:
