@@ -16,13 +16,18 @@ from shared.wire.problems import ProblemDetail, problem_of
 from shared.wire.releases import Release
 
 
+def closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
+
+
 def withdraw(services: Services, release: str) -> Release:
     """Withdraw a release: its records are deleted, its row stays; again is harmless.
 
     What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
     that have it in them. Unfinished jobs that were to use it fail.
     """
-    with services.database.exclusive(_closing(release)):
+    with services.database.exclusive(closing(release)):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"
@@ -36,11 +41,6 @@ def withdraw(services: Services, release: str) -> Release:
         services.segments.drop_parts(release)
         services.segments.drop_data(release)
     return message
-
-
-def _closing(release: str) -> str:
-    """Return the name that is held while a release is sealed or withdrawn."""
-    return f"closing {release}"
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
