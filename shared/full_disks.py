@@ -1,0 +1,41 @@
+"""What the system says when there is no room for a file, told as StorageFull.
+
+Which folder is full and what was to be written is told; what was in it is not.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shared.errors import StorageFull
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The disk is full, somebody's share of it is used up, or a file may become no longer."""
+
+
+def is_full(error: OSError) -> bool:
+    """Whether a system error says that there is no room."""
+    return error.errno in NO_ROOM
+
+
+def no_room(what: str, where: Path | str) -> StorageFull:
+    """Return the error of what could not be stored at a place."""
+    return StorageFull(
+        f"There is no room for {what} at {where}; nothing was changed.",
+        where=str(where),
+        remedy="Make room on that disk, and do the same again.",
+    )
+
+
+@contextmanager
+def storing(what: str, where: Path | str) -> Iterator[None]:
+    """Turn errors of a full disk into StorageFull; all others pass."""
+    try:
+        yield
+    except OSError as error:
+        if is_full(error):
+            raise no_room(what, where) from error
+        raise
