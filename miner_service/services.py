@@ -16,11 +16,11 @@ from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
-from miner_service.store.files.audit import AuditLog
 from miner_service.store.files.columns import load_columns, load_keys, verify_columns
 from miner_service.store.files.segments import Segments
 from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
+from shared.audit.log import AuditLog
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
 from shared.wire.releases import Alignment

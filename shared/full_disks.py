@@ -1,6 +1,6 @@
 """What the system says when there is no room for a file, told as StorageFull.
 
-Which folder is full and what was to be written is told; what was in it is not.
+What was to be written is told, and where if its reader may know that; what was in it is not.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ def is_full(error: OSError) -> bool:
     return error.errno in NO_ROOM
 
 
-def no_room(what: str, where: Path | str) -> StorageFull:
-    """Return the error of what could not be stored at a place."""
+def no_room(what: str, path: Path | None = None) -> StorageFull:
+    """Return the error of what could not be stored, at a path if its reader may know it."""
+    place = "" if path is None else f" at {path}"
     return StorageFull(
-        f"There is no room for {what} at {where}; nothing was changed.",
-        where=str(where),
+        f"There is no room for {what}{place}; nothing was changed.",
+        where=what if path is None else str(path),
         remedy="Make room on that disk, and do the same again.",
     )
 
 
 @contextmanager
-def storing(what: str, where: Path | str) -> Iterator[None]:
+def storing(what: str, path: Path | None = None) -> Iterator[None]:
     """Turn errors of a full disk into StorageFull; all others pass."""
     try:
         yield
     except OSError as error:
         if is_full(error):
-            raise no_room(what, where) from error
+            raise no_room(what, path) from error
         raise

@@ -12,7 +12,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -95,21 +95,26 @@ class AuditLog:
 
     def anchor(self) -> Anchor:
         """Return the state of the log, once it is on disk."""
-        with self._lock, self._opened() as descriptor:
-            head = self._end(descriptor)
-            os.fsync(descriptor)
-            name = self._named(descriptor) if head.entries else None
+        with ExitStack() as stack:
+            with self._lock, self._opened() as descriptor:
+                head = self._end(descriptor)
+                name = self._named(descriptor) if head.entries else None
+                kept = os.dup(descriptor)
+                stack.callback(os.close, kept)
+            os.fsync(kept)  # Nobody waits for the disk but who asked.
         return Anchor(name, head.entries, head.hash, self.clock().isoformat())
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
         """Hold the file against other processes; it is opened each time, as others may move it."""
-        with storing(_WHAT, self.path):
+        with storing(_WHAT):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield descriptor
         finally:
+            # Not left to `close`: whoever holds a copy of the descriptor would keep it locked.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def _end(self, descriptor: int) -> Head:
@@ -137,8 +142,8 @@ class AuditLog:
             while read < end and (line := file.readline(min(end - read, LONGEST + 1))):
                 if read_link(line) is not None:
                     raise StoreCorrupt(
-                        f"The last line of the audit log {self.path} is none of its chain.",
-                        where=str(self.path),
+                        "The last line of the audit log is none of its chain.",
+                        where=_WHAT,
                         remedy="Keep the file, find out who wrote to it (`pramana audit verify`),"
                         " and move it away; a new log begins then.",
                     )
@@ -152,13 +157,13 @@ class AuditLog:
         line, size = link.text(), os.fstat(descriptor).st_size
         written = False
         try:
-            with storing(_WHAT, self.path):
+            with storing(_WHAT):
                 written = os.pwrite(descriptor, line, at) == len(line)
         finally:
             if not written and at == size:
                 os.ftruncate(descriptor, size)
         if not written:
-            raise no_room(_WHAT, self.path)
+            raise no_room(_WHAT)
         if size > at + len(line):
             os.ftruncate(descriptor, at + len(line))
             self._room = (0, 0)
@@ -170,7 +175,7 @@ class AuditLog:
             if set_aside(descriptor, found.st_size, more):
                 self._room = (found.st_ino, found.st_size + more)
                 return
-        raise no_room(_WHAT, self.path)
+        raise no_room(_WHAT)
 
     def _named(self, descriptor: int) -> str | None:
         """Return the hash of the first line of the chain."""
