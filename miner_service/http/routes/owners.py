@@ -10,9 +10,11 @@ from miner_service.http.access.deps import PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.intake import gone
-from miner_service.store import people
+from miner_service.store.holders import owners
+from miner_service.store.holders.tokens import issued_message
 from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
+from miner_service.store.people import owner_message
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
 from shared.wire.base import Page
@@ -27,14 +29,15 @@ def create_invitation(
 ) -> Invitation:
     """Invite an owner; the secret is shown this once."""
     with services.database.write() as session:
-        row, credential = people.invite(
+        row, credential = owners.invite(
             session,
             study=study,
             owner=body.owner,
             hours=body.valid_hours,
+            days=body.valid_days,
             now=services.now(),
         )
-    return people.invitation_message(row, credential.text)
+    return owners.invitation_message(row, credential.text)
 
 
 @router.get("/studies/{study}/invitations")
@@ -44,15 +47,15 @@ def list_invitations(
     """List invitations, without their secrets."""
     with services.database.read() as session:
         query = select(InvitationRow).where(InvitationRow.study == study)
-        return page_of(session, query, InvitationRow.seq, paging, people.invitation_message)
+        return page_of(session, query, InvitationRow.seq, paging, owners.invitation_message)
 
 
 @router.delete("/invitations/{invitation}", status_code=204, responses=problem_responses(409))
 def revoke_invitation(invitation: str, services: ServicesDep) -> None:
     """Revoke an invitation that was not taken up; again is harmless."""
     with services.database.write() as session:
-        row = people.find_invitation(session, invitation)
-        people.revoke_invitation(row, services.now())
+        row = owners.find_invitation(session, invitation)
+        owners.revoke_invitation(row, services.now())
 
 
 @router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
@@ -61,10 +64,12 @@ def accept_invitation(
 ) -> TokenIssued:
     """Take up an invitation: the owner joins and is given its token."""
     with services.database.write() as session:
-        row, credential = people.accept_invitation(session, body.secret, services.now())
+        row, credential = owners.accept_invitation(
+            session, body.secret, services.now(), days=services.settings.tokens.valid_days
+        )
     # The audit log reads who it was that the secret made the sender.
     request.state.caller = Caller(row.id, row.role, row.study, row.name)
-    return people.issued_message(row, credential)
+    return issued_message(row, credential)
 
 
 @router.get("/studies/{study}/owners")
@@ -72,7 +77,7 @@ def list_owners(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
     """List a study's owners."""
     with services.database.read() as session:
         query = select(OwnerRow).where(OwnerRow.study == study)
-        return page_of(session, query, OwnerRow.seq, paging, people.owner_message)
+        return page_of(session, query, OwnerRow.seq, paging, owner_message)
 
 
 @router.delete("/studies/{study}/owners/{owner}", status_code=204)
@@ -83,6 +88,6 @@ def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
     fail. Again is harmless.
     """
     with services.database.write() as session:
-        people.deactivate_owner(session, study, owner, services.now())
+        owners.deactivate_owner(session, study, owner, services.now())
         for row in releases_of(session, study, owner):
             fail_jobs_on(session, row.id, gone(row, "taken out of use"), services.now())

@@ -9,6 +9,7 @@ from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, St
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.store import people
+from miner_service.store.holders import tokens
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
 from shared.wire.base import Page
@@ -52,10 +53,15 @@ def read_study(study: StudyPath, services: ServicesDep) -> Study:
 def issue_token(study: StudyPath, body: TokenCreate, services: ServicesDep) -> TokenIssued:
     """Issue a token for an analyst; it is shown this once."""
     with services.database.write() as session:
-        row, credential = people.issue_token(
-            session, role=people.ANALYST, study=study, name=body.name, now=services.now()
+        row, credential = tokens.issue_token(
+            session,
+            role=people.ANALYST,
+            study=study,
+            name=body.name,
+            now=services.now(),
+            days=body.valid_days or services.settings.tokens.valid_days,
         )
-    return people.issued_message(row, credential)
+    return tokens.issued_message(row, credential)
 
 
 @router.get("/studies/{study}/tokens")
@@ -63,11 +69,26 @@ def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
     """List a study's tokens, without what they are."""
     with services.database.read() as session:
         query = select(TokenRow).where(TokenRow.study == study)
-        return page_of(session, query, TokenRow.seq, paging, people.token_message)
+        return page_of(session, query, TokenRow.seq, paging, tokens.token_message)
+
+
+@router.post("/tokens/rotate", status_code=201, responses=problem_responses(409))
+def rotate_token(services: ServicesDep, caller: CallerDep) -> TokenIssued:
+    """Issue the token that takes the place of the one this request is sent with.
+
+    The old one stays good until the new one is used for the first time, and a few minutes longer.
+    Rotating again before that ends the new one unused: so it can be done again where the answer
+    was lost.
+    """
+    with services.database.write() as session:
+        row, credential = tokens.rotate_token(
+            session, caller.token, services.now(), days=services.settings.tokens.valid_days
+        )
+    return tokens.issued_message(row, credential)
 
 
 @router.delete("/tokens/{token}", status_code=204, responses=problem_responses(409))
 def revoke_token(token: str, services: ServicesDep) -> None:
     """Revoke a token; again is harmless."""
     with services.database.write() as session:
-        people.revoke_token(session, token)
+        tokens.revoke_token(session, token)
