@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    opened,
+    settings_of,
+)
 from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
@@ -48,6 +56,8 @@ def serve_command(
         bool,
         typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
     ] = False,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
@@ -56,9 +66,10 @@ def serve_command(
     """
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.settings import Settings
 
-    settings = Settings(data, host, port, allow_remote)
+    settings = settings_of(
+        data, database, settings_file, host=host, port=port, allow_remote=allow_remote
+    )
     with exclusive(data):
         sock = bind(settings)
         url = url_of(sock)
@@ -87,12 +98,11 @@ def admin_token_command(
     ] = False,
     admin_token_file: TokenFile = None,
     valid_days: ValidDays = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a new admin token in place of the one there is, also while the service runs."""
-    from miner_service.settings import Settings
-
-    require_data(data)
-    with opened(Settings(data)) as services:
+    with existing(settings_of(data, database, settings_file)) as services:
         if _has_token(services) and not rotate:
             raise Conflict(
                 "There is an admin token; only its hash is stored, so it cannot be shown again.",
@@ -109,13 +119,14 @@ def monitor_token_command(
         Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
     ] = None,
     valid_days: ValidDays = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a token that may read /metrics and nothing of any study; others of this name end."""
-    from miner_service.settings import Settings
     from miner_service.store.holders.tokens import renew_monitor_token
 
-    require_data(data)
-    with opened(Settings(data)) as services, services.database.write() as session:
+    settings = settings_of(data, database, settings_file)
+    with existing(settings) as services, services.database.write() as session:
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
@@ -129,7 +140,7 @@ def monitor_token_command(
 
 def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start."""
-    with opened(settings) as services:
+    with opened(settings, upgrade=True) as services:
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:

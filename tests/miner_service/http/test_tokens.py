@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from miner_service.settings import Settings, TokenSettings
-from miner_service.store.database import Database
 from miner_service.store.holders.tokens import issue_token
-from shared.errors import NotReady, OptionError
+from shared.errors import OptionError, StorageFull
 
 ROTATE = "/v1/tokens/rotate"
 
@@ -145,10 +144,10 @@ def test_the_last_use_is_noted_once_a_minute(miner):
 def test_what_only_reads_is_answered_though_its_use_cannot_be_noted(miner, monkeypatch):
     analyst = miner.study("asia")
 
-    def full(_: Database) -> None:
-        raise NotReady("full")
+    def full(_: object) -> None:
+        raise StorageFull("No room.")
 
-    monkeypatch.setattr(Database, "write", full)
+    monkeypatch.setattr(type(miner.services.database), "write", full)
     assert analyst("GET", "/v1/studies").status_code == 200
     monkeypatch.undo()
     assert listed(miner, analyst.id)["last_used"] is None
