@@ -15,6 +15,7 @@ from typing import Any
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
 from miner_service.intake.study_privacy import require_within_budget
+from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
@@ -185,7 +186,7 @@ def seal(services: Services, release: str) -> Release:
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
-    with services.database.exclusive(_closing(release)):
+    with services.database.exclusive(closing(release)):
         return _seal(services, release)
 
 

@@ -22,7 +22,7 @@ def withdraw(services: Services, release: str) -> Release:
     What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
     that have it in them. Unfinished jobs that were to use it fail.
     """
-    with services.database.exclusive(_closing(release)):
+    with services.database.exclusive(closing(release)):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"
@@ -38,7 +38,7 @@ def withdraw(services: Services, release: str) -> Release:
     return message
 
 
-def _closing(release: str) -> str:
+def closing(release: str) -> str:
     """Return the name that is held while a release is sealed or withdrawn."""
     return f"closing {release}"
 

@@ -58,7 +58,7 @@ def reason(error: NotReady) -> str:
     """Return why a database did not answer, for whoever runs the service: not for its clients."""
     cause = error.__cause__
     told = str(cause.orig if isinstance(cause, DBAPIError) else cause).strip().splitlines()
-    return told[-1].strip() if told else "no answer"
+    return told[0].rstrip(".") if told else "no answer"
 
 
 def _meaning(error: DBAPIError) -> PramanaError | None:
