@@ -16,6 +16,7 @@ from miner_service.http.access import problems
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
+from miner_service.http.access.entering import require_ruled
 from miner_service.http.routes import (
     audit,
     health,
@@ -80,6 +81,7 @@ def _routes() -> list[BaseRoute]:
     for module in (audit, studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
+    require_ruled(root.routes)
     return root.routes
 
 
