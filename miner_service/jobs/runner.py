@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from miner_service.jobs.predicted import predicted
 from miner_service.kinds import kind_of
 from miner_service.mining import mining
 from miner_service.mining.prepared import Learned, PreparedJob
@@ -66,6 +67,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             if known is not None and read_job_spec(known.spec) == body.spec:
                 return job_rows.job_message(session, known), False
         prepared = services.prepare(session, study, body.spec)
+        expected = predicted(session, body.spec, prepared, services.settings.limits)
     with services.database.write() as session:
         row, to_run = job_rows.create_job(
             session,
@@ -76,6 +78,8 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             releases=[source.release for source in prepared.sources],
             now=services.now(),
         )
+        if to_run:
+            expected.note(row)
         return job_rows.job_message(session, row), to_run
 
 
