@@ -20,7 +20,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from pydantic import TypeAdapter
-from scipy.optimize import nnls
+from scipy.optimize import minimize
 
 from miner_service.kinds import kind_of
 from miner_service.kinds.common.affordability import RecordLayout
@@ -298,20 +298,21 @@ def print_accuracy(off: Sequence[float]) -> None:
 
 
 def print_rates(found: Sequence[tuple[Work, float]]) -> None:
-    """Print the rates that are off by the least factors: nonnegative, of relative errors."""
+    """Print the rates that are off by the least factors."""
     names: list[Unit] = list(RATES)
     matrix = np.array(
         [[{"jobs": 1.0, **work.units}.get(name, 0.0) for name in names] for work, _ in found]
     )
     seconds = np.array([one for _, one in found])
     rates = np.array(list(RATES.values()))
-    weights = np.ones(len(found))
-    for _ in range(40):
-        # Weighed so that a prediction half as high counts like one twice as high.
-        scaled = matrix * rates.mean() * weights[:, None] / seconds[:, None]
-        rates = nnls(scaled, weights)[0] * rates.mean()
-        told = np.maximum(matrix @ rates, 1e-9) / seconds
-        weights = np.sqrt(np.abs(np.log(told)) / np.maximum(np.abs(told - 1), 1e-3))
+    before = np.log(rates)
+
+    def off(logs: np.ndarray) -> float:
+        told = np.log(matrix @ np.exp(logs) / seconds)
+        # A rate that no case tells stays where it was.
+        return float((np.sqrt(1 + told**2) - 1).sum() + 0.02 * ((logs - before) ** 2).sum())
+
+    rates = np.exp(minimize(off, before, method="L-BFGS-B").x)
     print_accuracy(list(matrix @ rates / seconds))
     for name, rate in zip(names, rates, strict=True):
         console().print(f'    "{name}": {rate:.1e},', highlight=False)

@@ -103,14 +103,14 @@ def _work(
         number = math.comb(len(variables), 2)
         largest = sorted(variables, key=lambda name: -domain[name].size)[:2]
         source = counting.table(spec, largest, layout, records, number)
-        source += Work({"planes": float(columns) ** 3}, 40.0 * columns**2)
+        source += Work({"fitted": float(columns) ** 3}, 40.0 * columns**2)
     else:
         rows = options.sample
         source = counting.network(spec, variables, layout, records, 1)
         source += Work({"drawn": rows * len(variables)}, 16.0 * rows * len(variables))
-    fitted = Work({"planes": rows * float(columns) ** 2 * planes}, 24.0 * rows * columns)
+    fitted = Work({"planes": float(rows) * columns * planes}, 24.0 * rows * columns)
     if options.loss == "perceptron":
-        fitted += Work({"planes": 20.0 * options.steps * rows * planes})
+        fitted += Work({"steps": options.steps * planes * (1 + rows / 2_000)})
     return source + fitted
 
 

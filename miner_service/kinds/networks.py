@@ -117,6 +117,7 @@ def _structure_work(
         looked = counting.tests if spec.score.name == "likelihood" else counting.table_of(spec)
         found = looked(family, layout, records, looks)
     cells = layout.cells(family)
+    found += Work({"links": looks})
     drawn = Work({"resampled": looks * spec.draws * cells}, 16.0 * spec.draws * cells * len(nodes))
     last = counting.table(spec, family, layout, records, len(nodes))
     return found + drawn + last

@@ -41,7 +41,7 @@ from shared.wire.learning.models import DecisionTreeMessage
 MOST_NODES = 20_000
 """Nobody reads a larger tree."""
 
-MOST_GUESSED = 200
+MOST_GUESSED = 64
 """Noise leaves few splits beyond chance: of no more nodes is the time of a tree predicted."""
 
 NODES_DRAWN = 400
@@ -102,14 +102,15 @@ def _work(
     if not told(spec, variables, layout):
         # A network tells the counts of every path.
         known = counting.network(spec, variables, layout, records, 1)
-        return known + Work({"asked": MOST_GUESSED * len(attributes)})
+        return known + Work({"nodes": MOST_GUESSED * len(attributes)})
     depth = (
         len(attributes) if options.max_depth is None else min(options.max_depth, len(attributes))
     )
     branches = max(2.0, sum(attributes.shape) / len(attributes))
-    nodes = min(branches**depth, max(records / 200, 1.0), float(MOST_GUESSED))
+    nodes = min(branches**depth, max(records / 500, 1.0), float(MOST_GUESSED))
     split = sorted(variables, key=lambda name: -domain[name].size)[: min(depth, 3) + 1]
-    return counting.table(spec, split, layout, records, nodes * len(attributes))
+    looked = Work({"nodes": nodes * len(attributes)})
+    return counting.table(spec, split, layout, records, nodes) + looked
 
 
 def _less(

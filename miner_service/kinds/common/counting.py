@@ -18,6 +18,12 @@ SpecT = TypeVar("SpecT", bound=CountsSpec)
 CLIMB = 0.75
 """The likelihood of a table is climbed in about its cells to this power, and a unit is that."""
 
+FIT = 0.6
+"""A log-linear model is fitted in about its cells times its parameters squared, to this power.
+
+The larger it is the fewer steps it takes.
+"""
+
 _NUMBER = 8
 """Bytes of a number."""
 
@@ -50,7 +56,7 @@ def tests(names: Collection[str], layout: RecordLayout, records: int, number: fl
     """Return the work of a number of tests of independence on tables of some variables."""
     asked = tuple(names)
     cells = layout.cells(asked)
-    climbed = Work({"likelihood": 0.25 * cells**CLIMB}, 12 * _NUMBER * cells)
+    climbed = Work({"tested": cells**CLIMB}, 12 * _NUMBER * cells)
     return reading(asked, layout, records, number) + climbed.times(number)
 
 
@@ -69,6 +75,7 @@ def network(
     """Return the work of a network of a class and its features, of up to `most` on one other."""
     sized = sorted(variables, key=lambda name: -layout.domain[name].size)
     work = table(spec, sized[:2], layout, records, len(sized))
+    work += Work({"families": len(sized) + (math.comb(len(sized), 2) if most else 0)})
     if most:
         work += table(spec, sized[:3], layout, records, math.comb(len(sized), 2))
     if most > 1:
@@ -110,7 +117,7 @@ def _modelled(
 ) -> Work:
     count = parameters(domain.shape, min(spec.order, len(domain)))
     cells = true + reports
-    return Work({"log-linear": cells * count**2}, 6 * _NUMBER * cells * count)
+    return Work({"log-linear": (float(cells) * count**2) ** FIT}, 6 * _NUMBER * cells * count)
 
 
 def _pooled(
