@@ -16,6 +16,7 @@ from miner_service.http.access import problems
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.routes import (
     health,
     jobs,
@@ -55,6 +56,7 @@ def create_app(
         description=DESCRIPTION,
         lifespan=_lifespan(services, learn),
         middleware=[
+            Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
         ],
