@@ -9,7 +9,7 @@ from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
-from miner_service.intake.intake import gone
+from miner_service.intake.withdrawing import gone
 from miner_service.store import people
 from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
