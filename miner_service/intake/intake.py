@@ -19,7 +19,7 @@ from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
-from miner_service.store.jobs import drop_models_with, fail_jobs_on
+from miner_service.store.queue.states import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     anything_arrived,
     content_of,
