@@ -179,7 +179,7 @@ def seal(services: Services, release: str) -> Release:
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
-    with services.closing.held(release):
+    with services.database.exclusive(_closing(release)):
         return _seal(services, release)
 
 
@@ -213,7 +213,7 @@ def withdraw(services: Services, release: str) -> Release:
     What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
     that have it in them. Unfinished jobs that were to use it fail.
     """
-    with services.closing.held(release):
+    with services.database.exclusive(_closing(release)):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"
@@ -227,6 +227,11 @@ def withdraw(services: Services, release: str) -> Release:
         services.segments.drop_parts(release)
         services.segments.drop_data(release)
     return message
+
+
+def _closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
@@ -258,9 +263,18 @@ def _no_columns(names: Sequence[str]) -> dict[str, Values]:
 def _commit_seal(
     services: Services, release: str, built: SealedFile | None, found: Consistency
 ) -> Release:
-    """Note that a release is sealed; `built` is None where it has no records."""
+    """Note that a release is sealed; `built` is None where it has no records.
+
+    Raises ReleaseNotOpen if it was withdrawn meanwhile: this process was without the database for
+    a while, and lost the release to another.
+    """
     with services.database.write() as session:
         row = find_release(session, release)
+        if row.state == "sealed":
+            return release_message(session, row)
+        if row.state == "withdrawn":
+            services.segments.drop_data(release)
+        _require_state(row, "open")
         mark_sealed(
             session,
             row,

@@ -132,17 +132,6 @@ def settle(scratch: Path, path: Path) -> None:
     sync_directory(path.parent)
 
 
-def settle_new(scratch: Path, path: Path) -> None:
-    """As `settle`, but leave alone what has the final name already."""
-    with scratch.open("rb") as file:
-        os.fsync(file.fileno())
-    # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
-    with suppress(FileExistsError):
-        path.hardlink_to(scratch)
-    scratch.unlink()
-    sync_directory(path.parent)
-
-
 def sync_directory(folder: Path) -> None:
     """Flush a directory's entries to the disk, where the system can."""
     descriptor = os.open(folder, os.O_RDONLY)
