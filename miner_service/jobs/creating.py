@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from miner_service.jobs.predicted import predicted
 from miner_service.mining import mining
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
@@ -26,6 +27,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             if known is not None and read_job_spec(known.spec) == body.spec:
                 return job_rows.job_message(session, known), False
         prepared = services.prepare(session, study, body.spec)
+        expected = predicted(session, body.spec, prepared, services.settings.limits)
     with services.database.write() as session:
         row, to_run = create_job(
             session,
@@ -37,6 +39,8 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             most_queued=services.settings.quotas.queued_jobs,
             now=services.now(),
         )
+        if to_run:
+            expected.note(row)
         return job_rows.job_message(session, row), to_run
 
 

@@ -172,7 +172,8 @@ class JobRow(Base):
     `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
     that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
     `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
-    specification, by which jobs are looked up. What is predicted is in seconds and bytes.
+    specification, by which jobs are looked up. What is predicted is in seconds and bytes;
+    `predicted_factor` is by what the seconds were corrected.
     """
 
     __tablename__ = "jobs"
@@ -198,6 +199,7 @@ class JobRow(Base):
     revision: Mapped[int] = mapped_column(default=0)
     predicted_seconds: Mapped[float | None]
     predicted_bytes: Mapped[float | None]
+    predicted_factor: Mapped[float | None]
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)
