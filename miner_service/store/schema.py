@@ -207,13 +207,14 @@ class JobRow(Base):
 
 
 class JobLogRow(Base):
-    """A line that a run of a job left for its readers."""
+    """A line that a run of a job left for its readers; `revision` is the job's with this line."""
 
     __tablename__ = "job_log"
 
     seq: Mapped[int] = mapped_column(primary_key=True)
     job: Mapped[str] = mapped_column(ForeignKey("jobs.id"), index=True)
     attempt: Mapped[int]
+    revision: Mapped[int]
     at: Mapped[datetime]
     line: Mapped[str] = mapped_column(Text)
 

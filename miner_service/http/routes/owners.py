@@ -11,8 +11,8 @@ from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.withdrawing import gone
 from miner_service.store import people
-from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
+from miner_service.store.queue.states import fail_jobs_on
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
 from shared.wire.base import Page
