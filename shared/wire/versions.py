@@ -17,6 +17,11 @@ from pydantic import BaseModel
 PROTOCOL_HEADER = "Pramana-Protocol"
 """The header of requests and of answers; a request without it speaks version 1."""
 
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+"""The header by which a repeated request is known where nothing else tells it."""
+
+LONGEST_KEY = 255
+
 FIRST, CURRENT = 1, 2
 SERVED = (FIRST, CURRENT)
 
