@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 
 from miner_service.http.access.access import Caller
-from miner_service.jobs.runner import JobRunner
+from miner_service.jobs.crew import Crew
 from miner_service.services import Services
 from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
@@ -27,14 +27,14 @@ def get_services(request: Request) -> Services:
     return services
 
 
-def get_runner(request: Request) -> JobRunner:
-    """Return the runner of jobs."""
-    runner: JobRunner = request.app.state.runner
-    return runner
+def get_crew(request: Request) -> Crew:
+    """Return those who run the jobs."""
+    crew: Crew = request.app.state.crew
+    return crew
 
 
 ServicesDep = Annotated[Services, Depends(get_services)]
-RunnerDep = Annotated[JobRunner, Depends(get_runner)]
+CrewDep = Annotated[Crew, Depends(get_crew)]
 
 
 def get_caller(request: Request) -> Caller:
