@@ -10,6 +10,7 @@ import typer
 
 from miner_service.cli.opening import DEFAULT_DATA, DataDir, opened, require_data
 from miner_service.cli.study import study_commands
+from miner_service.settings.jobs import JobSettings
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
 
@@ -25,6 +26,13 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+Workers = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Processes that each run one job at a time; 0 leaves jobs to `miner-service worker`.",
+    ),
+]
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
@@ -44,6 +52,7 @@ def serve_command(
         bool,
         typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
     ] = False,
+    workers: Workers = JobSettings.workers,
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
@@ -53,8 +62,9 @@ def serve_command(
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
     from miner_service.settings import Settings
+    from miner_service.workers.crew import crew_of
 
-    settings = Settings(data, host, port, allow_remote)
+    settings = Settings(data, host, port, allow_remote, jobs=JobSettings(workers=workers))
     with exclusive(data):
         sock = bind(settings)
         url = url_of(sock)
@@ -68,11 +78,30 @@ def serve_command(
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings), sock, announce=announce)
+            serve(create_app(settings, crew=crew_of), sock, announce=announce)
         finally:
             sock.close()
             if ready_file:
                 ready_file.unlink(missing_ok=True)
+
+
+@app.command("worker")
+def worker_command(
+    data: DataDir = DEFAULT_DATA,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that each run one job at a time.")
+    ] = JobSettings.workers,
+) -> None:
+    """Run jobs until it is told to end (SIGTERM, Ctrl-C); the jobs it has are given back.
+
+    A service runs its own workers; this is for more of them, or for other machines with the same
+    database.
+    """
+    from miner_service.settings import Settings
+    from miner_service.workers.supervise import supervise
+
+    _say(f"Jobs are run by {workers} processes at most.")
+    supervise(Settings(data, jobs=JobSettings(workers=workers)))
 
 
 @app.command("admin-token")
