@@ -212,6 +212,7 @@ def _finish(services: Services, folder: Path, rows: int, files: list[StoredFile]
             sync_directory(path)
     scratch = folder / f".{LIST}"
     scratch.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    scratch.chmod(0o600)
     flush(scratch)
     scratch.rename(folder / LIST)
     sync_directory(folder)
