@@ -17,6 +17,7 @@ from miner_service.cli.opening import (
     opened,
     settings_of,
 )
+from miner_service.cli.operations import add_operations
 from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+add_operations(app)
 Workers = Annotated[
     int | None,
     typer.Option(
