@@ -18,7 +18,8 @@ from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
 from miner_service.store.databases.opening import open_database
 from miner_service.store.files.audit import AuditLog
-from miner_service.store.files.columns import load_columns, load_keys, verify_columns
+from miner_service.store.files.columns import load_columns, load_keys
+from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
 from miner_service.store.schema import ReleaseRow
 from shared.wire.learning.jobs import JobSpec
@@ -57,7 +58,7 @@ class Services:
     def verify(self, rows: Iterable[ReleaseRow]) -> None:
         """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
         for row in (row for row in rows if release_rows.kind_of_release(row).has_records):
-            verify_columns(self.segments.data_path(row.id), str(row.data_sha256))
+            self.segments.verify_data(row.id, str(row.data_sha256))
 
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
@@ -104,7 +105,7 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
         settings=settings,
         clock=clock,
         database=database,
-        segments=Segments(folder),
+        segments=open_segments(settings),
         audit=AuditLog(folder / "audit.jsonl", clock),
         cursors=open_cursors(database, folder),
     )

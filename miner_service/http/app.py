@@ -16,6 +16,7 @@ from miner_service.http.access import problems
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.routes import (
     health,
     jobs,
@@ -27,7 +28,7 @@ from miner_service.http.routes import (
     studies,
     study_plans,
 )
-from miner_service.intake import intake
+from miner_service.intake import sweeping
 from miner_service.jobs.crew import Crew, CrewMaker
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
@@ -53,6 +54,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         description=DESCRIPTION,
         lifespan=_lifespan(services, crew(services)),
         middleware=[
+            Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
         ],
@@ -87,7 +89,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(intake.recover, services)
+        await run_in_threadpool(sweeping.recover, services)
         app.state.crew = crew
         await run_in_threadpool(crew.start)
         try:

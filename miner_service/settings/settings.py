@@ -11,6 +11,7 @@ from pathlib import Path
 from miner_service.settings.jobs import JobSettings
 from miner_service.settings.limits import Limits, Quotas
 from miner_service.settings.storage import StorageSettings
+from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
 from shared.errors import OptionError
 
@@ -38,6 +39,7 @@ class Settings:
     allow_remote: bool = False
     limits: Limits = field(default_factory=Limits)
     quotas: Quotas = field(default_factory=Quotas)
+    tokens: TokenSettings = field(default_factory=TokenSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
     web: WebSettings = field(default_factory=WebSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)

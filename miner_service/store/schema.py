@@ -75,7 +75,10 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token, of which only the hash is kept; the admin's has no study."""
+    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study.
+
+    `days` is for how long such a token is good, `replaces` the token that was rotated into it.
+    """
 
     __tablename__ = "tokens"
 
@@ -88,11 +91,13 @@ class TokenRow(Base):
     created: Mapped[datetime]
     revoked: Mapped[bool] = mapped_column(default=False)
     expires: Mapped[datetime | None]
+    days: Mapped[int | None]
+    replaces: Mapped[str | None]
     last_used: Mapped[datetime | None]
 
 
 class InvitationRow(Base):
-    """An invitation, of which only the hash of the secret is kept."""
+    """An invitation, of which only the hash of the secret is kept; `days` are its token's."""
 
     __tablename__ = "invitations"
 
@@ -103,6 +108,7 @@ class InvitationRow(Base):
     owner: Mapped[str]
     created: Mapped[datetime]
     expires: Mapped[datetime]
+    days: Mapped[int | None]
     accepted: Mapped[datetime | None]
 
 

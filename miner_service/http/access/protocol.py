@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
 from starlette.datastructures import Headers, MutableHeaders
@@ -70,7 +69,7 @@ class VersionedRoute(APIRoute):
         async def answered(request: Request) -> Response:
             response = await answer(request)
             version = protocol_of(request)
-            if version == CURRENT or not isinstance(response, JSONResponse):
+            if version == CURRENT or response.media_type != "application/json":
                 return response
             message = adapter.validate_json(bytes(response.body))
             body = json.dumps(

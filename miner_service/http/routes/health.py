@@ -29,7 +29,7 @@ def read_health() -> Health:
 def read_readiness(services: ServicesDep, crew: CrewDep) -> Health:
     """Say whether requests can be served: the database, the data, and who runs the jobs."""
     services.database.ping()
-    services.segments.check_writable()
+    services.segments.check()
     if not crew.alive:
         raise NotReady("Jobs are not being run.", where="jobs", remedy="Restart the service.")
     return Health()

@@ -20,6 +20,7 @@ from miner_service.http.access.deps import (
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake import intake
+from miner_service.intake.withdrawing import withdraw
 from miner_service.store.paging import page_of
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
@@ -126,7 +127,7 @@ def seal_release(release: ReleasePath, services: ServicesDep) -> Release:
 @router.post("/releases/{release}/withdraw", responses=problem_responses(409))
 def withdraw_release(release: ReleasePath, services: ServicesDep) -> Release:
     """Withdraw a release: its records are deleted, its entry stays."""
-    return intake.withdraw(services, release)
+    return withdraw(services, release)
 
 
 def _part_media(request: Request) -> str:

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
-from miner_service.store.databases.failures import answering
+from miner_service.store.databases.failures import answering, reason
 from miner_service.store.databases.locks import Locks
 from miner_service.store.databases.tables import make_tables
+from shared.errors import NotReady
 
 READ_ONLY = "read_only"
 """The execution option of transactions that only read."""
@@ -29,6 +30,13 @@ class SqlDatabase:
         """Make the tables of this version out of what is there. Raises as `tables.make_tables`."""
         try:
             make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        except NotReady as error:
+            self.close()
+            raise NotReady(
+                f"The database {self.place} cannot be used: {reason(error)}.",
+                where="database",
+                remedy="Start it if it is stopped; look at its address, user and password.",
+            ) from error
         except BaseException:
             self.close()
             raise

@@ -17,7 +17,7 @@ import pramana as pm
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Settings
-from miner_service.store.people import rotate_admin_token
+from miner_service.store.holders.tokens import rotate_admin_token
 from pramana.client.connecting import Miner
 from shared.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
 from shared.wire.plans import PlanMessage

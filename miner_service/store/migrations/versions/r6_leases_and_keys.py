@@ -31,7 +31,13 @@ def upgrade() -> None:
 
 def _columns() -> dict[str, list[sa.Column[Any]]]:
     return {
-        "tokens": [sa.Column("expires", sa.DateTime()), sa.Column("last_used", sa.DateTime())],
+        "tokens": [
+            sa.Column("expires", sa.DateTime()),
+            sa.Column("days", _NUMBER),
+            sa.Column("replaces", _NAME),
+            sa.Column("last_used", sa.DateTime()),
+        ],
+        "invitations": [sa.Column("days", _NUMBER)],
         "jobs": [
             sa.Column("records", _NAME),
             sa.Column("estimator", _NAME),
