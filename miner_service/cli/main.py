@@ -17,6 +17,7 @@ from miner_service.cli.opening import (
     opened,
     settings_of,
 )
+from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+app.add_typer(release_commands(), name="releases")
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),

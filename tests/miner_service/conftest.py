@@ -231,7 +231,7 @@ def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
             limits: Limits | None = None,
             learn: Any = learn_model,
             entered: bool = True,
-            **options: float,
+            **options: Any,
         ) -> Miner:
             clock = Clock()
             times = {"event_seconds": 0.01, "stop_seconds": 3600.0, **options}
