@@ -16,6 +16,8 @@ from miner_service.http.access import problems
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.metrics.counting import CountingMiddleware
+from miner_service.http.metrics.figures import Figures
 from miner_service.http.routes import (
     health,
     jobs,
@@ -32,6 +34,7 @@ from miner_service.jobs.runner import JobRunner, Learn, learn_model
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from miner_service.store.files.audit import AuditMiddleware
+from shared.errors import NotInstalled
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,
@@ -49,12 +52,14 @@ def create_app(
 ) -> FastAPI:
     """Build the application; its store is opened when it starts and closed when it ends."""
     services = open_services(settings, clock)
+    figures = _figures(services)
     app = FastAPI(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
         lifespan=_lifespan(services, learn),
         middleware=[
+            Middleware(CountingMiddleware, figures=figures),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
         ],
@@ -65,8 +70,16 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.figures = figures
     problems.install(app)
     return app
+
+
+def _figures(services: Services) -> Figures | None:
+    try:
+        return Figures(services)
+    except NotInstalled:
+        return None
 
 
 @cache
