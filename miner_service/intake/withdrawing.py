@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
-from miner_service.store.jobs import drop_models_with, fail_jobs_on
+from miner_service.store.queue.states import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     abandoned_releases,
     content_of,
@@ -19,6 +19,11 @@ from miner_service.store.schema import ReleaseRow
 from shared.errors import Conflict
 from shared.wire.problems import ProblemDetail, problem_of
 from shared.wire.releases import Release
+
+
+def closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
 
 
 def withdraw(services: Services, release: str) -> Release:
@@ -66,11 +71,6 @@ def _withdraw(services: Services, session: Session, row: ReleaseRow) -> Release:
 def _drop(services: Services, release: str) -> None:
     services.segments.drop_parts(release)
     services.segments.drop_data(release)
-
-
-def closing(release: str) -> str:
-    """Return the name that is held while a release is sealed or withdrawn."""
-    return f"closing {release}"
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:

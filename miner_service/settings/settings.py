@@ -45,10 +45,8 @@ class Settings:
     storage: StorageSettings = field(default_factory=StorageSettings)
     event_seconds: float = 0.2
     """How often the events of a job are looked up while someone listens."""
-    wanted_seconds: float = 0.2
-    """How often a running job asks whether it is still wanted: the store costs more than a step."""
     stop_seconds: float = 10.0
-    """For how long a service that ends waits for the step of the running job."""
+    """For how long a service that ends waits for those who run its jobs."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:

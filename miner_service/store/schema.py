@@ -192,7 +192,8 @@ class JobRow(Base):
     `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
     that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
     `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
-    specification, by which jobs are looked up. What is predicted is in seconds and bytes.
+    specification, by which jobs are looked up. What is predicted is in seconds and bytes;
+    `predicted_factor` is by what the seconds were corrected.
     """
 
     __tablename__ = "jobs"
@@ -218,6 +219,7 @@ class JobRow(Base):
     revision: Mapped[int] = mapped_column(default=0)
     predicted_seconds: Mapped[float | None]
     predicted_bytes: Mapped[float | None]
+    predicted_factor: Mapped[float | None]
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)
@@ -225,13 +227,14 @@ class JobRow(Base):
 
 
 class JobLogRow(Base):
-    """A line that a run of a job left for its readers."""
+    """A line that a run of a job left for its readers; `revision` is the job's with this line."""
 
     __tablename__ = "job_log"
 
     seq: Mapped[int] = mapped_column(primary_key=True)
     job: Mapped[str] = mapped_column(ForeignKey("jobs.id"), index=True)
     attempt: Mapped[int]
+    revision: Mapped[int]
     at: Mapped[datetime]
     line: Mapped[str] = mapped_column(Text)
 

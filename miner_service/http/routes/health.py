@@ -6,10 +6,11 @@ from typing import Literal
 
 from fastapi import Request, Response
 
-from miner_service.http.access.deps import RunnerDep, ServicesDep
+from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
+from miner_service.jobs.crew import Crew
 from shared.errors import NotInstalled, NotReady
 from shared.wire.base import Message
 
@@ -23,18 +24,23 @@ class Health(Message):
 
 
 @router.get("/healthz", responses=problem_responses(422, 500))
-def read_health() -> Health:
+async def read_health() -> Health:
     """Say that the process is alive."""
     return Health()
 
 
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
-def read_readiness(services: ServicesDep, runner: RunnerDep) -> Health:
-    """Say whether requests can be served: the database, the data directory and the job runner."""
-    services.database.ping()
-    services.segments.check()
-    if not runner.alive:
-        raise NotReady("Jobs are not being run.", where="jobs", remedy="Restart the service.")
+async def read_readiness(services: ServicesDep, crew: CrewDep, probes: ProbesDep) -> Health:
+    """Say whether requests can be served, and if not, what is away.
+
+    That is the database, the place of the records, or whoever runs the jobs.
+    """
+    checks = {
+        "database": services.database.ping,
+        "files": services.segments.check,
+        "jobs": lambda: _require_alive(crew),
+    }
+    await probes.require(checks)
     return Health()
 
 
@@ -59,3 +65,8 @@ def read_metrics(request: Request) -> Response:
             remedy="Install `pramana[miner]` where the miner runs.",
         )
     return Response(figures.text(), media_type=MEDIA_TYPE)
+
+
+def _require_alive(crew: Crew) -> None:
+    if not crew.alive:
+        raise NotReady("Jobs are not being run.", where="jobs")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from fastapi import Request, Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.entering import RuledRouter
+from miner_service.http.access.keyed import KeyedDep
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.withdrawing import gone
 from miner_service.store.holders import owners
 from miner_service.store.holders.tokens import issued_message
-from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of
 from miner_service.store.people import owner_message
+from miner_service.store.queue.states import fail_jobs_on
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
 from shared.wire.base import Page
@@ -23,12 +25,18 @@ from shared.wire.people import Invitation, InvitationAccept, InvitationCreate, O
 router = RuledRouter(tags=["owners"])
 
 
-@router.post("/studies/{study}/invitations", status_code=201, responses=problem_responses(409))
+@router.post(
+    "/studies/{study}/invitations",
+    status_code=201,
+    response_model=Invitation,
+    responses=problem_responses(409),
+)
 def create_invitation(
-    study: StudyPath, body: InvitationCreate, services: ServicesDep
-) -> Invitation:
+    study: StudyPath, body: InvitationCreate, services: ServicesDep, keyed: KeyedDep
+) -> Response:
     """Invite an owner; the secret is shown this once."""
-    with services.database.write() as session:
+
+    def invite(session: Session) -> Invitation:
         row, credential = owners.invite(
             session,
             study=study,
@@ -37,7 +45,9 @@ def create_invitation(
             days=body.valid_days,
             now=services.now(),
         )
-    return owners.invitation_message(row, credential.text)
+        return owners.invitation_message(row, credential.text)
+
+    return keyed.answer(services, body, invite)
 
 
 @router.get("/studies/{study}/invitations")
@@ -58,18 +68,28 @@ def revoke_invitation(invitation: str, services: ServicesDep) -> None:
         owners.revoke_invitation(row, services.now())
 
 
-@router.post("/invitations/accept", status_code=201, responses=problem_responses(409))
+@router.post(
+    "/invitations/accept",
+    status_code=201,
+    response_model=TokenIssued,
+    responses=problem_responses(409),
+)
 def accept_invitation(
-    body: InvitationAccept, services: ServicesDep, request: Request
-) -> TokenIssued:
+    body: InvitationAccept, services: ServicesDep, request: Request, keyed: KeyedDep
+) -> Response:
     """Take up an invitation: the owner joins and is given its token."""
-    with services.database.write() as session:
+
+    def accept(session: Session) -> TokenIssued:
         row, credential = owners.accept_invitation(
             session, body.secret, services.now(), days=services.settings.tokens.valid_days
         )
+        return issued_message(row, credential)
+
+    answer = keyed.answer(services, body, accept, secret=body.secret)
+    issued = TokenIssued.model_validate_json(bytes(answer.body))
     # The audit log reads who it was that the secret made the sender.
-    request.state.caller = Caller(row.id, row.role, row.study, row.name)
-    return issued_message(row, credential)
+    request.state.caller = Caller(issued.id, issued.role, issued.study, issued.name)
+    return answer
 
 
 @router.get("/studies/{study}/owners")

@@ -52,6 +52,7 @@ def _columns() -> dict[str, list[sa.Column[Any]]]:
             sa.Column("revision", _NUMBER, nullable=False, server_default="0"),
             sa.Column("predicted_seconds", sa.Double()),
             sa.Column("predicted_bytes", sa.Double()),
+            sa.Column("predicted_factor", sa.Double()),
             sa.Column("started", sa.DateTime()),
             sa.Column("lease", _NAME),
             sa.Column("beat", _NUMBER, nullable=False, server_default="0"),
@@ -70,6 +71,7 @@ def _make_tables() -> None:
         sa.Column("seq", _NUMBER, primary_key=True),
         sa.Column("job", _NAME, sa.ForeignKey("jobs.id"), nullable=False, index=True),
         sa.Column("attempt", _NUMBER, nullable=False),
+        sa.Column("revision", _NUMBER, nullable=False),
         sa.Column("at", sa.DateTime(), nullable=False),
         sa.Column("line", sa.Text(), nullable=False),
     )
