@@ -85,7 +85,7 @@ def serve_command(
         data,
         database,
         settings_file,
-        workers=workers,
+        said={"jobs": {"workers": workers}},
         host=host,
         port=port,
         allow_remote=allow_remote,
@@ -127,7 +127,7 @@ def worker_command(
     """
     from miner_service.workers.supervise import supervise
 
-    settings = settings_of(data, database, settings_file, workers=workers)
+    settings = settings_of(data, database, settings_file, said={"jobs": {"workers": workers}})
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
     supervise(settings)
 

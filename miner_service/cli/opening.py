@@ -5,7 +5,7 @@ What the command line says holds, before the environment, before the settings fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,24 +48,24 @@ def settings_of(
     database: str | None,
     file: Path | None,
     *,
-    workers: int | None = None,
+    said: Mapping[str, Mapping[str, Any]] | None = None,
     **given: Any,
 ) -> Settings:
     """Return the settings that a command was given.
+
+    `said` is what its options say of the sections of the settings; None is what they leave out.
 
     Raises:
         ConfigError: the file of settings is wrong.
         OptionError: an option is.
     """
-    from miner_service.settings import JobSettings, Settings, StorageSettings
-    from miner_service.settings.reading import read_settings
+    from miner_service.settings import Settings
+    from miner_service.settings.reading import SECTIONS, read_settings
 
     sections = read_settings(file) if file is not None else {}
-    if database is not None:
-        storage = sections.get("storage", StorageSettings())
-        sections["storage"] = replace(storage, database=database)
-    if workers is not None:
-        sections["jobs"] = replace(sections.get("jobs", JobSettings()), workers=workers)
+    for name, options in {"storage": {"database": database}, **(said or {})}.items():
+        told = {option: value for option, value in options.items() if value is not None}
+        sections[name] = replace(sections.get(name) or SECTIONS[name](), **told)
     return Settings(data, **sections, **given)
 
 
