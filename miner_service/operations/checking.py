@@ -15,7 +15,7 @@ from miner_service.kinds import MODEL_KINDS
 from miner_service.operations.backup import Progress, StoredFile, files_of
 from miner_service.operations.rows import damaged_database
 from miner_service.services import Services
-from miner_service.store.jobs import UNFINISHED
+from miner_service.store.queue.states import UNFINISHED
 from miner_service.store.releases import content_of
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from shared.audit.verifying import Broken, verify
