@@ -21,8 +21,9 @@ from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseR
 from shared.errors import PramanaError
 from shared.progress import unwatched
 from tests.miner_service.store.object_store import object_store, one_object_store
+from tests.postgres import postgres
 
-__all__ = ["object_store", "one_object_store"]
+__all__ = ["object_store", "one_object_store", "postgres"]
 
 MARKER = "zebrafinch"
 
@@ -73,17 +74,20 @@ def id_of(path):
     return path.rsplit("/", 1)[1]
 
 
-def stored(miner):
-    """What a restored store must have like the first: rows but for the audit, and files."""
-    rows, files = miner.snapshot()
-    return rows, {name: digest for name, digest in files.items() if "scratch" not in name}
+def rows_in(backup):
+    """All rows that are in a backup."""
+    database = SqliteStore(backup / "rows.sqlite")
+    with database.read() as session:
+        found = {t.name: session.execute(t.select()).all() for t in Base.metadata.sorted_tables}
+    database.close()
+    return found
 
 
 @pytest.mark.slow
 def test_a_restored_store_has_the_same_rows_and_bytes_and_goes_on(
     filled, start, tmp_path, release_c
 ):
-    before, model = stored(filled), filled.analyst.get(filled.model)
+    files, model = filled.snapshot()[1], filled.analyst.get(filled.model)
     said = ran("backup", tmp_path / "backup", "--data", filled.data)
     assert re.search(r"\d+ rows and 2 files", said)
     assert ran("check", "--data", filled.data).endswith("no findings.\n")
@@ -94,14 +98,13 @@ def test_a_restored_store_has_the_same_rows_and_bytes_and_goes_on(
     shutil.rmtree(filled.data)
     assert "2 files" in ran("restore", tmp_path / "backup", "--data", filled.data)
     again = start()
-    rows, files = stored(again)
+    assert again.snapshot()[1] == files
+    ran("backup", tmp_path / "second", "--data", again.data)
+    rows, backed_up = rows_in(tmp_path / "second"), rows_in(tmp_path / "backup")
     # Starting issues a token here; all other rows are as they were.
-    tokens = rows.pop("tokens")
-    before_tokens = before[0].pop("tokens")
-    assert [row for row in tokens if row.role != "admin"] == [
-        row for row in before_tokens if row.role != "admin"
-    ]
-    assert (rows, files) == before
+    for found in (rows, backed_up):
+        found["tokens"] = [row for row in found["tokens"] if row.role != "admin"]
+    assert rows == backed_up
     analyst = type(filled.analyst)(again.client, filled.analyst.token)
     south = type(filled.south)(again.client, filled.south.token)
     assert analyst.get(filled.model) == model
@@ -316,3 +319,25 @@ def test_a_backup_of_a_directory_is_restored_into_an_object_store_and_back(
     services = open_services(Settings(tmp_path / "elsewhere", storage=storage), utc_now)
     assert services.segments.orphans(dict) == []
     services.database.close()
+
+
+@pytest.mark.slow
+def test_a_backup_of_sqlite_is_restored_into_postgresql_which_numbers_on(
+    filled, tmp_path, postgres
+):
+    ran("backup", tmp_path / "first", "--data", filled.data)
+    place = ["--data", tmp_path / "elsewhere", "--database", postgres.url()]
+    ran("restore", tmp_path / "first", *place)
+    assert refused("restore", tmp_path / "first", *place).code == "conflict"
+    assert ran("check", *place).endswith("no findings.\n")
+    # A row that is new comes after those that were restored.
+    ran("study", "create", "another", *place)
+    ran("backup", tmp_path / "second", *place)
+    first, second = rows_in(tmp_path / "first"), rows_in(tmp_path / "second")
+    assert second["studies"].pop().seq > first["studies"][-1].seq
+    assert second == first
+    assert "is deleted" in ran("study", "delete", "asia", "--yes", *place)
+    ran("backup", tmp_path / "third", *place)
+    third = rows_in(tmp_path / "third")
+    assert [study.name for study in third["studies"]] == ["another"]
+    assert not third["releases"] + third["jobs"] + third["models"] + third["tokens"][1:]
