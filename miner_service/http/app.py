@@ -33,6 +33,7 @@ from miner_service.http.routes import (
 )
 from miner_service.intake import sweeping
 from miner_service.jobs.crew import Crew, CrewMaker
+from miner_service.jobs.following import Followed
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 
@@ -67,6 +68,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.followed = Followed(services)
     app.state.probes = Probes()
     problems.install(app)
     return app
