@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, TypeAdapter
 
@@ -71,18 +71,6 @@ class JobLine(Message):
 LOG_LINES = 20
 """So many of the last lines of its log a job carries itself."""
 
-SINCE_2 = (
-    "started",
-    "heartbeat_age",
-    "seconds_left",
-    "predicted_seconds",
-    "predicted_bytes",
-    "worker",
-    "runs",
-    "log",
-)
-"""The fields of a job that protocol version 1 does not know."""
-
 
 class Job(Message):
     """A job's state; `progress` runs from 0 to 1.
@@ -91,8 +79,20 @@ class Job(Message):
     p-value; an owner sees its own there. `started` is when its last run began; `heartbeat_age` is
     how many seconds ago that run gave its last sign of life, `seconds_left` how many it may still
     take. `runs` counts its runs, with the one that is to come; `worker` has the last. What was
-    predicted is in seconds and in bytes of memory. `log` has the last lines.
+    predicted is in seconds and in bytes of memory. `log` has the last lines, where one job is
+    read. Owners are not told by whom a job is run, what was predicted, or what its log says.
     """
+
+    SINCE_2: ClassVar = (
+        "started",
+        "heartbeat_age",
+        "seconds_left",
+        "predicted_seconds",
+        "predicted_bytes",
+        "worker",
+        "runs",
+        "log",
+    )
 
     id: str
     study: Name
