@@ -20,6 +20,7 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 
 LAYERS = """
 shared.errors
+shared.full_disks
 shared.domain shared.progress shared.pictures shared.audit
 shared.terminal
 shared.channels shared.discretize shared.mixed

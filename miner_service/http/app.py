@@ -13,11 +13,14 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from miner_service.http.access import problems
+from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.probing import Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.routes import (
+    audit,
     health,
     jobs,
     models,
@@ -30,9 +33,9 @@ from miner_service.http.routes import (
 )
 from miner_service.intake import sweeping
 from miner_service.jobs.crew import Crew, CrewMaker
+from miner_service.jobs.following import Followed
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
-from miner_service.store.files.audit import AuditMiddleware
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,
@@ -65,6 +68,8 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.followed = Followed(services)
+    app.state.probes = Probes()
     problems.install(app)
     return app
 
@@ -77,7 +82,7 @@ def _routes() -> list[BaseRoute]:
     )
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    for module in (studies, owners, study_plans, releases, privacy, jobs, models, results):
+    for module in (audit, studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
     require_ruled(root.routes)
