@@ -240,7 +240,7 @@ def test_a_file_of_an_earlier_version_is_upgraded_with_all_that_is_in_it(
         job = session.scalars(select(JobRow)).one()
         assert (job.records, job.estimator) == ("common", "log-linear")
         assert (job.attempt, job.broken_off, job.revision, job.beat) == (2, 1, 0, 0)
-        assert job_message(session, job).state == "succeeded"
+        assert job_message(session, job, MADE_AT).state == "succeeded"
         model = session.scalars(select(ModelRow)).one()
         assert model.kind == ("shared-trees" if version == "5" else "bayes-net")
         assert model.holds_releases is (version == "5")
