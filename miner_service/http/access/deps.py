@@ -1,4 +1,7 @@
-"""What routes ask for, named once."""
+"""What routes ask for, named once.
+
+None of it waits, so that it is asked for on the loop, also while all threads wait for a database.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from miner_service.http.access.access import Caller, authenticate
-from miner_service.jobs.runner import JobRunner
+from miner_service.http.access.access import Caller
+from miner_service.http.access.probing import Probes
+from miner_service.jobs.crew import Crew
+from miner_service.jobs.following import Followed
 from miner_service.services import Services
 from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
@@ -21,43 +25,46 @@ DEFAULT_PAGE = 100
 _QUERY_OF = {"paging": {"limit", "cursor"}, "records": {"records"}, "seed": {"seed"}}
 """The query parameters behind the parameters that endpoints have by these names."""
 
-bearer = HTTPBearer(
-    auto_error=False,
-    scheme_name="token",
-    description="A token of 256 random bits: the admin's is printed at the first start, an"
-    " analyst's is issued by the admin, an owner's by taking up an invitation.",
-)
 
-
-def get_services(request: Request) -> Services:
+async def get_services(request: Request) -> Services:
     """Return what this miner is made of."""
     services: Services = request.app.state.services
     return services
 
 
-def get_runner(request: Request) -> JobRunner:
-    """Return the runner of jobs."""
-    runner: JobRunner = request.app.state.runner
-    return runner
+async def get_crew(request: Request) -> Crew:
+    """Return those who run the jobs."""
+    crew: Crew = request.app.state.crew
+    return crew
 
 
+async def get_probes(request: Request) -> Probes:
+    """Return what asks after the service's dependencies."""
+    probes: Probes = request.app.state.probes
+    return probes
+
+
+ProbesDep = Annotated[Probes, Depends(get_probes)]
 ServicesDep = Annotated[Services, Depends(get_services)]
-RunnerDep = Annotated[JobRunner, Depends(get_runner)]
+CrewDep = Annotated[Crew, Depends(get_crew)]
 
 
-def get_caller(
-    request: Request,
-    services: ServicesDep,
-    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
-) -> Caller:
-    """Return who sent the request. Raises Unauthenticated."""
-    with services.database.read() as session:
-        caller = authenticate(session, credentials.credentials if credentials else None)
-    request.state.caller = caller  # the audit log reads it
+def get_followed(request: Request) -> Followed:
+    """Return the jobs that somebody follows."""
+    followed: Followed = request.app.state.followed
+    return followed
+
+
+FollowedDep = Annotated[Followed, Depends(get_followed)]
+
+
+async def get_caller(request: Request) -> Caller:
+    """Return who sent the request, whom the way into the route let in."""
+    caller: Caller = request.state.caller
     return caller
 
 
-def refuse_unknown_query(request: Request) -> None:
+async def refuse_unknown_query(request: Request) -> None:
     """Refuse query parameters that the route does not have, by name.
 
     Raises RequestValidationError.

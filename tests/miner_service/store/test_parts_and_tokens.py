@@ -1,0 +1,101 @@
+"""What is asked of parts and tokens has the same answer from both databases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from miner_service.intake.quotas import require_within_quota
+from miner_service.settings import Quotas
+from miner_service.store.holders.tokens import (
+    find_token,
+    issue_token,
+    note_use,
+    rotate_token,
+    tokens_ending,
+)
+from miner_service.store.releases import abandoned_releases, parts_arrived, releases_of
+from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
+from shared.errors import QuotaExceeded
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ARRIVED = {"r-1": (), "r-2": (0, 1, 2, 5, 7, 8), "r-3": range(10)}
+
+
+@pytest.fixture
+def filled(place, open_at):
+    """A study with releases of ten parts, of which different ones arrived."""
+    database = open_at(place)
+    with database.write() as session:
+        session.add(StudyRow(name="s", title="", created=NOW))
+        session.flush()
+        for number, (name, arrived) in enumerate(ARRIVED.items()):
+            session.add(
+                ReleaseRow(
+                    id=name,
+                    study="s",
+                    owner="north",
+                    name=name,
+                    state="open",
+                    kind="randomized-records",
+                    content="{}",
+                    content_digest="",
+                    records=10,
+                    digest="",
+                    created=NOW + timedelta(days=number),
+                )
+            )
+            session.flush()
+            session.add_all(
+                PartRow(
+                    release=name,
+                    number=part,
+                    records=1,
+                    bytes=10**9,
+                    sha256="",
+                    received=NOW + timedelta(days=9) if part in arrived else None,
+                )
+                for part in range(10)
+            )
+    return database
+
+
+@pytest.mark.slow
+def test_parts_and_quotas_are_asked_of_the_database(filled):
+    with filled.read() as session:
+        rows = releases_of(session, "s", "north")
+        assert parts_arrived(session, rows) == {
+            name: (10, list(arrived)) for name, arrived in ARRIVED.items()
+        }
+        assert parts_arrived(session, []) == {}
+        require_within_quota(session, Quotas(announced_parts=30), "s", "north")
+        require_within_quota(session, Quotas(announced_parts=1), "s", "south")
+        with pytest.raises(QuotaExceeded, match=r"30 parts of open releases .* 29 are allowed"):
+            require_within_quota(session, Quotas(announced_parts=29), "s", "north")
+        with pytest.raises(QuotaExceeded, match=r"30,000,000,000 bytes .*28,610 MiB"):
+            require_within_quota(session, Quotas(stored_bytes=10**10), "s", "north")
+        later = NOW + timedelta(days=5)
+        assert abandoned_releases(session, later, None) == ["r-1"]
+        assert abandoned_releases(session, NOW + timedelta(days=10), "s") == list(ARRIVED)
+        assert abandoned_releases(session, later, "t") == []
+
+
+@pytest.mark.slow
+def test_tokens_are_rotated_in_the_database(filled):
+    options = {"role": "owner", "study": "s", "name": "north", "now": NOW, "days": 30}
+    with filled.write() as session:
+        old, first = issue_token(session, **options)
+        lost, _ = rotate_token(session, old.id, NOW, days=365)
+        new, second = rotate_token(session, old.id, NOW, days=365)
+        session.refresh(lost)
+        assert lost.revoked
+    soon = {"days": 40, "study": "s", "owner": "north"}
+    with filled.write() as session:
+        assert len(tokens_ending(session, NOW, **soon)) == 2
+        note_use(session, new.id, NOW, overlap=300.0)
+    with filled.read() as session:
+        assert find_token(session, first.text).expires == NOW + timedelta(seconds=300)
+        assert find_token(session, second.text).last_used == NOW
+        assert [one.expires for one in tokens_ending(session, NOW, **soon)] == [new.expires]
+        assert find_token(session, "\x00.x") is None
