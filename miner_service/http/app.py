@@ -35,6 +35,7 @@ from miner_service.http.routes import (
 )
 from miner_service.intake import sweeping
 from miner_service.jobs.crew import Crew, CrewMaker
+from miner_service.jobs.following import Followed
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from shared.errors import NotInstalled
@@ -73,6 +74,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
     )
     app.state.services = services
     app.state.figures = figures
+    app.state.followed = Followed(services)
     app.state.probes = Probes()
     problems.install(app)
     return app

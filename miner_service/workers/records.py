@@ -70,17 +70,17 @@ class Records:
         if run.away is not None:
             self._add(run, lambda s, row: leases.give_back(s, row, run.away or "", utc_now()))
 
-    def broken(self, run: Run, status: int | None, *, killed: bool) -> None:
+    def broken(self, run: Run, status: int | None) -> None:
         """Note that the process of a run has ended in its middle, by itself or by this side."""
         self._told.pop(run.lease, None)
-        ended, error = utc_now(), run.ended_by
+        ended, why = utc_now(), run.ended_by
         self._notes.append(lambda session: _say_gone(session, run.lease, ended))
-        if error is not None:
-            problem = problem_of(error)
+        if isinstance(why, PramanaError):
+            problem = problem_of(why)
             self._add(run, lambda s, row: finish(s, row, "failed", utc_now(), problem=problem))
-        elif killed:
-            why = "its supervisor ended, or could not renew its lease."
-            self._add(run, lambda s, row: leases.give_back(s, row, why, utc_now()))
+        elif why is not None:
+            told = why
+            self._add(run, lambda s, row: leases.give_back(s, row, told, utc_now()))
         else:
             told = f"its worker ended with status {status}."
             self._add(run, lambda s, row: leases.break_off(s, row, told, utc_now()))

@@ -104,7 +104,7 @@ class Supervisor:
         self._bury()
         try:
             for run in self._records.unwanted([w.run for w in self._workers if w.run]):
-                next(w for w in self._workers if w.run is run).kill()
+                next(w for w in self._workers if w.run is run).kill("it is not wanted.")
             self._bury()
             self._records.keep([w.run for w in self._workers if w.run])
             self._begin()
@@ -134,7 +134,7 @@ class Supervisor:
     def _bury(self) -> None:
         """Take leave of processes that have ended, and note what became of their jobs."""
         for worker in [w for w in self._workers if w.killed or w.gone is not None]:
-            worker.close()
+            worker.wait()
             finished = worker.hear()
             worker.release()
             self._workers.remove(worker)
@@ -144,12 +144,12 @@ class Supervisor:
             if finished is not None:
                 self._records.finished(finished)
             elif worker.run is not None:
-                self._records.broken(worker.run, worker.gone, killed=worker.killed)
+                self._records.broken(worker.run, worker.gone)
 
     def _end(self) -> None:
         """End all processes and give their jobs back; others do that where the store is away."""
         for worker in self._workers:
-            worker.kill()
+            worker.kill("its supervisor was asked to end.")
         self._bury()
         with suppress(NotReady, StorageFull):
             self._records.leave()
@@ -167,9 +167,8 @@ class Supervisor:
             return
         now = time.monotonic()
         if now - run.began > limits.job_seconds:
-            run.ended_by = too_long(limits.job_seconds, run.predicted_seconds)
+            worker.kill(too_long(limits.job_seconds, run.predicted_seconds))
         elif (taken := worker.memory) > limits.job_bytes:
-            run.ended_by = too_large(taken, limits.job_bytes, run.predicted_bytes)
-        elif now - self._records.renewed <= _RENEWED * self._settings.jobs.lease_seconds:
-            return
-        worker.kill()
+            worker.kill(too_large(taken, limits.job_bytes, run.predicted_bytes))
+        elif now - self._records.renewed > _RENEWED * self._settings.jobs.lease_seconds:
+            worker.kill("its lease could not be renewed.")

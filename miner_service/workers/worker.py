@@ -27,8 +27,8 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THR
 class Run:
     """A job that a worker has: since when (of this machine's running clock), and how far it is.
 
-    `ended_by` says why the supervisor ended its process: an error is the job's own, None stands
-    for a run that is only no longer wanted here.
+    `ended_by` says why the supervisor ended its process: an error is the job's own, a text stands
+    for a run that can be run again elsewhere; None where the process ended by itself.
     """
 
     lease: Lease
@@ -36,7 +36,7 @@ class Run:
     predicted_bytes: float | None = None
     began: float = field(default_factory=time.monotonic)
     step: tuple[int, int] | None = None
-    ended_by: LimitExceeded | None = None
+    ended_by: LimitExceeded | str | None = None
     away: str | None = None
 
 
@@ -105,14 +105,15 @@ class Worker:
         """The bytes of memory that it has for itself."""
         return memory_of(self.pid)
 
-    def kill(self) -> None:
+    def kill(self, why: LimitExceeded | str) -> None:
         """End the process, whatever it computes."""
+        if self.run is not None:
+            self.run.ended_by = why
         self.killed = True
         self._process.kill()
 
-    def close(self) -> None:
-        """End the process, and wait until it is gone."""
-        self.kill()
+    def wait(self) -> None:
+        """Wait until the process is gone."""
         self._process.wait()
 
     def release(self) -> None:

@@ -14,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from miner_service.http.access.access import Caller
 from miner_service.http.access.probing import Probes
 from miner_service.jobs.crew import Crew
+from miner_service.jobs.following import Followed
 from miner_service.services import Services
 from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
@@ -46,6 +47,15 @@ async def get_probes(request: Request) -> Probes:
 ProbesDep = Annotated[Probes, Depends(get_probes)]
 ServicesDep = Annotated[Services, Depends(get_services)]
 CrewDep = Annotated[Crew, Depends(get_crew)]
+
+
+def get_followed(request: Request) -> Followed:
+    """Return the jobs that somebody follows."""
+    followed: Followed = request.app.state.followed
+    return followed
+
+
+FollowedDep = Annotated[Followed, Depends(get_followed)]
 
 
 async def get_caller(request: Request) -> Caller:
