@@ -17,6 +17,7 @@ from miner_service.cli.opening import (
     opened,
     settings_of,
 )
+from miner_service.cli.operations import add_operations
 from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+add_operations(app)
 app.add_typer(release_commands(), name="releases")
 Workers = Annotated[
     int | None,
@@ -83,7 +85,7 @@ def serve_command(
         data,
         database,
         settings_file,
-        workers=workers,
+        said={"jobs": {"workers": workers}},
         host=host,
         port=port,
         allow_remote=allow_remote,
@@ -125,7 +127,7 @@ def worker_command(
     """
     from miner_service.workers.supervise import supervise
 
-    settings = settings_of(data, database, settings_file, workers=workers)
+    settings = settings_of(data, database, settings_file, said={"jobs": {"workers": workers}})
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
     supervise(settings)
 

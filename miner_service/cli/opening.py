@@ -5,7 +5,7 @@ What the command line says holds, before the environment, before the settings fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,24 +48,24 @@ def settings_of(
     database: str | None,
     file: Path | None,
     *,
-    workers: int | None = None,
+    said: Mapping[str, Mapping[str, Any]] | None = None,
     **given: Any,
 ) -> Settings:
     """Return the settings that a command was given.
+
+    `said` is what its options say of the sections of the settings; None is what they leave out.
 
     Raises:
         ConfigError: the file of settings is wrong.
         OptionError: an option is.
     """
-    from miner_service.settings import JobSettings, Settings, StorageSettings
-    from miner_service.settings.reading import read_settings
+    from miner_service.settings import Settings
+    from miner_service.settings.reading import SECTIONS, read_settings
 
     sections = read_settings(file) if file is not None else {}
-    if database is not None:
-        storage = sections.get("storage", StorageSettings())
-        sections["storage"] = replace(storage, database=database)
-    if workers is not None:
-        sections["jobs"] = replace(sections.get("jobs", JobSettings()), workers=workers)
+    for name, options in {"storage": {"database": database}, **(said or {})}.items():
+        told = {option: value for option, value in options.items() if value is not None}
+        sections[name] = replace(sections.get(name) or SECTIONS[name](), **told)
     return Settings(data, **sections, **given)
 
 
@@ -100,7 +100,7 @@ def existing(settings: Settings) -> Iterator[Services]:
         yield services
 
 
-def note(services: Services, action: str, study: str, outcome: int) -> None:
+def note(services: Services, action: str, study: str | None, outcome: int) -> None:
     """Write into the audit log what was done on the miner's own machine, without a token."""
     services.audit.write(
         {
@@ -109,7 +109,7 @@ def note(services: Services, action: str, study: str, outcome: int) -> None:
             "name": None,
             "study": study,
             "action": action,
-            "resource": f"/v1/studies/{study}",
+            "resource": "/v1/studies" if study is None else f"/v1/studies/{study}",
             "outcome": outcome,
         }
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
+from miner_service.settings import JobSettings
 from miner_service.workers.crew import COMMAND, ProcessCrew
-from tests.miner_service.workers.conftest import SPEC, create, end, supervisor_of, wait_gone
+from tests.miner_service.workers.conftest import SPEC, create, end, exists, supervisor_of, wait_gone
 
 pytestmark = pytest.mark.end_to_end
 
@@ -49,7 +51,7 @@ def test_a_service_that_ends_leaves_no_process_and_no_run(start, begin, runs):
     path = create(miner)
     worker, supervisor = runs.pid(), supervisor_of(miner)
     miner.client.__exit__(None, None, None)
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in (worker, supervisor))
+    assert not any(exists(pid) for pid in (worker, supervisor))
     with miner.services.database.read() as session:
         query = "SELECT state, attempt, broken_off, lease FROM jobs"
         assert session.connection().exec_driver_sql(query).one() == ("queued", 2, 0, None)
@@ -61,11 +63,13 @@ def test_a_service_that_ends_leaves_no_process_and_no_run(start, begin, runs):
 
 def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin, runs):
     """Another takes the job over; the first one's worker is ended when it goes on."""
-    miner = begin("once loop", lease_seconds=1.5)
+    miner = begin("once loop", lease_seconds=3600)
     path = create(miner)
     worker, first = runs.pid(), supervisor_of(miner)
     os.kill(first, signal.SIGSTOP)
-    other = ProcessCrew(miner.services, COMMAND)
+    impatient = JobSettings(workers=1, lease_seconds=5)
+    settings = replace(miner.services.settings, jobs=impatient)
+    other = ProcessCrew(replace(miner.services, settings=settings), COMMAND)
     other.start()
     try:
         job, _ = model_of(miner, path)
