@@ -53,11 +53,16 @@ def test_the_page_gives_codes_their_status():
 
 def test_the_page_gives_the_limits():
     text, limits = " ".join(PAGE.read_text().split()), Limits()
-    sizes = {"json_bytes", "part_bytes", "release_bytes"}
+    sizes = {"json_bytes", "part_bytes", "release_bytes", "job_bytes"}
     for name in {field.name for field in fields(limits)} - sizes:
         assert f"{getattr(limits, name):,}" in text, name
     assert f"{TEST_CELLS:,}" in text
-    for name, unit in (("json_bytes", 2**20), ("part_bytes", 2**20), ("release_bytes", 2**30)):
+    for name, unit in (
+        ("json_bytes", 2**20),
+        ("part_bytes", 2**20),
+        ("release_bytes", 2**30),
+        ("job_bytes", 2**30),
+    ):
         written = f"{getattr(limits, name) // unit} {'MiB' if unit == 2**20 else 'GiB'}"
         assert written in text, name
 

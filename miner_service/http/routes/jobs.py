@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -140,7 +141,8 @@ async def stream_job_events(
     ] = None,
 ) -> Response:
     """Follow a job until it is finished, from where the last event left off."""
-    since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
+    known = re.fullmatch(r"[0-9]{1,18}", last_event_id or "")
+    since = int(known[0]) if known else None
     first = await run_in_threadpool(_look, services, caller, job, since)
     if first.finished and first.revision == since:
         return Response(status_code=204)
