@@ -75,9 +75,12 @@ def create(
         max_epsilon_column=max_epsilon_column,
     )
     require_data(data)
-    with opened(Settings(data)) as services:
-        with services.database.write() as session:
-            _, new = create_study(session, wanted, services.now())
+    with (
+        opened(Settings(data)) as services,
+        services.audit.room(),
+        services.database.write() as session,
+    ):
+        _, new = create_study(session, wanted, services.now())
         note(services, "create_study", name, 201 if new else 200)
     said = f"Study {name} is open" if new else f"Study {name} was there"
     console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
@@ -97,9 +100,12 @@ def budget(
         name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
     )
     require_data(data)
-    with opened(Settings(data)) as services:
-        with services.database.write() as session:
-            change_budget(session, wanted)
+    with (
+        opened(Settings(data)) as services,
+        services.audit.room(),
+        services.database.write() as session,
+    ):
+        change_budget(session, wanted)
         note(services, "change_budget", name, 200)
     said = _budget(wanted) or "; it has no budget"
     console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)

@@ -51,8 +51,9 @@ def set_plan(
     with opened(Settings(data)) as services:
         with services.database.read() as session:
             find_study(session, name)
-        plan, new = agree(services, name, message)
-        note(services, "put_study_plan", name, 201 if new else 200)
+        with services.audit.room():
+            plan, new = agree(services, name, message)
+            note(services, "put_study_plan", name, 201 if new else 200)
     console().print(
         f"The plan of study {name} {'is agreed on' if new else 'was there'}.",
         markup=False,
@@ -92,8 +93,9 @@ def remove_plan(name: StudyName, data: DataDir = DEFAULT_DATA) -> None:
     with opened(Settings(data)) as services:
         with services.database.read() as session:
             find_study(session, name)
-        withdraw_agreement(services, name)
-        note(services, "delete_study_plan", name, 204)
+        with services.audit.room():
+            withdraw_agreement(services, name)
+            note(services, "delete_study_plan", name, 204)
     console().print(f"Study {name} has no plan.", markup=False, soft_wrap=True)
 
 

@@ -13,9 +13,11 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from miner_service.http.access import problems
+from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.routes import (
+    audit,
     health,
     jobs,
     models,
@@ -26,11 +28,10 @@ from miner_service.http.routes import (
     studies,
     study_plans,
 )
-from miner_service.intake import intake
+from miner_service.intake import sweeping
 from miner_service.jobs.runner import JobRunner, Learn, learn_model
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
-from miner_service.store.files.audit import AuditMiddleware
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,
@@ -76,7 +77,7 @@ def _routes() -> list[BaseRoute]:
     )
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    for module in (studies, owners, study_plans, releases, privacy, jobs, models, results):
+    for module in (audit, studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
     return root.routes
@@ -87,7 +88,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(intake.recover, services)
+        await run_in_threadpool(sweeping.recover, services)
         runner = JobRunner(services, learn)
         app.state.runner = runner
         await run_in_threadpool(runner.start)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from miner_service.http.access.access import ANYONE, OWNER, STAFF, Caller, enter_study
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.problems import problem_responses
-from miner_service.intake.intake import gone
+from miner_service.intake.withdrawing import gone
 from miner_service.store import people
 from miner_service.store.jobs import fail_jobs_on
 from miner_service.store.paging import page_of

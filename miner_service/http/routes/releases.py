@@ -20,6 +20,7 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake import intake
+from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
 from miner_service.store.paging import page_of
 from miner_service.store.people import no_such
@@ -135,7 +136,7 @@ def seal_release(release: ReleasePath, services: ServicesDep, caller: CallerDep)
 def withdraw_release(release: ReleasePath, services: ServicesDep, caller: CallerDep) -> Release:
     """Withdraw a release: its records are deleted, its entry stays. Roles: owner."""
     _own(services, caller, release)
-    return intake.withdraw(services, release)
+    return withdraw(services, release)
 
 
 def _visible(services: Services, caller: Caller, release: str) -> ReleaseRow:
