@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    opened,
+    settings_of,
+)
 from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
@@ -44,6 +52,8 @@ def serve_command(
         bool,
         typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
     ] = False,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
@@ -52,9 +62,10 @@ def serve_command(
     """
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.settings import Settings
 
-    settings = Settings(data, host, port, allow_remote)
+    settings = settings_of(
+        data, database, settings_file, host=host, port=port, allow_remote=allow_remote
+    )
     with exclusive(data):
         sock = bind(settings)
         url = url_of(sock)
@@ -82,12 +93,11 @@ def admin_token_command(
         bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
     ] = False,
     admin_token_file: TokenFile = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a new admin token in place of the one there is, also while the service runs."""
-    from miner_service.settings import Settings
-
-    require_data(data)
-    with opened(Settings(data)) as services:
+    with existing(settings_of(data, database, settings_file)) as services:
         if _has_token(services) and not rotate:
             raise Conflict(
                 "There is an admin token; only its hash is stored, so it cannot be shown again.",
@@ -98,7 +108,7 @@ def admin_token_command(
 
 def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start."""
-    with opened(settings) as services:
+    with opened(settings, upgrade=True) as services:
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from sqlalchemy import (
     BigInteger,
     DateTime,
+    Double,
     ForeignKey,
     Integer,
     String,
@@ -42,6 +43,7 @@ class Base(DeclarativeBase):
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime,
+        float: Double(),
         # Records and bytes are counted beyond 32 bits; SQLite's integers have 64 anyway.
         int: BigInteger().with_variant(Integer(), "sqlite"),
         str: String(300),

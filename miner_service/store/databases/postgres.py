@@ -31,7 +31,6 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
 from miner_service.store.databases.failures import answering
-from miner_service.store.databases.tables import make_tables
 from shared.errors import NotInstalled, OptionError
 
 SCHEMES = ("postgresql", "postgres")
@@ -80,7 +79,7 @@ class PostgresStore(SqlDatabase):
         self._naming = _engine(url, poolclass=NullPool).execution_options(
             isolation_level="AUTOCOMMIT"
         )
-        make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        self.make_tables(upgrade=upgrade)
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:

@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, event
 
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
-from miner_service.store.databases.tables import make_tables
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -45,7 +44,7 @@ class SqliteStore(SqlDatabase):
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         super().__init__(engine, engine, str(path))
-        make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        self.make_tables(upgrade=upgrade)
 
 
 def _make_private(path: Path) -> None:
