@@ -18,6 +18,7 @@ from miner_service.cli.opening import (
     settings_of,
 )
 from miner_service.cli.study import study_commands
+from shared.audit.command import audit_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
 
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+app.add_typer(audit_commands(), name="audit")
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
