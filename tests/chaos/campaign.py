@@ -12,7 +12,9 @@ import random
 import secrets
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,8 +25,9 @@ from tests.chaos.checking import Aftermath, digest_of
 from tests.chaos.owners import NAMES, Owner, People, settle_in
 from tests.chaos.proxy import Proxy, Stage, Trap, faults
 from tests.chaos.service import Service, until
+from tests.postgres import Postgres
 
-Victim = Literal["agent", "service", "supervisor", "worker"]
+Victim = Literal["agent", "service", "database", "supervisor", "worker"]
 
 PEOPLE, PARTS = 420, 14
 _LEARNING = 3
@@ -33,7 +36,7 @@ MOST_OF_ONE_JOB = 2
 """Kills in the middle of one job: after a third the service would rightly give it up."""
 _AGENTS = 60
 """More agents of one owner, one after the other, than any seed needs."""
-_LEARN = {"kind": "bayes-net-structure", "draws": 300, "seed": 5}
+_LEARN = {"kind": "bayes-net-structure", "draws": 2500, "seed": 5}
 _STAGES: tuple[Stage, ...] = ("arrived", "half", "handled", "handled", "handled", "answered")
 
 
@@ -54,21 +57,31 @@ class Campaign:
     root: Path
     seed: int
     wanted: int
-    options: tuple[str, ...] = ()
+    postgres: Postgres | None = None
     rare: float = 0.03
     kills: list[Kill] = field(default_factory=list)
-    _victims: tuple[Victim, ...] = ("agent", "service")
 
     def __post_init__(self) -> None:
         self.mark = secrets.token_hex(8)
         self.random = random.Random(self.seed)
         for folder in ("logs", "studies"):
             (self.root / folder).mkdir()
-        self.service = Service(self.root / "miner", self.root / "logs", self.mark, self.options)
+        data, logs = self.root / "miner", self.root / "logs"
+        address = self.postgres.url() if self.postgres else None
+        environment = {"PRAMANA_DATABASE": address} if address else {}
+        self.service = Service(data, logs, self.mark, environment)
+        # Killed in turn, so that a short campaign has all of them.
+        self._in_turn: Iterator[Victim] = cycle(
+            ("agent", "service", "database") if address else ("agent", "service")
+        )
         self.proxy = Proxy(self.seed, faults(self.rare))
         self.after = Aftermath(
-            data=self.service.data,
-            database=f"sqlite:///{self.service.data / 'miner.sqlite'}",
+            data=data,
+            database=(
+                address.replace("postgresql:", "postgresql+psycopg:")
+                if address
+                else f"sqlite:///{data / 'miner.sqlite'}"
+            ),
             people={},
             owners={},
             tables={},
@@ -148,8 +161,11 @@ class Campaign:
     def _publish(self, study: str, owners: list[Owner]) -> None:
         """Let all owners publish at once, while agents and service are killed."""
         planned: list[tuple[str, Victim]] = [
-            (step, self.random.choice(("agent", "service")))
-            for step in ("write", "upload", "upload", "upload", "seal", "seal")
+            ("write", "agent"),
+            *(
+                (step, next(self._in_turn))
+                for step in ("upload", "upload", "upload", "seal", "seal")
+            ),
         ]
         trap: Trap | None = None
         plan: tuple[str, Victim] | None = None
@@ -163,8 +179,8 @@ class Campaign:
                 trap = self._trap(study, owners, *plan)
             if plan is not None and trap is None and self._kill_writing(study, owners):
                 plan = None
-            if trap is not None and trap.sprung.done():
-                self._look_after(plan)
+            if plan is not None and trap is not None and trap.sprung.done():
+                self._look_after(plan[1])
                 trap = plan = None
             time.sleep(0.01)
         if trap is not None:
@@ -177,7 +193,7 @@ class Campaign:
         by_caller = {f"{study}/{owner.name}": owner for owner in owners}
 
         def act(flight: Any) -> bool:
-            killed = by_caller[flight.caller].kill() if victim == "agent" else self.service.kill()
+            killed = self._kill(victim, by_caller[flight.caller])
             if killed:
                 self.kills.append(Kill(victim, step, flight.stage, study))
             return killed
@@ -196,9 +212,28 @@ class Campaign:
                 return True
         return all((owner.site.state / "outbox").exists() for owner in owners)
 
-    def _look_after(self, plan: tuple[str, Victim] | None) -> None:
-        if plan is not None and plan[1] == "service":
+    def _kill(self, victim: Victim, owner: Owner | None = None) -> bool:
+        """Kill a process; say whether it was there."""
+        if victim == "agent":
+            return owner is not None and owner.kill()
+        if victim == "database":
+            assert self.postgres is not None
+            self.postgres.kill()
+            return True
+        return self.service.kill()
+
+    def _look_after(self, victim: Victim) -> None:
+        """Start again what was killed, where that is for whoever runs the service."""
+        if victim == "service":
             self._start()
+        if victim == "database" and self.postgres is not None:
+            self.postgres.start()
+            until(self._ready, what="a service that found its database again")
+            self._require_receipts_kept()
+
+    def _ready(self) -> bool:
+        answer = httpx.get(f"{self.service.url}/readyz", timeout=60, trust_env=False)
+        return answer.status_code == 200
 
     def _learn(self, study: str) -> None:
         """Ask for a table and a network; kill who learns while it is learned."""
@@ -223,12 +258,16 @@ class Campaign:
     def _kill_learning(self, study: str) -> None:
         """Kill after a random while; what the store calls running after that was interrupted."""
         time.sleep(self.random.choice((0.0, 0.02, 0.05, 0.1, 0.2)))
-        assert self.service.kill(), f"the service had ended by itself: {self.service.said()}"
+        victim: Victim = next(v for v in self._in_turn if v != "agent")
+        assert self._kill(victim), f"the {victim} had ended by itself: {self.service.said()}"
+        if victim == "database":
+            self._look_after(victim)
         interrupted = self._running()
         self._of_job.update(interrupted)
         if interrupted:
-            self.kills.append(Kill("service", "learn", "running", study))
-        self._start()
+            self.kills.append(Kill(victim, "learn", "running", study))
+        if victim != "database":
+            self._look_after(victim)
 
     def _ask(self, study: str, spec: dict[str, Any], key: str | None = None) -> str:
         """Ask for a job through the bad network until it is answered; return its id."""

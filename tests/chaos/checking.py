@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
+from shared.audit.verifying import Broken, verify
 from tests.chaos.owners import BASE, NAMES, Owner, People
 from tests.chaos.service import marked
 
@@ -140,19 +141,21 @@ def _files(after: Aftermath) -> Iterator[str]:
 
 
 def _audit(after: Aftermath) -> Iterator[str]:
-    """Every line is whole, and every release was created and sealed by somebody."""
-    sealed: Counter[str] = Counter()
-    for number, line in enumerate((after.data / "audit.jsonl").read_bytes().splitlines(), 1):
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            yield f"line {number} of the audit log is torn"
-            continue
-        if entry.get("action") == "seal_release" and entry.get("outcome") == 200:
-            sealed[entry["resource"].split("/")[3]] += 1
+    """The chain is whole, and every release was sealed by somebody."""
+    log = after.data / "audit.jsonl"
+    found = verify(log)
+    if isinstance(found, Broken):
+        yield f"the audit log is broken at line {found.line}: {found.kind}, {found.why}"
+        return
+    entries = [json.loads(line) for line in log.read_bytes().splitlines() if line.strip(b"\0 ")]
+    sealed = {
+        entry["resource"].split("/")[3]
+        for entry in entries
+        if (entry.get("action"), entry.get("outcome")) == ("seal_release", 200)
+    }
     for study in after.people:
         for row in after.sealed(study).values():
-            if not sealed[row["id"]]:
+            if row["id"] not in sealed:
                 yield f"nobody is noted to have sealed {row['id']}"
 
 

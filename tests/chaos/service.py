@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psutil
@@ -29,13 +29,12 @@ def until(reached: Callable[[], object], *, seconds: float = 120.0, what: str) -
 class Service:
     """`miner-service serve` on one data directory, with whatever processes it starts itself."""
 
-    def __init__(self, data: Path, logs: Path, mark: str, options: Sequence[str] = ()) -> None:
+    def __init__(self, data: Path, logs: Path, mark: str, environment: Mapping[str, str]) -> None:
         self.data = data
         self.token_file = logs / "admin.token"
         self._logs = logs
         self._ready = logs / "miner.ready"
-        self._mark = mark
-        self._options = tuple(options)
+        self._environment = {**os.environ, MARK: mark, **environment}
         self._process: subprocess.Popen[bytes] | None = None
         self.starts = 0
         with socket.socket() as free:
@@ -53,13 +52,13 @@ class Service:
         self._ready.unlink(missing_ok=True)
         command = [sys.executable, "-m", "miner_service", "serve", "--data", str(self.data)]
         command += ["--port", str(self._port), "--ready-file", str(self._ready)]
-        command += ["--admin-token-file", str(self.token_file), *self._options]
+        command += ["--admin-token-file", str(self.token_file)]
         with (self._logs / "miner.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, MARK: self._mark},
+                env=self._environment,
             )
         self.starts += 1
         until(lambda: self._ready.exists() or not self.running, what="a miner that is ready")
