@@ -36,7 +36,7 @@ MOST_OF_ONE_JOB = 2
 """Kills in the middle of one job: after a third the service would rightly give it up."""
 _AGENTS = 60
 """More agents of one owner, one after the other, than any seed needs."""
-_LEARN = {"kind": "bayes-net-structure", "draws": 2500, "seed": 5}
+_LEARN = {"kind": "bayes-net-structure", "draws": 1000}
 _STAGES: tuple[Stage, ...] = ("arrived", "half", "handled", "handled", "handled", "answered")
 
 
@@ -236,8 +236,11 @@ class Campaign:
         return answer.status_code == 200
 
     def _learn(self, study: str) -> None:
-        """Ask for a table and a network; kill who learns while it is learned."""
-        specs = [{"kind": "contingency-table", "variables": list(NAMES)}, _LEARN]
+        """Ask for a table and networks; kill who learns while it is learned."""
+        specs = [
+            {"kind": "contingency-table", "variables": list(NAMES)},
+            *({**_LEARN, "seed": seed} for seed in range(3)),
+        ]
         jobs = [self._ask(study, spec) for spec in specs]
         self.after.tables[study] = jobs[0]
         killed = 0
