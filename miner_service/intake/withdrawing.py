@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from miner_service.services import Services
-from miner_service.store.jobs import drop_models_with, fail_jobs_on
+from miner_service.store.queue.states import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     content_of,
     find_release,

@@ -16,12 +16,14 @@ from typing import Any, get_args, get_type_hints
 from miner_service.settings.jobs import JobSettings
 from miner_service.settings.limits import Limits, Quotas
 from miner_service.settings.storage import StorageSettings
+from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
 from shared.errors import ConfigError, OptionError
 
 SECTIONS: Mapping[str, type] = {
     "limits": Limits,
     "quotas": Quotas,
+    "tokens": TokenSettings,
     "jobs": JobSettings,
     "web": WebSettings,
     "storage": StorageSettings,

@@ -22,10 +22,11 @@ from sqlalchemy import create_engine, inspect, select
 
 from miner_service.store import migrations
 from miner_service.store.databases.tables import revision_of
+from miner_service.store.holders.tokens import find_token
 from miner_service.store.jobs import job_message
 from miner_service.store.migrations import HEAD, REVISIONS
 from miner_service.store.migrations.upgrading import upgrade_tables
-from miner_service.store.people import find_study, find_token, owner_message, study_message
+from miner_service.store.people import find_study, owner_message, study_message
 from miner_service.store.releases import content_of, release_message
 from miner_service.store.schema import (
     Base,
