@@ -17,6 +17,7 @@ from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.probing import Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.routes import (
     audit,
@@ -66,6 +67,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.probes = Probes()
     problems.install(app)
     return app
 

@@ -1,14 +1,13 @@
 """Versions of the protocol between a miner and its clients: this one and the one before are served.
 
 A request says in a header which version its sender speaks, and is answered in that one. Messages
-grow by fields that say since when they are there (`Since`): whoever speaks an earlier version,
-and refuses fields that it does not know, is answered without them.
+grow by fields, which they list by version (`SINCE_2`): whoever speaks an earlier version, and
+refuses fields that it does not know, is answered without them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
 
@@ -26,20 +25,16 @@ FIRST, CURRENT = 1, 2
 SERVED = (FIRST, CURRENT)
 
 
-@dataclass(frozen=True)
-class Since:
-    """Says of a field of a message (in its `Annotated` type) in which version it came."""
-
-    version: int
-
-
 def added(message: type[BaseModel]) -> dict[str, int]:
-    """Return in which version the later fields of a message came, by the field's name."""
+    """Return in which version the later fields of a message came, by the field's name.
+
+    A message lists them: `SINCE_2` has the names of those that came with version 2.
+    """
     return {
-        name: mark.version
-        for name, field in message.model_fields.items()
-        for mark in field.metadata
-        if isinstance(mark, Since)
+        name: version
+        for version in SERVED[1:]
+        for kind in message.__mro__
+        for name in vars(kind).get(f"SINCE_{version}", ())
     }
 
 
