@@ -17,6 +17,8 @@ from miner_service.cli.opening import (
     opened,
     settings_of,
 )
+from miner_service.cli.operations import add_operations
+from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
 from shared.audit.command import audit_commands
 from shared.errors import Conflict, OptionError
@@ -35,6 +37,8 @@ app = typer.Typer(
 
 app.add_typer(study_commands(), name="study")
 app.add_typer(audit_commands(), name="audit")
+add_operations(app)
+app.add_typer(release_commands(), name="releases")
 Workers = Annotated[
     int | None,
     typer.Option(

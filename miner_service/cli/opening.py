@@ -100,7 +100,7 @@ def existing(settings: Settings) -> Iterator[Services]:
         yield services
 
 
-def note(services: Services, action: str, study: str, outcome: int) -> None:
+def note(services: Services, action: str, study: str | None, outcome: int) -> None:
     """Write into the audit log what was done on the miner's own machine, without a token."""
     services.audit.write(
         {
@@ -109,7 +109,7 @@ def note(services: Services, action: str, study: str, outcome: int) -> None:
             "name": None,
             "study": study,
             "action": action,
-            "resource": f"/v1/studies/{study}",
+            "resource": "/v1/studies" if study is None else f"/v1/studies/{study}",
             "outcome": outcome,
         }
     )

@@ -44,6 +44,7 @@ def study_commands() -> typer.Typer:
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
     app.command()(create)
     app.command()(budget)
+    app.command()(delete)
     app.add_typer(study_plan_commands(), name="plan")
     return app
 
@@ -117,6 +118,41 @@ def budget(
         note(services, "change_budget", name, 200)
     said = _budget(wanted) or "; it has no budget"
     console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
+
+
+def delete(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, for good.")] = False,
+    data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Delete a study with all its records, models, owners and tokens, for good.
+
+    Its name stays in the audit log, and backups stay as they are.
+    """
+    from miner_service.operations.deleting import delete_study
+
+    if not yes:
+        raise OptionError(
+            f"The study {name} would be deleted for good, with everything of it.",
+            where="yes",
+            remedy="Say --yes if that is wanted.",
+        )
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        services.audit.room(),
+    ):
+        deleted = delete_study(services, name)
+        note(services, "delete_study", name, 204)
+    later = "" if deleted.erased else " Its rows leave the database's log once nobody reads them."
+    if not deleted.removed:
+        later += " The object store did not answer: the next start removes its records there."
+    console().print(
+        f"The study {name} is deleted, with {deleted.releases} releases.{later}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _wanted(**given: Any) -> StudyCreate:

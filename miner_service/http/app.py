@@ -19,6 +19,8 @@ from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
 from miner_service.http.access.probing import Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
+from miner_service.http.metrics.counting import CountingMiddleware
+from miner_service.http.metrics.figures import Figures
 from miner_service.http.routes import (
     audit,
     health,
@@ -35,6 +37,7 @@ from miner_service.intake import sweeping
 from miner_service.jobs.crew import Crew, CrewMaker
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
+from shared.errors import NotInstalled
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,
@@ -50,12 +53,14 @@ _COMMON = (401, 403, 404, 413, 422, 500, 503)
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
+    figures = _figures(services)
     app = FastAPI(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
         lifespan=_lifespan(services, crew(services)),
         middleware=[
+            Middleware(CountingMiddleware, figures=figures),
             Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
@@ -67,9 +72,17 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.figures = figures
     app.state.probes = Probes()
     problems.install(app)
     return app
+
+
+def _figures(services: Services) -> Figures | None:
+    try:
+        return Figures(services)
+    except NotInstalled:
+        return None
 
 
 @cache

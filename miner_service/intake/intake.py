@@ -14,6 +14,7 @@ from typing import Any
 
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
+from miner_service.intake.quotas import require_within_quota
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
@@ -78,6 +79,7 @@ def announce(
         Conflict: a release of this name has other content or other draws.
         StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
+        QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -94,6 +96,8 @@ def announce(
         row, new = create_release(
             session, study=study, owner=owner, body=body, content=content, now=services.now()
         )
+        if new:
+            require_within_quota(session, services.settings.quotas, study, owner)
         if row.state == "open":
             require_followed(session, study, owner, kind, content)
             if new or not anything_arrived(session, row):

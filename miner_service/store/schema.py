@@ -14,11 +14,13 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    Index,
     Integer,
     String,
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -159,9 +161,21 @@ class ReleaseRow(Base):
 
 
 class PartRow(Base):
-    """A part as announced; `received` and `media` are set once its bytes are safe on disk."""
+    """A part as announced; `received` and `media` are set once its bytes are safe on disk.
+
+    Those that arrived are counted by an index of their own: what was announced may be much more.
+    """
 
     __tablename__ = "parts"
+    __table_args__ = (
+        Index(
+            "parts_arrived",
+            "release",
+            "number",
+            sqlite_where=text("received IS NOT NULL"),
+            postgresql_where=text("received IS NOT NULL"),
+        ),
+    )
 
     release: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)

@@ -23,6 +23,7 @@ CHECKED = (
 CONTRACT = {
     "/healthz": {"get"},
     "/readyz": {"get"},
+    "/metrics": {"get"},
     "/v1/studies": {"get", "post"},
     "/v1/studies/{study}": {"get"},
     "/v1/studies/{study}/tokens": {"get", "post"},

@@ -111,6 +111,7 @@ def methods_at(request: Request) -> str:
 
 async def _handle(request: Request, error: Exception) -> Response:
     document = problem_of_failure(error, instance=request.url.path)
+    request.state.problem = document.code  # the figures count it
     if document.status in _LOGGED:
         # What is not ready is asked again and again: one line each, without the way there.
         trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None

@@ -74,6 +74,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
     {
         "read_health": _OPEN,
         "read_readiness": _OPEN,
+        "read_metrics": Rule((ADMIN, MONITOR), Scope.TOKENS_OWN),
         "create_study": _ADMIN,
         "list_studies": _ALL,
         "read_study": _STUDY,

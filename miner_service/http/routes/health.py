@@ -1,14 +1,17 @@
-"""Is the service alive, is it ready?"""
+"""Is the service alive, is it ready, and how does it fare?"""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from fastapi import Request, Response
+
 from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
+from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
 from miner_service.jobs.crew import Crew
-from shared.errors import NotReady
+from shared.errors import NotInstalled, NotReady
 from shared.wire.base import Message
 
 router = RuledRouter(tags=["health"])
@@ -39,6 +42,29 @@ async def read_readiness(services: ServicesDep, crew: CrewDep, probes: ProbesDep
     }
     await probes.require(checks)
     return Health()
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "One line for each figure.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
+        **problem_responses(401, 403, 422, 500, 501, 503),
+    },
+)
+def read_metrics(request: Request) -> Response:
+    """Tell how this process of the service fares, as Prometheus reads it; nothing of any study."""
+    figures: Figures | None = request.app.state.figures
+    if figures is None:
+        raise NotInstalled(
+            "Figures for monitoring need prometheus-client.",
+            where="metrics",
+            remedy="Install `pramana[miner]` where the miner runs.",
+        )
+    return Response(figures.text(), media_type=MEDIA_TYPE)
 
 
 def _require_alive(crew: Crew) -> None:

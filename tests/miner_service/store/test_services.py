@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from miner_service.intake import intake
 from miner_service.settings import StorageSettings
 from miner_service.store.releases import find_release
 from miner_service.store.schema import JobRow, ModelRow
@@ -98,24 +100,35 @@ def test_a_title_with_a_nul_is_refused(one, assert_problem):
 
 
 @pytest.mark.slow
-def test_two_announcements_at_once_do_not_overdraw_a_budget(two, build):
-    """Either fits alone; both together would tell twice what the study allows."""
+def test_two_announcements_at_once_do_not_overdraw_a_budget(two, build, monkeypatch):
+    """Either fits alone; both together would tell twice what the study allows.
+
+    Who has been found to fit waits for the other to be found so, too: without one writer at a time
+    they meet there, and both are let in.
+    """
     first, second = two
-    for turn in range(3):
-        study = {"name": f"s{turn}", "max_epsilon_record": 1.5}
-        assert second.admin("POST", STUDIES, json=study).status_code == 201
-        north, south = (second.owner(study["name"], name) for name in ("north", "south"))
-        told = at_once(
-            *(
-                lambda person=person, name=name, path=f"{STUDIES}/{study['name']}/releases": person(
-                    "POST", path, json=randomized(build, name, np.e).body
-                )
-                for person, name in ((at(first, north), "n"), (at(second, south), "s"))
+    study = {"name": "asia", "max_epsilon_record": 1.5}
+    assert second.admin("POST", STUDIES, json=study).status_code == 201
+    north, south = (second.owner("asia", name) for name in ("north", "south"))
+    meeting, require = threading.Barrier(2), intake.require_within_budget
+
+    def require_and_wait(*arguments):
+        require(*arguments)
+        with suppress(threading.BrokenBarrierError):
+            meeting.wait(0.5)
+
+    monkeypatch.setattr(intake, "require_within_budget", require_and_wait)
+    told = at_once(
+        *(
+            lambda person=person, name=name: person(
+                "POST", f"{STUDIES}/asia/releases", json=randomized(build, name, np.e).body
             )
+            for person, name in ((at(first, north), "n"), (at(second, south), "s"))
         )
-        assert sorted(answer.status_code for answer in told) == [201, 409]
-        (refused,) = [answer.json() for answer in told if answer.status_code == 409]
-        assert refused["code"] == "budget-exceeded"
+    )
+    assert sorted(answer.status_code for answer in told) == [201, 409]
+    (refused,) = [answer.json() for answer in told if answer.status_code == 409]
+    assert refused["code"] == "budget-exceeded"
 
 
 @pytest.mark.slow

@@ -25,6 +25,14 @@ def upgrade() -> None:
         for column in columns:
             op.add_column(table, column)
     _make_tables()
+    arrived = sa.text("received IS NOT NULL")
+    op.create_index(
+        "parts_arrived",
+        "parts",
+        ["release", "number"],
+        sqlite_where=arrived,
+        postgresql_where=arrived,
+    )
     _fill_jobs(op.get_bind())
     _fill_models(op.get_bind())
 

@@ -36,6 +36,7 @@ EXPECTED = {
     # Callers:              admin analyst stranger north south east monitor | without a token
     "read_health": "          200 200 200 200 200 200 200 | 200",
     "read_readiness": "       200 200 200 200 200 200 200 | 200",
+    "read_metrics": "         200 403 403 403 403 403 200 | 401",
     "create_study": "         200 403 403 403 403 403 403 | 401",
     "list_studies": "         200 200 200 200 200 200 403 | 401",
     "read_study": "           200 200 404 200 200 404 404 | 401",
