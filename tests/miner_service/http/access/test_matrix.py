@@ -14,8 +14,6 @@ import pytest
 
 from miner_service.http.access.entering import RuledRouter, require_ruled
 from miner_service.http.access.rules import ACCESS
-from miner_service.http.app import create_app
-from miner_service.settings import Settings
 from miner_service.store.holders.tokens import issue_token
 from shared.channels import Symmetric
 from shared.domain import Variable
@@ -59,6 +57,7 @@ EXPECTED = {
     "put_part": "             403 403 404 200 404 404 404 | 401",
     "seal_release": "         403 403 404 200 404 404 404 | 401",
     "withdraw_release": "     403 403 404 200 404 404 404 | 401",
+    "read_audit": "           200 200 200 200 200 200 403 | 401",
     "read_privacy": "         200 200 404 200 200 404 404 | 401",
     "forecast_privacy": "     422 422 404 200 200 404 404 | 401",
     "read_alignment": "       200 200 404 200 200 404 404 | 401",
@@ -243,7 +242,7 @@ def test_every_rule_is_of_a_route_and_says_who_may(document: Any, addresses: Any
         assert ("security" in operation) != open_one, route
 
 
-def test_a_route_without_a_rule_is_not_served(tmp_path: Any) -> None:
+def test_a_route_without_a_rule_is_not_served(start: Any) -> None:
     router = RuledRouter()
 
     def read_all() -> None:
@@ -254,7 +253,7 @@ def test_a_route_without_a_rule_is_not_served(tmp_path: Any) -> None:
 
     with pytest.raises(TypeError, match="read_all has no row"):
         router.get("/all")(read_all)
-    app = create_app(Settings(tmp_path))
+    app = start(entered=False).app
     require_ruled(route for route in app.routes if getattr(route, "name", "") != "openapi")
     add: Callable[..., Any] = app.get("/past", name="read_study")
     add(read_study)
