@@ -9,6 +9,7 @@ from __future__ import annotations
 import typer
 
 from owner_agent.cli import (
+    audit,
     design,
     keys,
     masking,
@@ -60,5 +61,6 @@ def build(surroundings: Surroundings) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
+    app.add_typer(audit.app, name="audit")
     app.add_typer(study_plan.app, name="study-plan")
     return app

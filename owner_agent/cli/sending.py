@@ -56,7 +56,12 @@ def publish(
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
     from owner_agent.cli.display.plan import show_others_apart
-    from owner_agent.cli.display.releases import inconsistency, show_outcome, show_warnings
+    from owner_agent.cli.display.releases import (
+        inconsistency,
+        log_warning,
+        show_outcome,
+        show_warnings,
+    )
     from owner_agent.cli.display.study_plans import show_adopted
     from owner_agent.costs.corrected import corrected_of
     from owner_agent.costs.study_display import show_study_briefly
@@ -95,7 +100,7 @@ def publish(
     else:
         show_outcome(console(), outcome)
         show_others_apart(console(), opened)
-    show_warnings(console(stderr=True), inconsistency(outcome))
+    show_warnings(console(stderr=True), inconsistency(outcome) + log_warning(outcome))
 
 
 def withdraw(

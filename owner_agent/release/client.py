@@ -16,6 +16,7 @@ from owner_agent.release.calls import TIMEOUT, Calls, Manner
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import NotFound, PramanaError, Refused
 from shared.study_plan import StudyPlan
+from shared.wire.audit import AuditAnchor
 from shared.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
 from shared.wire.people import InvitationAccept, TokenIssued
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
@@ -56,6 +57,15 @@ class Miner:
 
     def __exit__(self, *_error: object) -> None:
         self._calls.close()
+
+    @property
+    def url(self) -> str:
+        """The miner's address."""
+        return self._calls.url
+
+    def audit(self) -> AuditAnchor:
+        """Return the state of the miner's audit log."""
+        return self._calls.call(AuditAnchor, "GET", "/v1/audit")
 
     def accept(self, secret: str) -> TokenIssued:
         """Take up an invitation. Not repeated once it may have arrived: it works only once."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX, Outgoing, prepare, reopen
+from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.publish import entered
@@ -105,4 +106,5 @@ def send_once(
         already = release.state == entry.state == "sealed" and release.id == entry.release_id
         if not already:
             release = delivery.complete(release, on_part)
+        remember(site.state, miner, surroundings)
     return Sent(entry, release.id, already=already)

@@ -80,6 +80,7 @@ class FakeMiner:
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
     consistency: Consistency | None = None
     study_plan: StudyPlan | None = None
+    audit: dict[str, Any] | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -119,6 +120,9 @@ class FakeMiner:
             return httpx.Response(201, json=self.issue.model_dump(mode="json"))
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "unauthenticated", "A valid token is needed.")
+        if path == ["audit"]:
+            told = self.audit
+            return httpx.Response(200, json=told) if told else problem(404, "not-found")
         if path[2:] == ["privacy"]:
             return problem(503, "not-ready")
         if path[2:] == ["plan"]:
@@ -295,10 +299,10 @@ class Ended:
 def command(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Ended]:
-    """Run an `owner-agent` command on the bench's site."""
+    """Run an `owner-agent` command on the bench's site, or one that takes none."""
 
-    def call(*words: str) -> Ended:
-        site = ["--site", str(bench.folder / "site.toml")]
+    def call(*words: str, of_site: bool = True) -> Ended:
+        site = ["--site", str(bench.folder / "site.toml")] if of_site else []
         monkeypatch.setattr(sys, "argv", ["owner-agent", *words, *site])
         monkeypatch.setenv("COLUMNS", "100")
         capsys.readouterr()

@@ -71,6 +71,11 @@ def inconsistency(outcome: PublishOutcome) -> list[str]:
     return [found]
 
 
+def log_warning(outcome: PublishOutcome) -> list[str]:
+    """Return what is wrong with the state of the miner's audit log, if anything is."""
+    return [] if outcome.log_warning is None else [outcome.log_warning]
+
+
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     """Print everything that left, and what each column has lost."""
     if not entries:
