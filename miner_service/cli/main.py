@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    opened,
+    settings_of,
+)
 from miner_service.cli.study import study_commands
 from shared.audit.command import audit_commands
 from shared.errors import Conflict, OptionError
@@ -31,6 +39,10 @@ TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
 ]
+ValidDays = Annotated[
+    int | None,
+    typer.Option(min=1, max=3650, help="For how many days the token is good; a year if left out."),
+]
 
 
 @app.command("serve")
@@ -46,6 +58,8 @@ def serve_command(
         bool,
         typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
     ] = False,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
@@ -54,9 +68,10 @@ def serve_command(
     """
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.settings import Settings
 
-    settings = Settings(data, host, port, allow_remote)
+    settings = settings_of(
+        data, database, settings_file, host=host, port=port, allow_remote=allow_remote
+    )
     with exclusive(data):
         sock = bind(settings)
         url = url_of(sock)
@@ -84,23 +99,50 @@ def admin_token_command(
         bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
     ] = False,
     admin_token_file: TokenFile = None,
+    valid_days: ValidDays = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a new admin token in place of the one there is, also while the service runs."""
-    from miner_service.settings import Settings
-
-    require_data(data)
-    with opened(Settings(data)) as services:
+    with existing(settings_of(data, database, settings_file)) as services:
         if _has_token(services) and not rotate:
             raise Conflict(
                 "There is an admin token; only its hash is stored, so it cannot be shown again.",
                 remedy="Issue a new one with --rotate; the old one ends at once.",
             )
-        _new_token(services, admin_token_file)
+        _new_token(services, admin_token_file, valid_days)
+
+
+@app.command("monitor-token")
+def monitor_token_command(
+    name: Annotated[str, typer.Argument(help="What the token is for, such as `prometheus`.")],
+    data: DataDir = DEFAULT_DATA,
+    token_file: Annotated[
+        Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+    ] = None,
+    valid_days: ValidDays = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
+) -> None:
+    """Issue a token that may read /metrics and nothing of any study; others of this name end."""
+    from miner_service.store.holders.tokens import renew_monitor_token
+
+    settings = settings_of(data, database, settings_file)
+    with existing(settings) as services, services.database.write() as session:
+        days = valid_days or services.settings.tokens.valid_days
+        credential = renew_monitor_token(session, name, services.now(), days=days)
+        if token_file is not None:
+            _write_secret(token_file, credential.text)
+    _say(
+        f"The monitor token is in {token_file}"
+        if token_file is not None
+        else f"Monitor token, shown only this once: {credential.text}"
+    )
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start."""
-    with opened(settings) as services:
+    with opened(settings, upgrade=True) as services:
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:
@@ -108,18 +150,19 @@ def first_token(settings: Settings, file: Path | None) -> None:
 
 
 def _has_token(services: Services) -> bool:
-    from miner_service.store.people import admin_token_exists
+    from miner_service.store.holders.tokens import admin_token_exists
 
     with services.database.read() as session:
         return admin_token_exists(session)
 
 
-def _new_token(services: Services, file: Path | None) -> None:
+def _new_token(services: Services, file: Path | None, valid_days: int | None = None) -> None:
     """Issue a token; a token that could not be handed over is never made valid."""
-    from miner_service.store.people import rotate_admin_token
+    from miner_service.store.holders.tokens import rotate_admin_token
 
+    days = valid_days or services.settings.tokens.valid_days
     with services.database.write() as session:
-        credential = rotate_admin_token(session, services.now())
+        credential = rotate_admin_token(session, services.now(), days=days)
         if file is not None:
             _write_secret(file, credential.text)
     if file is not None:
@@ -136,8 +179,8 @@ def _write_secret(path: Path, text: str) -> None:
             file.write(text + "\n")
     except OSError as error:
         raise OptionError(
-            f"The admin token cannot be written to {path}: {error.strerror}. None was issued.",
-            where="admin-token-file",
+            f"The token cannot be written to {path}: {error.strerror}. None was issued.",
+            where="token-file",
             remedy="Name a file in a directory that can be written.",
         ) from error
 

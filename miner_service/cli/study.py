@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, note, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    note,
+    settings_of,
+)
 from miner_service.cli.study_plan import study_plan_commands
 from shared.errors import OptionError
 from shared.terminal import console
@@ -63,9 +71,10 @@ def create(
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
-    from miner_service.settings import Settings
     from miner_service.store.people import create_study
 
     wanted = _wanted(
@@ -74,9 +83,8 @@ def create(
         max_epsilon_record=max_epsilon_record,
         max_epsilon_column=max_epsilon_column,
     )
-    require_data(data)
     with (
-        opened(Settings(data)) as services,
+        existing(settings_of(data, database, settings)) as services,
         services.audit.room(),
         services.database.write() as session,
     ):
@@ -91,17 +99,17 @@ def budget(
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Give a study another budget; what is left out has no limit. What left is not called back."""
-    from miner_service.settings import Settings
     from miner_service.store.people import change_budget
 
     wanted = _wanted(
         name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
     )
-    require_data(data)
     with (
-        opened(Settings(data)) as services,
+        existing(settings_of(data, database, settings)) as services,
         services.audit.room(),
         services.database.write() as session,
     ):

@@ -16,6 +16,8 @@ from miner_service.http.access import problems
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
+from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.routes import (
     audit,
     health,
@@ -28,8 +30,8 @@ from miner_service.http.routes import (
     studies,
     study_plans,
 )
-from miner_service.intake import intake
-from miner_service.jobs.runner import JobRunner, Learn, learn_model
+from miner_service.intake import sweeping
+from miner_service.jobs.crew import Crew, CrewMaker
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 
@@ -44,17 +46,16 @@ parameters are refused by name. Creating the same thing twice answers the same `
 _COMMON = (401, 403, 404, 413, 422, 500, 503)
 
 
-def create_app(
-    settings: Settings, *, clock: Clock = utc_now, learn: Learn = learn_model
-) -> FastAPI:
-    """Build the application; its store is opened when it starts and closed when it ends."""
+def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
+    """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
     app = FastAPI(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
-        lifespan=_lifespan(services, learn),
+        lifespan=_lifespan(services, crew(services)),
         middleware=[
+            Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
         ],
@@ -80,22 +81,22 @@ def _routes() -> list[BaseRoute]:
     for module in (audit, studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
+    require_ruled(root.routes)
     return root.routes
 
 
 def _lifespan(
-    services: Services, learn: Learn
+    services: Services, crew: Crew
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(intake.recover, services)
-        runner = JobRunner(services, learn)
-        app.state.runner = runner
-        await run_in_threadpool(runner.start)
+        await run_in_threadpool(sweeping.recover, services)
+        app.state.crew = crew
+        await run_in_threadpool(crew.start)
         try:
             yield
         finally:
-            await run_in_threadpool(runner.stop)
+            await run_in_threadpool(crew.stop)
             services.database.close()
 
     return lifespan

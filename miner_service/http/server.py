@@ -79,7 +79,7 @@ def serve(app: FastAPI, sock: socket.socket, *, announce: Callable[[], None]) ->
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(config, announce, lambda: app.state.runner.ask_to_stop()).run(sockets=[sock])
+    _Server(config, announce, lambda: app.state.crew.ask_to_stop()).run(sockets=[sock])
 
 
 def write_ready_file(path: Path, url: str) -> None:

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from shared.errors import PramanaError, Unreachable
+from shared.errors import PramanaError, ProtocolUnsupported, Unreachable
 from shared.wire.addresses import is_loopback
 from shared.wire.problems import ProblemDetail, read_problem
+from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
@@ -60,7 +61,9 @@ class Calls:
     """
 
     def __init__(self, url: str, token: str | None, manner: Manner):
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {PROTOCOL_HEADER: str(CURRENT)}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         self.url = url
         self._manner = manner
         self._client = httpx.Client(
@@ -94,6 +97,7 @@ class Calls:
 
         Raises:
             PramanaError: the miner refused, as `Manner.refusal` says it.
+            ProtocolUnsupported: it does not speak this side's version of the protocol.
             Unreachable: what answered does not speak the contract.
         """
         if response.is_success:
@@ -108,6 +112,8 @@ class Calls:
                 f"answered {method} {path} with status {response.status_code} and no problem"
                 " document"
             )
+        if problem.code == ProtocolUnsupported.code:
+            raise self._speaks_another(problem)
         # The status is that of the answer: a document may say another.
         raise self._manner.refusal(problem.model_copy(update={"status": response.status_code}))
 
@@ -150,6 +156,16 @@ class Calls:
             f"What runs at {self.url} {what}.",
             where=self.url,
             remedy="Check that the address is a miner's and that both sides have one version.",
+        )
+
+    def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
+        """Return the error of a miner that does not speak the version spoken here."""
+        return ProtocolUnsupported(
+            f"The miner at {self.url} does not speak version {CURRENT} of the protocol, as this"
+            f" side does. It says: {problem.detail}",
+            where=self.url,
+            remedy="Install the version of Pramana that the miner has, or ask whoever runs the"
+            " miner to bring it up to date.",
         )
 
     def _gave_up(self, attempts: int, reason: str) -> Unreachable:

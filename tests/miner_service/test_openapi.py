@@ -26,6 +26,7 @@ CONTRACT = {
     "/v1/studies": {"get", "post"},
     "/v1/studies/{study}": {"get"},
     "/v1/studies/{study}/tokens": {"get", "post"},
+    "/v1/tokens/rotate": {"post"},
     "/v1/tokens/{token}": {"delete"},
     "/v1/studies/{study}/invitations": {"get", "post"},
     "/v1/invitations/{invitation}": {"delete"},

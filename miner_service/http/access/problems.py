@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -26,6 +27,7 @@ from shared.wire.problems import (
     problem_of_status,
     unforeseen,
 )
+from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -98,13 +100,27 @@ def _titles(status: int) -> str:
     return "Problem. One of: " + "; ".join(titles) + "."
 
 
+def methods_at(request: Request) -> str:
+    """Return all methods that some route takes at the address of a request, in one order."""
+    taken: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if route.path_regex.fullmatch(request.url.path):
+            taken |= route.methods or set()
+    return ", ".join(sorted(taken - {"HEAD"}))
+
+
 async def _handle(request: Request, error: Exception) -> Response:
     document = problem_of_failure(error, instance=request.url.path)
     if document.status in _LOGGED:
         # What is not ready is asked again and again: one line each, without the way there.
         trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
         log.error("%s at %s", document.code, request.url.path, exc_info=trace)
-    headers = error.headers if isinstance(error, HTTPException) else None
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    if document.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        # The router names only those of the first route that it found.
+        headers["Allow"] = methods_at(request)
+    # The last resort for what nobody foresaw stands before all that names the version otherwise.
+    headers[PROTOCOL_HEADER] = str(getattr(request.state, "protocol", CURRENT))
     return problem_response(document, headers)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends
-
-from miner_service.http.access.deps import ServicesDep, get_caller
+from miner_service.http.access.deps import ServicesDep
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from shared.wire.audit import AuditAnchor
 
-router = APIRouter(tags=["audit"])
+router = RuledRouter(tags=["audit"])
 
 
-@router.get("/audit", dependencies=[Depends(get_caller)], responses=problem_responses(507))
+@router.get("/audit", responses=problem_responses(507))
 def read_audit(services: ServicesDep) -> AuditAnchor:
-    """Tell how many lines the audit log has, and the hash of the last. Roles: any."""
+    """Tell how many lines the audit log has, and the hash of the last."""
     return AuditAnchor.of(services.audit.anchor())

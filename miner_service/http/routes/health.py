@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
-
-from miner_service.http.access.deps import RunnerDep, ServicesDep
+from miner_service.http.access.deps import CrewDep, ServicesDep
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from shared.errors import NotReady
 from shared.wire.base import Message
 
-router = APIRouter(tags=["health"])
+router = RuledRouter(tags=["health"])
 
 
 class Health(Message):
@@ -27,10 +26,10 @@ def read_health() -> Health:
 
 
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
-def read_readiness(services: ServicesDep, runner: RunnerDep) -> Health:
-    """Say whether requests can be served: the database, the data directory and the job runner."""
+def read_readiness(services: ServicesDep, crew: CrewDep) -> Health:
+    """Say whether requests can be served: the database, the data, and who runs the jobs."""
     services.database.ping()
-    services.segments.check_writable()
-    if not runner.alive:
+    services.segments.check()
+    if not crew.alive:
         raise NotReady("Jobs are not being run.", where="jobs", remedy="Restart the service.")
     return Health()

@@ -5,31 +5,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
-from miner_service.http.access.access import ANYONE, STAFF, Caller, enter_study
+from miner_service.http.access.access import Caller, visible_job
 from miner_service.http.access.deps import (
     CallerDep,
+    CrewDep,
     JobPath,
     PagingDep,
-    RunnerDep,
     ServicesDep,
     StudyPath,
 )
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
-from miner_service.jobs import runner as jobs
+from miner_service.jobs import creating as jobs
+from miner_service.jobs.crew import Crew
 from miner_service.services import Services
-from miner_service.store.jobs import UNFINISHED, find_job, job_message
+from miner_service.store.jobs import job_message
 from miner_service.store.paging import page_of
-from miner_service.store.people import no_such
+from miner_service.store.queue.states import UNFINISHED
 from miner_service.store.schema import JobRow
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate
 
-router = APIRouter(tags=["jobs"])
+router = RuledRouter(tags=["jobs"])
 
 EVENT_MEDIA_TYPE = "text/event-stream"
 _HEARTBEAT_LOOKUPS = 75
@@ -49,16 +51,13 @@ def create_job(
     study: StudyPath,
     body: JobCreate,
     services: ServicesDep,
-    caller: CallerDep,
-    runner: RunnerDep,
+    crew: CrewDep,
     response: Response,
 ) -> Job:
-    """Create a job on the releases in use now. Roles: admin, analyst."""
-    with services.database.read() as session:
-        enter_study(session, caller, study, *STAFF)
+    """Create a job on the releases in use now."""
     job, to_run = jobs.create(services, study, body)
     if to_run:
-        runner.wake()
+        crew.wake()
     response.status_code = 202 if to_run else 200
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     _advise(response, job)
@@ -69,9 +68,8 @@ def create_job(
 def list_jobs(
     study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
 ) -> Page[Job]:
-    """List a study's jobs; an owner sees of a failure only its kind. Roles: any of the study."""
+    """List a study's jobs; an owner sees of a failure only its kind."""
     with services.database.read() as session:
-        enter_study(session, caller, study, *ANYONE)
         query = caller.visible_jobs(select(JobRow).where(JobRow.study == study))
         return page_of(
             session,
@@ -86,7 +84,7 @@ def list_jobs(
 def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: Response) -> Job:
     """Read a job; `Retry-After` says when to look again.
 
-    An owner sees of a failure only its kind. Roles: any of the study.
+    An owner sees of a failure only its kind.
     """
     message = _visible(services, caller, job)
     _advise(response, message)
@@ -94,11 +92,11 @@ def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: R
 
 
 @router.delete("/jobs/{job}")
-def cancel_job(job: JobPath, services: ServicesDep, caller: CallerDep) -> Job:
-    """Cancel a job; a finished one stays as it is. Roles: admin, analyst."""
-    _visible(services, caller, job)
-    caller.require_role(*STAFF)
-    return jobs.cancel(services, job)
+def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep) -> Job:
+    """Cancel a job; a finished one stays as it is."""
+    cancelled = jobs.cancel(services, job)
+    crew.wake()
+    return cancelled
 
 
 @router.get(
@@ -112,24 +110,22 @@ def cancel_job(job: JobPath, services: ServicesDep, caller: CallerDep) -> Job:
     },
 )
 async def stream_job_events(
-    job: JobPath, services: ServicesDep, caller: CallerDep, runner: RunnerDep
+    job: JobPath, services: ServicesDep, caller: CallerDep, crew: CrewDep
 ) -> StreamingResponse:
-    """Follow a job until it is finished. Roles: any of the study."""
+    """Follow a job until it is finished."""
     first = await run_in_threadpool(_visible, services, caller, job)
     return StreamingResponse(
-        _events(services, caller, first, runner),
+        _events(services, caller, first, crew),
         media_type=EVENT_MEDIA_TYPE,
         headers={"Cache-Control": "no-store"},
     )
 
 
-async def _events(
-    services: Services, caller: Caller, job: Job, runner: jobs.JobRunner
-) -> AsyncIterator[str]:
+async def _events(services: Services, caller: Caller, job: Job, crew: Crew) -> AsyncIterator[str]:
     """Yield an event per change; comments in between keep proxies from closing the line."""
     number, silent = 0, 0
     yield _event(number, job)
-    while job.state in UNFINISHED and not runner.stopping:
+    while job.state in UNFINISHED and not crew.stopping:
         await asyncio.sleep(services.settings.event_seconds)
         now = await run_in_threadpool(_visible, services, caller, job.id)
         silent += 1
@@ -146,11 +142,7 @@ def _event(number: int, job: Job) -> str:
 
 def _visible(services: Services, caller: Caller, job: str) -> Job:
     with services.database.read() as session:
-        row = find_job(session, job)
-        known = session.scalar(caller.visible_jobs(select(JobRow).where(JobRow.id == job)))
-        if known is None or not caller.sees_study(row.study):
-            raise no_such("job")
-        return caller.view_job(session, job_message(session, row))
+        return caller.view_job(session, job_message(session, visible_job(session, caller, job)))
 
 
 def _advise(response: Response, job: Job) -> None:

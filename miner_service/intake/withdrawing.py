@@ -1,0 +1,54 @@
+"""How a release goes: its records are deleted, and what was to be learned from them ends."""
+
+from __future__ import annotations
+
+from miner_service.services import Services
+from miner_service.store.queue.states import drop_models_with, fail_jobs_on
+from miner_service.store.releases import (
+    content_of,
+    find_release,
+    kind_of_release,
+    release_message,
+)
+from miner_service.store.schema import ReleaseRow
+from shared.errors import Conflict
+from shared.wire.problems import ProblemDetail, problem_of
+from shared.wire.releases import Release
+
+
+def withdraw(services: Services, release: str) -> Release:
+    """Withdraw a release: its records are deleted, its row stays; again is harmless.
+
+    What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
+    that have it in them. Unfinished jobs that were to use it fail.
+    """
+    with services.database.exclusive(closing(release)):
+        with services.database.write() as session:
+            row = find_release(session, release)
+            row.state = "withdrawn"
+            kind = kind_of_release(row)
+            row.content = kind.remainder(content_of(row)).canonical_json().decode()
+            problem = gone(row, "withdrawn")
+            fail_jobs_on(session, release, problem, services.now())
+            if not kind.has_records:
+                drop_models_with(session, release, problem, services.now())
+            message = release_message(session, row)
+        services.segments.drop_parts(release)
+        services.segments.drop_data(release)
+    return message
+
+
+def closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
+
+
+def gone(row: ReleaseRow, how: str) -> ProblemDetail:
+    """Return the problem of a job whose release went away."""
+    return problem_of(
+        Conflict(
+            f"Release {row.name} of {row.owner} was {how} before the job had finished.",
+            where=row.id,
+            remedy="Create the job again; it will use the releases there are then.",
+        )
+    )
