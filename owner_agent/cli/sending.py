@@ -40,6 +40,25 @@ def join(
     console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
 
 
+token = typer.Typer(help="Renew the token that the miner knows this site by.")
+
+
+@token.callback()
+def _token() -> None:
+    """Renew the token that the miner knows this site by."""
+
+
+@token.command()
+def rotate(context: typer.Context, site: SiteOption = SITE) -> None:
+    """Get a new token in place of the one there is, which ends."""
+    from owner_agent.release.joining import rotate as rotate_token
+    from owner_agent.site.site import load_site
+
+    issued = rotate_token(load_site(site), surroundings_of(context))
+    until = "" if issued.expires is None else f", good until {issued.expires:%Y-%m-%d}"
+    console().print(f"Study {issued.study} has a new token of {issued.name}{until}.", markup=False)
+
+
 def publish(
     context: typer.Context,
     site: SiteOption = SITE,

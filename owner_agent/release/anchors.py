@@ -75,6 +75,18 @@ def wrong_with(anchors: tuple[Anchor, ...]) -> str | None:
     return next((why for why in found if why is not None), None)
 
 
+def require_unbroken(seen: Mapping[str, tuple[Anchor, ...]]) -> None:
+    """Check that what each miner told can be of one log. Raises StoreCorrupt."""
+    for miner, known in seen.items():
+        if (why := wrong_with(known)) is not None:
+            raise StoreCorrupt(
+                f"The audit log of {miner} is not the one it was: {why}.",
+                where=miner,
+                remedy="Ask whoever runs it whether it was restored from a backup, and compare"
+                " these states with those of the other owners.",
+            )
+
+
 def _state_of(anchor: Anchor) -> tuple[str | None, int, str]:
     return anchor.log, anchor.entries, anchor.head
 

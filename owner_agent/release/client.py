@@ -1,11 +1,12 @@
 """The miner's REST contract, as calls; every foreign error becomes one of ours here.
 
-A request that did not get through is tried again, more slowly each time. All calls but `accept`
-may be repeated without harm, because the miner treats a repetition as the same request.
+A request that did not get through is tried again, more slowly each time. All calls may be repeated
+without harm, because the miner treats a repetition as the same request.
 """
 
 from __future__ import annotations
 
+import hashlib
 from http import HTTPStatus
 from typing import Self
 from urllib.parse import quote
@@ -13,7 +14,9 @@ from urllib.parse import quote
 import httpx
 
 from owner_agent.release.calls import TIMEOUT, Calls, Manner
+from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tls import TlsFiles
 from shared.errors import NotFound, PramanaError, Refused
 from shared.study_plan import StudyPlan
 from shared.wire.audit import AuditAnchor
@@ -23,6 +26,7 @@ from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import ProblemDetail, read_problem
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 from shared.wire.study_plans import StudyPlanView
+from shared.wire.versions import IDEMPOTENCY_HEADER
 
 
 class Miner:
@@ -38,6 +42,7 @@ class Miner:
         token: str | None,
         surroundings: Surroundings,
         timeout: httpx.Timeout | float = TIMEOUT,
+        tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
     ):
         self._calls = Calls(
             url,
@@ -49,8 +54,20 @@ class Miner:
                 sleep=surroundings.sleep,
                 attempts=surroundings.attempts,
                 timeout=timeout,
+                tls=tls,
             ),
         )
+
+    @classmethod
+    def of(
+        cls,
+        site: Site,
+        token: str | None,
+        surroundings: Surroundings,
+        timeout: httpx.Timeout | float = TIMEOUT,
+    ) -> Self:
+        """Return a site's miner, spoken to as its site file says."""
+        return cls(site.miner.url, token, surroundings, timeout, site.tls_files)
 
     def __enter__(self) -> Self:
         return self
@@ -68,11 +85,21 @@ class Miner:
         return self._calls.call(AuditAnchor, "GET", "/v1/audit")
 
     def accept(self, secret: str) -> TokenIssued:
-        """Take up an invitation. Not repeated once it may have arrived: it works only once."""
+        """Take up an invitation, or get the token again that it was taken up for.
+
+        The invitation works once. The key of the request follows from the secret: where the answer
+        was lost, also by an agent that was killed meanwhile, the same request is answered again.
+        """
         body = InvitationAccept(secret=secret).model_dump(mode="json")
+        key = hashlib.sha256(b"pramana/accept/1\x00" + secret.encode()).hexdigest()
+        headers = {IDEMPOTENCY_HEADER: key}
         return self._calls.call(
-            TokenIssued, "POST", "/v1/invitations/accept", repeatable=False, json=body
+            TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers
         )
+
+    def rotate_token(self) -> TokenIssued:
+        """Get the token that takes the place of this one, which is good until that is used."""
+        return self._calls.call(TokenIssued, "POST", "/v1/tokens/rotate")
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
         """Announce a release, or find the one announced before with the same manifest."""

@@ -117,7 +117,7 @@ def publish(
         known = fingerprint_of(values, [draw.column for draw in draws])
         left = (settled.randomized, draws, known, surroundings.now())
         entry = entered(ledger, _entry(site, prepared.manifest, *left), outbox)
-        with Miner(site.miner.url, token, surroundings) as miner:
+        with Miner.of(site, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
             # A miner that is not there hears of nothing, and nothing is written down for it.
             delivery.require_agreed(plan.adopted)
@@ -162,7 +162,7 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
                 where=name,
             )
         token = TokenStore(site.state).load(site.miner.study)
-        with Miner(site.miner.url, token, surroundings) as miner:
+        with Miner.of(site, token, surroundings) as miner:
             miner.withdraw(entry.release_id)
             ledger.mark(entry, "withdrawn", surroundings.now())
             remember(site.state, miner, surroundings)

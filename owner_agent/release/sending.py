@@ -98,7 +98,7 @@ def send_once(
     )
     entry = entered(ledger, new, outbox)
     columns: Sequence[str] = [draw.column for draw in departure.draws]
-    with Miner(site.miner.url, token, surroundings) as miner:
+    with Miner.of(site, token, surroundings) as miner:
         delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, departure.command)
         # A miner that is not there hears of nothing, and nothing is written down for it.
         delivery.require_beside_plan(columns, departure.section)

@@ -63,16 +63,20 @@ def test_pauses_grow_and_the_miner_may_set_them():
     assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
 
 
-def test_an_invitation_that_may_have_been_used_up_is_not_sent_again():
+def test_an_invitation_whose_answer_was_lost_is_sent_again_with_the_same_key():
+    """The key is that of the secret: an agent that was killed meanwhile has the same."""
     seen = []
 
     def cut(request):
-        seen.append(request)
+        seen.append((request.headers["Idempotency-Key"], request.content))
         raise httpx.ReadError("cut")
 
-    with _miner(cut) as miner, pytest.raises(Unreachable, match="tried once"):
-        miner.accept("x" * 20)
-    assert len(seen) == 1
+    for _ in range(2):
+        with _miner(cut) as miner, pytest.raises(Unreachable, match="tried 3 times"):
+            miner.accept("x" * 20)
+    assert len(seen) == 6
+    assert len(set(seen)) == 1
+    assert "x" * 20 not in seen[0][0]
 
 
 def test_an_invitation_that_cannot_have_arrived_is_sent_again():
