@@ -81,6 +81,8 @@ class FakeMiner:
     consistency: Consistency | None = None
     study_plan: StudyPlan | None = None
     audit: dict[str, Any] | None = None
+    good: list[str] = field(default_factory=lambda: [TOKEN])
+    accepted: str | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -117,9 +119,20 @@ class FakeMiner:
         if path == ["invitations", "accept"]:
             if json.loads(request.content)["secret"] != self.invitation:
                 return problem(404, "not-found", "There is no such invitation.")
+            # It works once; the same key gets the same answer again.
+            key = request.headers["Idempotency-Key"]
+            if self.accepted not in (None, key):
+                return problem(409, "conflict", "The invitation was taken up.")
+            self.accepted = key
             return httpx.Response(201, json=self.issue.model_dump(mode="json"))
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if token not in self.good:
             return problem(401, "unauthenticated", "A valid token is needed.")
+        if path == ["tokens", "rotate"]:
+            self.good = [token, f"{TOKEN}-{len(self.requests)}"]
+            issued = self.issue.model_copy(update={"token": self.good[1]})
+            return httpx.Response(201, json=issued.model_dump(mode="json"))
+        self.good = [token]  # The new token is used: the old one ends.
         if path == ["audit"]:
             told = self.audit
             return httpx.Response(200, json=told) if told else problem(404, "not-found")
