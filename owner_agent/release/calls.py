@@ -88,12 +88,10 @@ class Calls:
         kind: type[Answer],
         method: str,
         path: str,
-        *,
-        repeatable: bool = True,
         **options: Any,
     ) -> Answer:
         """Send a request and read its answer. Raises what `send` and `read` do."""
-        response = self.send(method, path, repeatable=repeatable, **options)
+        response = self.send(method, path, **options)
         return self.read(kind, method, path, response)
 
     def read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
@@ -121,15 +119,12 @@ class Calls:
         # The status is that of the answer: a document may say another.
         raise self._manner.refusal(problem.model_copy(update={"status": response.status_code}))
 
-    def send(
-        self, method: str, path: str, *, repeatable: bool = True, **options: Any
-    ) -> httpx.Response:
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request until it is answered by anything but "later"; return the answer.
 
         Args:
             method: of HTTP.
             path: under the address.
-            repeatable: whether it may be sent again after it may have arrived.
             options: as `httpx.Client.request` takes them.
 
         Raises:
@@ -141,13 +136,11 @@ class Calls:
             try:
                 response = self._client.request(method, path, **options)
             except httpx.TransportError as error:
-                arrived = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                if attempt == attempts or (arrived and not repeatable):
+                if attempt == attempts:
                     raise self._gave_up(attempt, type(error).__name__) from error
                 pause = delay
             else:
-                last = attempt == attempts or not repeatable
-                if response.status_code not in _BUSY or last:
+                if response.status_code not in _BUSY or attempt == attempts:
                     return response
                 pause = requested_delay(response.headers) or delay
             self._manner.sleep(pause)

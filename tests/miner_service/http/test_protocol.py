@@ -91,7 +91,7 @@ def test_each_version_walks_the_whole_way(miner, release_a, version):
         "/v1/dashboard",
     ):
         analyst("GET", path)
-        owner.get(path)
+        owner("GET", path)
     admin.get("/v1/studies/s/tokens")
     assert {person.version for person in (admin, analyst, owner)} == {version}
 
