@@ -44,6 +44,18 @@ unit: $(STAMP) ## the quick tests only
 test: check ## all checks and all tests (the campaign in its short form)
 	$(BIN)/pytest -n auto --dist worksteal
 
+.PHONY: openapi
+openapi: $(STAMP) ## write docs/openapi.json anew (a change of the contract: see CONTRIBUTING.md)
+	PRAMANA_WRITE_OPENAPI=1 $(BIN)/pytest -q tests/miner_service/test_stored_contract.py
+
+.PHONY: fuzz
+fuzz: $(STAMP) ## many generated requests to every endpoint in every role (CI sends a few)
+	PRAMANA_FUZZ_EXAMPLES=200 $(BIN)/pytest -n auto --timeout 3600 tests/miner_service/test_fuzzing.py
+
+.PHONY: costs
+costs: $(STAMP) ## what jobs take beside what is predicted, and the rates that fit best
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.costs --fit
+
 .PHONY: campaign
 campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/python -m benchmarks.coverage

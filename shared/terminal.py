@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -135,9 +134,7 @@ def run(app: typer.Typer) -> NoReturn:
     except OSError as error:
         if not is_full(error):
             raise
-        full = no_room(
-            "what was to be written", None if error.filename is None else Path(error.filename)
-        )
+        full = no_room(str(error.filename or "what was to be written"))
         report_error(full)
         sys.exit(full.exit_code)
     sys.exit(0)
