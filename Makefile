@@ -65,6 +65,10 @@ campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of e
 		tests/shared/mask/advice/test_recommending.py
 	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_accuracy.py
 
+.PHONY: chaos
+chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 times, and look what is left
+	PRAMANA_CHAOS_KILLS=100 $(BIN)/pytest -s --timeout 3600 tests/chaos
+
 .PHONY: whole-record
 whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
 	$(BIN)/python -m benchmarks.whole_record

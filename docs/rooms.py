@@ -21,9 +21,9 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 LAYERS = """
 shared.errors
 shared.full_disks
-shared.domain shared.progress shared.pictures shared.audit
+shared.domain shared.progress shared.pictures
 shared.terminal
-shared.channels shared.discretize shared.mixed
+shared.channels shared.discretize shared.mixed shared.audit
 shared.marginals shared.plan shared.kernel_regression shared.mask.core shared.model_sharing.core
 shared.estimation.core shared.privacy.structures shared.model_sharing.anonymity
 shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pramana.network_command import app as network
 from pramana.simulate.commands.cli import app as simulate
+from shared.audit.command import audit_commands
 from shared.errors import OptionError
 from shared.terminal import console, print_json, progress_bar, run
 
@@ -105,6 +106,7 @@ def reproduce(
 
 app.add_typer(simulate, name="simulate")
 app.add_typer(network, name="network")
+app.add_typer(audit_commands(), name="audit")
 
 compose = typer.Typer(help="The demonstration's steps around containers (docker-compose.yml).")
 app.add_typer(compose, name="compose")

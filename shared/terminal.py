@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from shared.errors import OptionError, PramanaError
+from shared.full_disks import is_full, no_room
 
 if TYPE_CHECKING:
     from rich import progress
@@ -113,7 +114,8 @@ def progress_bar(
 def run(app: typer.Typer) -> NoReturn:
     """Run a command-line application; PramanaErrors become a message and their exit code.
 
-    So does a file or folder that the system gives no right to, wherever it was needed.
+    So does a file or folder that the system gives no right to, wherever it was needed, and a disk
+    that is full.
     """
     command: Callable[..., Any] = typer.main.get_command(app)
     try:
@@ -129,4 +131,10 @@ def run(app: typer.Typer) -> NoReturn:
         )
         report_error(refused)
         sys.exit(refused.exit_code)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        full = no_room(str(error.filename or "what was to be written"))
+        report_error(full)
+        sys.exit(full.exit_code)
     sys.exit(0)

@@ -20,6 +20,7 @@ from miner_service.cli.opening import (
 from miner_service.cli.operations import add_operations
 from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
+from shared.audit.command import audit_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
 
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+app.add_typer(audit_commands(), name="audit")
 add_operations(app)
 app.add_typer(release_commands(), name="releases")
 Workers = Annotated[

@@ -20,6 +20,7 @@ from owner_agent.cli import (
     study_plan,
 )
 from owner_agent.state.surroundings import Surroundings
+from shared.audit.command import audit_commands
 from shared.terminal import run
 
 COMMANDS = (
@@ -60,5 +61,9 @@ def build(surroundings: Surroundings) -> typer.Typer:
     for command in COMMANDS:
         app.command()(command)
     app.add_typer(keys.app, name="keys")
+    audit = audit_commands()
+    audit.command()(reading.anchors)
+    app.add_typer(audit, name="audit")
+    app.add_typer(sending.token, name="token")
     app.add_typer(study_plan.app, name="study-plan")
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -250,3 +251,22 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     show_told(console(), told, None if peer is None else peer.groupings)
     if lost is not None:
         show_lost(console(), lost)
+
+
+def anchors(site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """Print the states of miners' audit logs that were seen. Exit code 4 if one was rewritten.
+
+    Compare them with what other owners have: `pramana audit verify` and `--anchor` take them.
+    """
+    from owner_agent.cli.display.releases import show_anchors
+    from owner_agent.release.anchors import all_anchors, require_unbroken, wrong_with
+    from owner_agent.site.site import load_site
+
+    seen = all_anchors(load_site(site).state)
+    if json:
+        told = {miner: [asdict(anchor) for anchor in known] for miner, known in seen.items()}
+        wrong = {miner: wrong_with(known) for miner, known in seen.items()}
+        print_json({"anchors": told, "rewritten": {k: v for k, v in wrong.items() if v}})
+    else:
+        show_anchors(console(), seen)
+    require_unbroken(seen)

@@ -40,6 +40,25 @@ def join(
     console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
 
 
+token = typer.Typer(help="Renew the token that the miner knows this site by.")
+
+
+@token.callback()
+def _token() -> None:
+    """Renew the token that the miner knows this site by."""
+
+
+@token.command()
+def rotate(context: typer.Context, site: SiteOption = SITE) -> None:
+    """Get a new token in place of the one there is, which ends."""
+    from owner_agent.release.joining import rotate as rotate_token
+    from owner_agent.site.site import load_site
+
+    issued = rotate_token(load_site(site), surroundings_of(context))
+    until = "" if issued.expires is None else f", good until {issued.expires:%Y-%m-%d}"
+    console().print(f"Study {issued.study} has a new token of {issued.name}{until}.", markup=False)
+
+
 def publish(
     context: typer.Context,
     site: SiteOption = SITE,
@@ -56,7 +75,12 @@ def publish(
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
     from owner_agent.cli.display.plan import show_others_apart
-    from owner_agent.cli.display.releases import inconsistency, show_outcome, show_warnings
+    from owner_agent.cli.display.releases import (
+        inconsistency,
+        log_warning,
+        show_outcome,
+        show_warnings,
+    )
     from owner_agent.cli.display.study_plans import show_adopted
     from owner_agent.costs.corrected import corrected_of
     from owner_agent.costs.study_display import show_study_briefly
@@ -95,7 +119,7 @@ def publish(
     else:
         show_outcome(console(), outcome)
         show_others_apart(console(), opened)
-    show_warnings(console(stderr=True), inconsistency(outcome))
+    show_warnings(console(stderr=True), inconsistency(outcome) + log_warning(outcome))
 
 
 def withdraw(

@@ -157,7 +157,7 @@ def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundin
 def _asked(site: Site, surroundings: Surroundings) -> Miner:
     token = TokenStore(site.state).load(site.miner.study)
     briefly = surroundings.patience.brief
-    return Miner(site.miner.url, token, replace(surroundings, attempts=1), briefly)
+    return Miner.of(site, token, replace(surroundings, attempts=1), briefly)
 
 
 def _both(

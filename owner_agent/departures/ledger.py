@@ -7,19 +7,26 @@ the outbox holds releases but the ledger is gone, nothing is done: it could not 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from owner_agent.departures.ledger_file import (
+    DRAWS,
+    FINGERPRINTS,
+    RELEASES,
+    SKETCHES,
+    connected,
+    storing_ledger,
+)
 from owner_agent.departures.outbox import OUTBOX, prepared_names
-from owner_agent.state.private_files import FILE_MODE, private_directory
+from owner_agent.state.audit import noted
+from owner_agent.state.private_files import private_directory
 from shared.errors import StoreCorrupt
 from shared.wire.releases.base import RANDOMIZED
 
@@ -30,69 +37,6 @@ LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 
 NOISE = "noise-"
 """What the identity of draws begins with that are noise on counts."""
-
-
-_METADATA = sa.MetaData()
-SCHEMA_VERSION = 4
-"""Raised with every change of the tables."""
-
-_UPGRADES = {
-    1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",),
-    2: (
-        f"ALTER TABLE releases ADD COLUMN kind VARCHAR NOT NULL DEFAULT '{RANDOMIZED}'",
-        "ALTER TABLE releases ADD COLUMN method VARCHAR NOT NULL DEFAULT ''",
-        "ALTER TABLE draws ADD COLUMN masked BOOLEAN NOT NULL DEFAULT 0",
-    ),
-    3: ("ALTER TABLE draws ADD COLUMN shared BOOLEAN NOT NULL DEFAULT 0",),
-}
-"""What makes the tables of a version those of the next; tables that are new are made besides."""
-
-_RELEASES = sa.Table(
-    "releases",
-    _METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("miner", sa.String, nullable=False),
-    sa.Column("study", sa.String, nullable=False),
-    sa.Column("name", sa.String, nullable=False),
-    sa.Column("content", sa.String, nullable=False),
-    sa.Column("digest", sa.String, nullable=False),
-    sa.Column("plan_digest", sa.String, nullable=False),
-    sa.Column("records", sa.Integer, nullable=False),
-    sa.Column("parts", sa.Integer, nullable=False),
-    sa.Column("state", sa.String, nullable=False),
-    sa.Column("prepared", sa.DateTime, nullable=False),
-    sa.Column("changed", sa.DateTime, nullable=False),
-    sa.Column("release_id", sa.String),
-    sa.Column("kind", sa.String, nullable=False, server_default=RANDOMIZED),
-    sa.Column("method", sa.String, nullable=False, server_default=""),
-    sa.UniqueConstraint("miner", "study", "name"),
-)
-_DRAWS = sa.Table(
-    "draws",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("column", sa.String, primary_key=True),
-    sa.Column("variable", sa.String, nullable=False),
-    sa.Column("draw_id", sa.String, nullable=False),
-    sa.Column("epsilon", sa.Float),  # null: unbounded
-    sa.Column("randomized", sa.Boolean, nullable=False),
-    sa.Column("population", sa.String, nullable=False),
-    sa.Column("same_as", sa.JSON, nullable=False),
-    sa.Column("masked", sa.Boolean, nullable=False, server_default=sa.false()),
-    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
-)
-_SKETCHES = sa.Table(
-    "sketches",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("sketch", sa.LargeBinary, nullable=False),
-)
-_FINGERPRINTS = sa.Table(
-    "fingerprints",
-    _METADATA,
-    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
-    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
-)
 
 
 @dataclass(frozen=True)
@@ -177,7 +121,8 @@ class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
     Every method raises StoreCorrupt where the file is not a ledger, or absent beside an outbox
-    that is not empty.
+    that is not empty. Those that write raise StorageFull where the disk has no room for the line,
+    or none for that of the audit log, and nothing is written.
     """
 
     state: Path
@@ -188,12 +133,12 @@ class Ledger:
         if not self._path.exists():
             return ()
         with closing(self._connect()) as connection:
-            draws = _all(connection, _DRAWS)
+            draws = _all(connection, DRAWS)
             samples: dict[int, dict[str, Any]] = {}
-            for table, name in ((_SKETCHES, "sketch"), (_FINGERPRINTS, "fingerprint")):
+            for table, name in ((SKETCHES, "sketch"), (FINGERPRINTS, "fingerprint")):
                 for kept in _all(connection, table):
                     samples.setdefault(kept["release"], {})[name] = kept[name]
-            rows = connection.execute(sa.select(_RELEASES).order_by(_RELEASES.c.id)).mappings()
+            rows = connection.execute(sa.select(RELEASES).order_by(RELEASES.c.id)).mappings()
             return tuple(
                 _entry(dict(row), [dict(d) for d in draws], samples.get(row["id"], {}))
                 for row in rows
@@ -201,7 +146,8 @@ class Ledger:
 
     def begin(self) -> None:
         """Make the ledger if it is not there, so that an outbox without one means a loss."""
-        self._connect().close()
+        with storing_ledger(self._path):
+            self._connect().close()
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
         """Return one entry, or None."""
@@ -224,17 +170,17 @@ class Ledger:
         """Write an entry with its draws."""
         row = {
             column.name: getattr(entry, column.name)
-            for column in _RELEASES.columns
+            for column in RELEASES.columns
             if column.name != "id"
         }
         row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
-        with closing(self._connect()) as connection, connection.begin():
-            made = connection.execute(sa.insert(_RELEASES).values(row)).inserted_primary_key
+        with self._changing(entry, entry.state, entry.changed) as connection:
+            made = connection.execute(sa.insert(RELEASES).values(row)).inserted_primary_key
             number = made[0] if made is not None else None
             for draw in entry.draws:
                 bound = draw.epsilon if math.isfinite(draw.epsilon) else None
                 connection.execute(
-                    sa.insert(_DRAWS).values(
+                    sa.insert(DRAWS).values(
                         release=number,
                         column=draw.column,
                         variable=draw.variable,
@@ -247,22 +193,22 @@ class Ledger:
                         shared=draw.shared,
                     )
                 )
-            connection.execute(sa.insert(_SKETCHES).values(release=number, sketch=entry.sketch))
+            connection.execute(sa.insert(SKETCHES).values(release=number, sketch=entry.sketch))
             connection.execute(
-                sa.insert(_FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
+                sa.insert(FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
             )
 
     def renew(self, entry: Entry, draws: Sequence[Draw], now: datetime) -> Entry:
         """Prepare an entry that never left again, with what is known of its draws now."""
-        number = sa.select(_RELEASES.c.id).where(_is(entry)).scalar_subquery()
-        with closing(self._connect()) as connection, connection.begin():
+        number = sa.select(RELEASES.c.id).where(_is(entry)).scalar_subquery()
+        with self._changing(entry, "prepared", now) as connection:
             connection.execute(
-                sa.update(_RELEASES).where(_is(entry)).values(state="prepared", changed=_naive(now))
+                sa.update(RELEASES).where(_is(entry)).values(state="prepared", changed=_naive(now))
             )
             for draw in draws:
                 connection.execute(
-                    sa.update(_DRAWS)
-                    .where((_DRAWS.c.release == number) & (_DRAWS.c.column == draw.column))
+                    sa.update(DRAWS)
+                    .where((DRAWS.c.release == number) & (DRAWS.c.column == draw.column))
                     .values(population=draw.population, same_as=list(draw.same_as))
                 )
         return replace(entry, state="prepared", changed=now, draws=tuple(draws))
@@ -274,8 +220,8 @@ class Ledger:
         values: dict[str, Any] = {"state": state, "changed": _naive(now)}
         if release_id is not None:
             values["release_id"] = release_id
-        with closing(self._connect()) as connection, connection.begin():
-            connection.execute(sa.update(_RELEASES).where(_is(entry)).values(values))
+        with self._changing(entry, state, now) as connection:
+            connection.execute(sa.update(RELEASES).where(_is(entry)).values(values))
 
     @property
     def _path(self) -> Path:
@@ -297,60 +243,27 @@ class Ledger:
     def _connect(self) -> sa.Connection:
         self._refuse_lost()
         private_directory(self.state)
-        # SQLite would make the file with the umask's mode; its journals take over this one's.
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE))
-        engine = _engine(self._path)
-        try:
-            with engine.begin() as connection:
-                made = _upgraded(connection)
-                if made != SCHEMA_VERSION:
-                    raise StoreCorrupt(
-                        f"The ledger {self._path} has schema {made}; this version of the agent"
-                        f" reads schema {SCHEMA_VERSION}.",
-                        where=str(self._path),
-                        remedy="Run the version of the agent that made it.",
-                    )
-            return engine.connect()
-        except sa.exc.DatabaseError as error:
-            raise StoreCorrupt(
-                f"The ledger {self._path} cannot be read or written.",
-                where=str(self._path),
-                remedy="Restore it from your backup: without it nobody knows what has left.",
-            ) from error
+        return connected(self._path)
 
-
-@cache
-def _engine(path: Path) -> sa.Engine:
-    """Return the engine of a file: it holds no connections, but the statements it has compiled."""
-    return sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
-
-
-def _upgraded(connection: sa.Connection) -> int:
-    """Make the tables, or bring them to this version, whole or not at all; return what they have.
-
-    Zero is the version of tables that no agent made.
-    """
-    made = _version(connection)
-    if made == SCHEMA_VERSION:
-        return made
-    # The driver opens no transaction by itself for changes of tables. Somebody else may have made
-    # them meanwhile.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-    made = _version(connection)
-    if made == 0 and not sa.inspect(connection).get_table_names():
-        made = SCHEMA_VERSION
-    while made in _UPGRADES:
-        for statement in _UPGRADES[made]:
-            connection.exec_driver_sql(statement)
-        made += 1
-    if made == SCHEMA_VERSION:
-        _METADATA.create_all(connection)
-        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
-    return made
-
-
-def _version(connection: sa.Connection) -> int:
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
+    @contextmanager
+    def _changing(self, entry: Entry, state: EntryState, now: datetime) -> Iterator[sa.Connection]:
+        """Change the ledger and note it in the audit log, or do neither."""
+        told = {
+            "miner": entry.miner,
+            "study": entry.study,
+            "release": entry.name,
+            "kind": entry.kind,
+            "digest": entry.digest,
+            "records": entry.records,
+            "columns": len(entry.draws),
+        }
+        with (
+            storing_ledger(self._path),
+            closing(self._connect()) as connection,
+            connection.begin(),
+            noted(self.state, now, f"release_{state}", **told),
+        ):
+            yield connection
 
 
 def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
@@ -360,9 +273,9 @@ def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
 def _is(entry: Entry) -> sa.ColumnElement[bool]:
     """Return the condition that a row of the releases is an entry's."""
     return (
-        (_RELEASES.c.miner == entry.miner)
-        & (_RELEASES.c.study == entry.study)
-        & (_RELEASES.c.name == entry.name)
+        (RELEASES.c.miner == entry.miner)
+        & (RELEASES.c.study == entry.study)
+        & (RELEASES.c.name == entry.name)
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from shared.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
+from shared.full_disks import storing
 from shared.wire.base import KEY_BYTES, MAX_PARTS
 from shared.wire.parts import Keys, RecordSchema, Values, encode_part, parts_of
 from shared.wire.plans import PlanMessage
@@ -95,6 +96,7 @@ def prepare(
     Raises:
         OptionError: `per_part` is not positive.
         LimitExceeded: there would be too many parts.
+        StorageFull: the disk has no room; nothing of the release stays there.
         StoreCorrupt: the folder is there with other content.
     """
     _require_part_count(len(records.keys), per_part)
@@ -102,6 +104,18 @@ def prepare(
     for stale in outbox.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale)
     temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
+    try:
+        return _prepared(outbox, temporary, records, per_part, draws)
+    except BaseException:
+        # A full disk is not filled further by each attempt.
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _prepared(
+    outbox: Path, temporary: Path, records: Outgoing, per_part: int, draws: Sequence[str] | None
+) -> PreparedRelease:
+    """Write a release to a folder, and give that its name if there is none."""
     content = records.content
     kind = KINDS[records.kind]
     parts = [
@@ -114,9 +128,10 @@ def prepare(
         shutil.rmtree(temporary)
         return _found(folder, manifest)
     write_durably(temporary / MANIFEST, _json(manifest))
-    sync_directory(temporary)
-    temporary.rename(folder)
-    sync_directory(outbox)
+    with storing("a release", folder):
+        sync_directory(temporary)
+        temporary.rename(folder)
+        sync_directory(outbox)
     return PreparedRelease(folder, manifest)
 
 

@@ -22,7 +22,7 @@ def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
         Refused, Unreachable: the miner said no, or nothing.
     """
     token = TokenStore(site.state).load(site.miner.study)
-    with Miner(site.miner.url, token, surroundings) as miner:
+    with Miner.of(site, token, surroundings) as miner:
         told = miner.study_plan(site.miner.study)
     if told is None:
         raise NotFound(
@@ -43,7 +43,7 @@ def require_agreed_by(site: Site, adopted: Adopted | None, surroundings: Surroun
         Refused, Unreachable: the miner said no, or nothing.
     """
     token = TokenStore(site.state).load(site.miner.study)
-    with Miner(site.miner.url, token, surroundings) as miner:
+    with Miner.of(site, token, surroundings) as miner:
         require_agreed(adopted, miner, site.miner.study)
 
 

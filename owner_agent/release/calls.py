@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from owner_agent.state.tls import TlsFiles
 from shared.errors import PramanaError, ProtocolUnsupported, Unreachable
 from shared.wire.addresses import is_loopback
 from shared.wire.problems import ProblemDetail, read_problem
@@ -44,6 +45,7 @@ class Manner:
 
     `transport` None is the network; `attempts` is how often a request is tried before the miner
     counts as unreachable, `remedy` what to do then, and `refusal` the error of a problem document.
+    `tls` are the files that secure the connection.
     """
 
     refusal: Callable[[ProblemDetail], PramanaError]
@@ -51,6 +53,7 @@ class Manner:
     transport: httpx.BaseTransport | None = None
     sleep: Callable[[float], None] = time.sleep
     attempts: int = 5
+    tls: TlsFiles = field(default_factory=TlsFiles)
     timeout: httpx.Timeout | float = field(default_factory=lambda: TIMEOUT)
 
 
@@ -71,6 +74,7 @@ class Calls:
             headers=headers,
             timeout=manner.timeout,
             transport=manner.transport,
+            verify=manner.tls.verify(),
             # A proxy named by the environment is never right for this machine itself.
             trust_env=not is_loopback(url),
         )

@@ -1,22 +1,25 @@
 """The miner's REST contract, as calls; every foreign error becomes one of ours here.
 
-A request that did not get through is tried again, more slowly each time. All calls may
-be repeated without harm, because the miner treats a repetition as the same request.
+A request that did not get through is tried again, more slowly each time. All calls may be repeated
+without harm, because the miner treats a repetition as the same request.
 """
 
 from __future__ import annotations
 
+import hashlib
 from http import HTTPStatus
 from typing import Self
 from urllib.parse import quote
-from uuid import uuid4
 
 import httpx
 
 from owner_agent.release.calls import TIMEOUT, Calls, Manner
+from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tls import TlsFiles
 from shared.errors import NotFound, PramanaError, Refused
 from shared.study_plan import StudyPlan
+from shared.wire.audit import AuditAnchor
 from shared.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
 from shared.wire.people import InvitationAccept, TokenIssued
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
@@ -39,6 +42,7 @@ class Miner:
         token: str | None,
         surroundings: Surroundings,
         timeout: httpx.Timeout | float = TIMEOUT,
+        tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
     ):
         self._calls = Calls(
             url,
@@ -50,8 +54,20 @@ class Miner:
                 sleep=surroundings.sleep,
                 attempts=surroundings.attempts,
                 timeout=timeout,
+                tls=tls,
             ),
         )
+
+    @classmethod
+    def of(
+        cls,
+        site: Site,
+        token: str | None,
+        surroundings: Surroundings,
+        timeout: httpx.Timeout | float = TIMEOUT,
+    ) -> Self:
+        """Return a site's miner, spoken to as its site file says."""
+        return cls(site.miner.url, token, surroundings, timeout, site.tls_files)
 
     def __enter__(self) -> Self:
         return self
@@ -59,13 +75,31 @@ class Miner:
     def __exit__(self, *_error: object) -> None:
         self._calls.close()
 
+    @property
+    def url(self) -> str:
+        """The miner's address."""
+        return self._calls.url
+
+    def audit(self) -> AuditAnchor:
+        """Return the state of the miner's audit log."""
+        return self._calls.call(AuditAnchor, "GET", "/v1/audit")
+
     def accept(self, secret: str) -> TokenIssued:
-        """Take up an invitation, which works only once: a key makes repetitions one request."""
+        """Take up an invitation, or get the token again that it was taken up for.
+
+        The invitation works once. The key of the request follows from the secret: where the answer
+        was lost, also by an agent that was killed meanwhile, the same request is answered again.
+        """
         body = InvitationAccept(secret=secret).model_dump(mode="json")
-        headers = {IDEMPOTENCY_HEADER: str(uuid4())}
+        key = hashlib.sha256(b"pramana/accept/1\x00" + secret.encode()).hexdigest()
+        headers = {IDEMPOTENCY_HEADER: key}
         return self._calls.call(
             TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers
         )
+
+    def rotate_token(self) -> TokenIssued:
+        """Get the token that takes the place of this one, which is good until that is used."""
+        return self._calls.call(TokenIssued, "POST", "/v1/tokens/rotate")
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:
         """Announce a release, or find the one announced before with the same manifest."""

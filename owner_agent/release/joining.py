@@ -1,13 +1,18 @@
-"""Joining a study: an invitation becomes a token."""
+"""Joining a study: an invitation becomes a token, and a token the next one.
+
+A token is on disk before it is used, and what is asked can be asked again: an agent that is killed
+at any step gets its token by the same command.
+"""
 
 from __future__ import annotations
 
+from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.site.site import Site
-from owner_agent.state.private_files import private_directory
+from owner_agent.state.audit import noted
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import ConfigError, OptionError
+from shared.errors import ConfigError, OptionError, TransportError
 from shared.wire.people import InvitationAccept, TokenIssued
 
 
@@ -30,10 +35,12 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
             remedy="Paste the whole secret of the invitation.",
         ) from None
     # Before the invitation is used up: the token must have a safe place to go.
-    private_directory(site.state)
-    with Miner(site.miner.url, None, surroundings) as miner:
-        issued = miner.accept(secret)
-    TokenStore(site.state).save(issued.study, issued.token)
+    with noted(
+        site.state, surroundings.now(), "join", miner=site.miner.url, study=site.miner.study
+    ):
+        with Miner.of(site, None, surroundings) as miner:
+            issued = miner.accept(secret)
+        TokenStore(site.state).save(_study_of(issued), issued.token)
     if (issued.study, issued.name) != (site.miner.study, site.owner):
         raise ConfigError(
             f"The invitation was for owner {issued.name!r} in study {issued.study!r}; the site"
@@ -42,3 +49,28 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
             remedy="Correct the site file.",
         )
     return issued
+
+
+def rotate(site: Site, surroundings: Surroundings) -> TokenIssued:
+    """Replace the token of the site's study by a new one, and use it, which ends the old one.
+
+    Raises:
+        Unauthenticated: the site has not joined the study.
+        Refused: the miner does not take the token.
+        Unreachable: the miner did not answer; the same command goes on from there.
+    """
+    tokens, study = TokenStore(site.state), site.miner.study
+    with noted(site.state, surroundings.now(), "rotate_token", miner=site.miner.url, study=study):
+        with Miner.of(site, tokens.load(study), surroundings) as miner:
+            issued = miner.rotate_token()
+        tokens.save(study, issued.token)
+    with Miner.of(site, issued.token, surroundings) as miner:
+        remember(site.state, miner, surroundings)
+    return issued
+
+
+def _study_of(issued: TokenIssued) -> str:
+    """Return the study of an owner's token, which has one. Raises TransportError."""
+    if issued.study is None:
+        raise TransportError("The miner issued a token of no study to an owner.")
+    return issued.study

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import Randomized
+from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.options import PublishOptions
@@ -48,7 +49,8 @@ class PublishOutcome:
     sealed before, because the release's folder was removed from the outbox. `stale` is how many
     records of a block, at most, keep a report of a value that was corrected since; `renewed` names
     the blocks of which all records were drawn anew. `consistency` is what the miner says of the
-    reports against the plan, where it was asked and says something.
+    reports against the plan, where it was asked and says something. `log_warning` is what is wrong
+    with the state of the miner's audit log, compared with what it was before.
     """
 
     name: str
@@ -61,6 +63,7 @@ class PublishOutcome:
     stale: int = 0
     renewed: tuple[str, ...] = ()
     consistency: Consistency | None = None
+    log_warning: str | None = None
 
 
 def publish(
@@ -114,11 +117,12 @@ def publish(
         known = fingerprint_of(values, [draw.column for draw in draws])
         left = (settled.randomized, draws, known, surroundings.now())
         entry = entered(ledger, _entry(site, prepared.manifest, *left), outbox)
-        with Miner(site.miner.url, token, surroundings) as miner:
+        with Miner.of(site, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
             # A miner that is not there hears of nothing, and nothing is written down for it.
             delivery.require_agreed(plan.adopted)
-            return _sent(delivery, entry, settled, past, watch)
+            outcome = _sent(delivery, entry, settled, past, watch)
+            return replace(outcome, log_warning=remember(site.state, miner, surroundings))
 
 
 def _sent(
@@ -158,9 +162,10 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
                 where=name,
             )
         token = TokenStore(site.state).load(site.miner.study)
-        with Miner(site.miner.url, token, surroundings) as miner:
+        with Miner.of(site, token, surroundings) as miner:
             miner.withdraw(entry.release_id)
-        ledger.mark(entry, "withdrawn", surroundings.now())
+            ledger.mark(entry, "withdrawn", surroundings.now())
+            remember(site.state, miner, surroundings)
         return entry
 
 

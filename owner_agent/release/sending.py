@@ -12,6 +12,7 @@ from typing import Any
 
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX, Outgoing, prepare, reopen
+from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.publish import entered
@@ -97,7 +98,7 @@ def send_once(
     )
     entry = entered(ledger, new, outbox)
     columns: Sequence[str] = [draw.column for draw in departure.draws]
-    with Miner(site.miner.url, token, surroundings) as miner:
+    with Miner.of(site, token, surroundings) as miner:
         delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, departure.command)
         # A miner that is not there hears of nothing, and nothing is written down for it.
         delivery.require_beside_plan(columns, departure.section)
@@ -105,4 +106,5 @@ def send_once(
         already = release.state == entry.state == "sealed" and release.id == entry.release_id
         if not already:
             release = delivery.complete(release, on_part)
+        remember(site.state, miner, surroundings)
     return Sent(entry, release.id, already=already)

@@ -27,12 +27,13 @@ from owner_agent.site.corrections import Choice
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.noise import NoiseDemand
 from owner_agent.site.sections.masking import MaskSection, masking_mistakes
+from owner_agent.site.sections.miner import MinerSection
 from owner_agent.site.sections.model_sharing import ShareModelSection, sharing_mistakes
 from owner_agent.site.strengths import Number
+from owner_agent.state.tls import TlsFiles
 from owner_agent.study_plan.section import StudyPlanSection
 from shared.discretize import CentredGroups
 from shared.errors import ConfigError, OptionError
-from shared.wire.addresses import require_address
 from shared.wire.base import KEY_COLUMN, Label, Name
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -42,21 +43,6 @@ ColumnName = Annotated[str, StringConstraints(min_length=1)]
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MinerSection(_Section):
-    """Where releases go. Plain http is for this machine only, unless said otherwise."""
-
-    url: str
-    study: Name
-    allow_insecure: bool = False
-
-    @model_validator(mode="after")
-    def _safe_address(self) -> Self:
-        require_address(
-            self.url, allow_insecure=self.allow_insecure, permission="set allow_insecure = true"
-        )
-        return self
 
 
 class VariableSection(_Section):
@@ -280,6 +266,11 @@ class Site(BaseModel):
                 remedy='Add a [miner] section with url = "..." and study = "...".',
             )
         return self.file.miner
+
+    @property
+    def tls_files(self) -> TlsFiles:
+        """The files that secure connections to the miner. Raises ConfigError as `miner`."""
+        return self.miner.tls_files(self.folder)
 
     @property
     def mask(self) -> MaskSection:

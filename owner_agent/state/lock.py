@@ -10,6 +10,7 @@ from pathlib import Path
 
 from owner_agent.state.private_files import FILE_MODE, private_directory
 from shared.errors import Conflict
+from shared.full_disks import storing
 
 
 @contextmanager
@@ -20,7 +21,8 @@ def publishing_alone(state: Path) -> Iterator[None]:
         Conflict: another process or thread publishes or withdraws right now.
     """
     path = private_directory(state) / "publish.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+    with storing("a file", path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

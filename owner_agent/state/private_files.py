@@ -1,4 +1,7 @@
-"""Files that only their owner may read, and writes that survive a crash whole or not at all."""
+"""Files that only their owner may read, and writes that survive a crash whole or not at all.
+
+On a full disk each of them raises StorageFull, and leaves what was there as it was.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import stat
 from pathlib import Path
 
 from shared.errors import KeyFileError
+from shared.full_disks import storing
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
@@ -19,7 +23,8 @@ def private_directory(path: Path) -> Path:
     Raises:
         KeyFileError: it exists and others may enter it.
     """
-    path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    with storing("a folder", path):
+        path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     refuse_if_open_to_others(path, f"chmod 700 {path}")
     return path
 
@@ -41,29 +46,32 @@ def refuse_if_open_to_others(path: Path, repair: str) -> None:
 
 def write_new(path: Path, content: bytes) -> None:
     """Write a private file that must not exist yet, durably. Raises FileExistsError."""
-    temporary = _write_temporary(path, content)
-    try:
-        # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
-        path.hardlink_to(temporary)
-    finally:
-        temporary.unlink()
-    sync_directory(path.parent)
+    with storing("a file", path):
+        temporary = _write_temporary(path, content)
+        try:
+            # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
+            path.hardlink_to(temporary)
+        finally:
+            temporary.unlink()
+        sync_directory(path.parent)
 
 
 def write_replacing(path: Path, content: bytes) -> None:
     """Write a private file, durably, in place of what was there."""
-    temporary = _write_temporary(path, content)
-    temporary.replace(path)
-    sync_directory(path.parent)
+    with storing("a file", path):
+        temporary = _write_temporary(path, content)
+        temporary.replace(path)
+        sync_directory(path.parent)
 
 
 def write_durably(path: Path, content: bytes) -> None:
     """Write a private file and wait until it is on disk; its name may still be lost."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    with storing("a file", path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def sync_directory(path: Path) -> None:
@@ -79,7 +87,7 @@ def _write_temporary(path: Path, content: bytes) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         write_durably(temporary, content)
-    except OSError:
+    except BaseException:
         temporary.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
         raise
     return temporary

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from owner_agent.release.calls import Calls, Manner
+from owner_agent.state.tls import TlsFiles
 from pramana.client.line import Line, study_path
 from pramana.client.study import Study
 from pramana.client.tokens import token_from
@@ -28,6 +29,9 @@ def connect(
     token: str | None = None,
     token_file: str | Path | None = None,
     allow_insecure: bool = False,
+    ca_file: str | Path | None = None,
+    client_certificate: str | Path | None = None,
+    client_key: str | Path | None = None,
     transport: httpx.BaseTransport | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -43,6 +47,10 @@ def connect(
         token: the analyst's token; with `token_file` it does not appear in a notebook.
         token_file: the file of the token, readable by nobody else (mode 0600).
         allow_insecure: whether plain http may carry the token over a network that is private.
+        ca_file: the authorities that the miner's certificate must come from (PEM), where it is from
+            none that is known everywhere.
+        client_certificate: the certificate (PEM) for a miner that asks for one.
+        client_key: the key to it, readable by nobody else; it may be in the same file.
         transport: what carries requests, in place of the network.
         sleep: waits for so many seconds.
         clock: the time in seconds, from any start.
@@ -53,7 +61,9 @@ def connect(
 
     Raises:
         OptionError: the address is wrong or unsafe; neither token nor token_file is given, or both.
-        KeyFileError: the token's file is not there, may be read by others, or holds no token.
+        KeyFileError: the token's file is not there, may be read by others, or holds no token; or
+            others may read the key.
+        ConfigError: a certificate cannot be read.
         Unauthenticated, Unreachable: the miner does not know the token, or does not answer.
 
     Examples:
@@ -74,7 +84,9 @@ def connect(
     _require_address(url, allow_insecure)
     _require_attempts(attempts)
     remedy = "Check the address, and that the miner is running."
-    manner = Manner(error_of, remedy, transport=transport, sleep=sleep, attempts=attempts)
+    names = (ca_file, client_certificate, client_key)
+    tls = TlsFiles(*(None if name is None else Path(name) for name in names))
+    manner = Manner(error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls)
     secret = token_from(token, token_file).text
     return _opened(Miner(Line(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
 

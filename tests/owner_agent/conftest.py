@@ -80,6 +80,9 @@ class FakeMiner:
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
     consistency: Consistency | None = None
     study_plan: StudyPlan | None = None
+    audit: dict[str, Any] | None = None
+    good: list[str] = field(default_factory=lambda: [TOKEN])
+    accepted: str | None = None
     invitation: str = "invitation-secret-0123456789"
     issue: TokenIssued = field(
         default_factory=lambda: TokenIssued(
@@ -116,9 +119,23 @@ class FakeMiner:
         if path == ["invitations", "accept"]:
             if json.loads(request.content)["secret"] != self.invitation:
                 return problem(404, "not-found", "There is no such invitation.")
+            # It works once; the same key gets the same answer again.
+            key = request.headers["Idempotency-Key"]
+            if self.accepted not in (None, key):
+                return problem(409, "conflict", "The invitation was taken up.")
+            self.accepted = key
             return httpx.Response(201, json=self.issue.model_dump(mode="json"))
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if token not in self.good:
             return problem(401, "unauthenticated", "A valid token is needed.")
+        if path == ["tokens", "rotate"]:
+            self.good = [token, f"{TOKEN}-{len(self.requests)}"]
+            issued = self.issue.model_copy(update={"token": self.good[1]})
+            return httpx.Response(201, json=issued.model_dump(mode="json"))
+        self.good = [token]  # The new token is used: the old one ends.
+        if path == ["audit"]:
+            told = self.audit
+            return httpx.Response(200, json=told) if told else problem(404, "not-found")
         if path[2:] == ["privacy"]:
             return problem(503, "not-ready")
         if path[2:] == ["plan"]:
@@ -295,10 +312,10 @@ class Ended:
 def command(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., Ended]:
-    """Run an `owner-agent` command on the bench's site."""
+    """Run an `owner-agent` command on the bench's site, or one that takes none."""
 
-    def call(*words: str) -> Ended:
-        site = ["--site", str(bench.folder / "site.toml")]
+    def call(*words: str, of_site: bool = True) -> Ended:
+        site = ["--site", str(bench.folder / "site.toml")] if of_site else []
         monkeypatch.setattr(sys, "argv", ["owner-agent", *words, *site])
         monkeypatch.setenv("COLUMNS", "100")
         capsys.readouterr()

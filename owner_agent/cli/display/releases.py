@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,6 +16,7 @@ from shared.wire.releases.base import KNOWLEDGE
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
     from owner_agent.release.publish import PublishOutcome
+    from shared.audit.anchors import Anchor
 
 
 def show_warnings(console: Console, warnings: Sequence[str]) -> None:
@@ -69,6 +70,21 @@ def inconsistency(outcome: PublishOutcome) -> list[str]:
         " release is sealed, and whoever uses it is warned; withdraw it if you find the cause."
     )
     return [found]
+
+
+def log_warning(outcome: PublishOutcome) -> list[str]:
+    """Return what is wrong with the state of the miner's audit log, if anything is."""
+    return [] if outcome.log_warning is None else [outcome.log_warning]
+
+
+def show_anchors(console: Console, seen: Mapping[str, Sequence[Anchor]]) -> None:
+    """Print what miners told of their audit logs."""
+    if not seen:
+        console.print("No miner has told the state of its audit log yet.")
+    for miner, known in seen.items():
+        console.print(miner, markup=False, style="bold")
+        for anchor in known:
+            console.print(f"  {anchor.at}  {anchor}", markup=False, soft_wrap=True)
 
 
 def show_ledger(console: Console, entries: Sequence[Entry]) -> None:

@@ -1,21 +1,22 @@
 """Signed requests and signed statements: who says it, to whom, and that nobody changed it since.
 
 TLS already shuts out everybody without a known certificate; the signature says which of the known
-owners calls. A request names its receiver, moment and a number used once, so that nobody can send
-it again, also not to another owner. A statement carries its session and round, so that it counts
-in no other.
+owners calls. A request names its receiver, its moment, a number used once and its body's digest, so
+that nobody can send it again, also not to another owner, and no body is read that its sender did
+not sign. A statement carries its session and round, so that it counts in no other.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from owner_agent.peer.identity.identity import PeerIdentity, Pinned
+from owner_agent.peer.identity.seen import SeenRequests
 from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
 from shared.errors import PeerDeviated, Unauthenticated
 
@@ -25,10 +26,16 @@ CLOCKS_APART = 300.0
 PEER_HEADER = "Pramana-Peer"
 TIME_HEADER = "Pramana-Time"
 NONCE_HEADER = "Pramana-Nonce"
+BODY_HEADER = "Pramana-Body"
+"""Holds the SHA-256 of the body, which is signed with the headers, so that they count before it."""
 SIGNATURE_HEADER = "Pramana-Signature"
+
+SEEN = "peer-requests"
+"""The file in a state directory that remembers what was let in."""
 
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,10 @@ class Call:
     path: str
     body: bytes
 
-    def text(self, sender: str, time: str, nonce: str) -> bytes:
-        """Return the signed bytes; no field can hold a line break."""
-        digest = hashlib.sha256(self.body).hexdigest()
-        lines = ["pramana/peer-request/1", sender, self.receiver, self.method, self.path]
-        return "\n".join([*lines, time, nonce, digest]).encode()
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the body, in hexadecimal digits."""
+        return hashlib.sha256(self.body).hexdigest()
 
 
 def signed_headers(
@@ -52,30 +58,54 @@ def signed_headers(
 ) -> dict[str, str]:
     """Return the headers that sign a request with 16 random bytes used for no other."""
     sender, time, nonce = identity.public.name, f"{now.timestamp():.3f}", random_bytes.hex()
+    text = _request(sender, call.receiver, call.method, call.path, time, nonce, call.digest)
     return {
         PEER_HEADER: sender,
         TIME_HEADER: time,
         NONCE_HEADER: nonce,
-        SIGNATURE_HEADER: identity.sign(call.text(sender, time, nonce)).hex(),
+        BODY_HEADER: call.digest,
+        SIGNATURE_HEADER: identity.sign(text).hex(),
     }
 
 
-@dataclass
+@dataclass(frozen=True)
+class Announced:
+    """A request whose headers are signed by a known owner; its body is not read yet."""
+
+    caller: str
+    moment: float
+    nonce: str
+    digest: str
+
+
+@dataclass(frozen=True)
 class Gate:
-    """Tells which known owner a request is from, and lets each request through once."""
+    """Tells which known owner a request is from, and lets each request through once.
+
+    First the headers count, which name the body's digest: `announced`. Then the body is read, and
+    let in if it is the one they name: `let_in`.
+    """
 
     known: Mapping[str, Pinned]
-    _seen: dict[tuple[str, str], float] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    seen: SeenRequests
 
-    def expected(self, headers: Mapping[str, str], now: datetime) -> Pinned:
-        """Return the owner that a request says it is from, before its body is read.
+    @classmethod
+    def of(cls, known: Mapping[str, Pinned], state: Path) -> Gate:
+        """Return the gate of an owner, who remembers in a state directory what was let in."""
+        return cls(known, SeenRequests(state / SEEN, 2 * CLOCKS_APART))
+
+    def announced(
+        self, headers: Mapping[str, str], receiver: str, method: str, path: str, now: datetime
+    ) -> Announced:
+        """Return what a request says it is, before its body is read.
 
         Raises:
-            Unauthenticated: nobody known, or a request of another time.
+            Unauthenticated: nobody known signed exactly this, for this owner, now, for the first
+                time.
         """
         peer = self.known.get(headers.get(PEER_HEADER, ""))
-        moment = _number(headers.get(TIME_HEADER, ""))
+        time = headers.get(TIME_HEADER, "")
+        moment = _number(time)
         if peer is None or moment is None:
             raise _refused()
         if not abs(now.timestamp() - moment) <= CLOCKS_APART:
@@ -84,29 +114,34 @@ class Gate:
                 f" {CLOCKS_APART:.0f} seconds.",
                 remedy="Set the clocks of both machines.",
             )
-        return peer
-
-    def caller(self, headers: Mapping[str, str], call: Call, now: datetime) -> str:
-        """Return the name of the owner that signed a request.
-
-        Raises:
-            Unauthenticated: nobody known signed exactly this, for this owner, now, for the first
-                time.
-        """
-        peer = self.expected(headers, now)
         nonce, signature = headers.get(NONCE_HEADER, ""), headers.get(SIGNATURE_HEADER, "")
-        if not (_NONCE.fullmatch(nonce) and _SIGNATURE.fullmatch(signature)):
+        digest = headers.get(BODY_HEADER, "")
+        if not (
+            _NONCE.fullmatch(nonce)
+            and _SIGNATURE.fullmatch(signature)
+            and _DIGEST.fullmatch(digest)
+        ):
             raise _refused()
-        text = call.text(peer.name, headers[TIME_HEADER], nonce)
+        text = _request(peer.name, receiver, method, path, time, nonce, digest)
         if not peer.signed(bytes.fromhex(signature), text):
             raise _refused()
-        with self._lock:
-            horizon = now.timestamp() - 2 * CLOCKS_APART
-            self._seen = {key: at for key, at in self._seen.items() if at > horizon}
-            if (peer.name, nonce) in self._seen:
-                raise _refused()
-            self._seen[peer.name, nonce] = now.timestamp()
-        return peer.name
+        if self.seen.holds((peer.name, nonce), now.timestamp()):
+            raise _refused()
+        return Announced(peer.name, moment, nonce, digest)
+
+    def let_in(self, announced: Announced, body: bytes, now: datetime) -> str:
+        """Return the name of the owner whose request this is, now that its body is there.
+
+        Raises:
+            Unauthenticated: it is another body than the headers name, or was let in before.
+            TooManyRequests, StorageFull: it cannot be remembered, and is not let in.
+        """
+        if hashlib.sha256(body).hexdigest() != announced.digest:
+            raise _refused()
+        request = (announced.caller, announced.nonce)
+        if not self.seen.let_in(request, announced.moment, now.timestamp()):
+            raise _refused()
+        return announced.caller
 
 
 def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
@@ -135,6 +170,14 @@ def statement_of(signed: Signed, owner: Pinned, session: str, kind: type[Stated]
 def _statement(session: str, kind: type[PeerMessage], content: str) -> bytes:
     digest = hashlib.sha256(content.encode()).hexdigest()
     return f"pramana/peer-statement/1\n{session}\n{kind.wire_name}\n{digest}".encode()
+
+
+def _request(*fields: str) -> bytes:
+    """Return the signed bytes of a request; no field can hold a line break.
+
+    The fields: sender, receiver, method, path, time, nonce, digest of the body.
+    """
+    return "\n".join(["pramana/peer-request/1", *fields]).encode()
 
 
 def _number(text: str) -> float | None:

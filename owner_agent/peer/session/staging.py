@@ -13,6 +13,7 @@ from owner_agent.state.private_files import (
     sync_directory,
     write_durably,
 )
+from shared.full_disks import storing
 
 _UNFINISHED = ".unfinished-"
 
@@ -43,7 +44,8 @@ def staged_in(results: Path, session: str) -> Staged:
 
 def stage(results: Path, session: str, files: Mapping[str, bytes]) -> Staged:
     """Write the result of a session where nobody looks for it yet."""
-    results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    with storing("a folder", results):
+        results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
     for stale in results.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(stale)
     made = staged_in(results, session)

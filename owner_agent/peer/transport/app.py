@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
 from owner_agent.http.problems import add_handlers
-from owner_agent.peer.identity.signatures import Call, Gate
+from owner_agent.peer.identity.signatures import Gate
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
-from shared.errors import LimitExceeded
+from owner_agent.state.surroundings import Patience
+from shared.errors import LimitExceeded, PeerUnreachable
 from shared.wire.parts import PART_MEDIA_TYPE
 
 
@@ -45,7 +48,7 @@ def create_peer_app(participant: Participant) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
     )
-    app.state.doors = Doors(participant, Gate(participant.known))
+    app.state.doors = Doors(participant, Gate.of(participant.known, participant.site.state))
     add_handlers(app)
     return app
 
@@ -68,17 +71,42 @@ def _router() -> APIRouter:
 
 async def _called(request: Request) -> Called:
     doors: Doors = request.app.state.doors
-    now = doors.participant.surroundings.now()
-    doors.gate.expected(request.headers, now)
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MESSAGE_BYTES:
-            raise LimitExceeded(f"A message of more than {MESSAGE_BYTES} bytes is not read.")
+    name, around = doors.participant.name, doors.participant.surroundings
     path = request.scope["raw_path"].decode("ascii")
-    call = Call(doors.participant.name, request.method, path, bytes(body))
-    caller = doors.gate.caller(request.headers, call, now)
-    return Called(caller, request.path_params.get("session", ""), bytes(body), doors.participant)
+    announced = await run_in_threadpool(
+        doors.gate.announced, request.headers, name, request.method, path, around.now()
+    )
+    body = await _body(request, around.patience)
+    caller = await run_in_threadpool(doors.gate.let_in, announced, body, around.now())
+    return Called(caller, request.path_params.get("session", ""), body, doors.participant)
+
+
+async def _body(request: Request, patience: Patience) -> bytes:
+    """Read a body up to the length that was announced for it.
+
+    Raises:
+        LimitExceeded: it is longer than that, or than messages may be.
+        PeerUnreachable: it did not come in time.
+    """
+    announced = request.headers.get("Content-Length", "0")
+    length = int(announced) if announced.isascii() and announced.isdigit() else 0
+    if length > MESSAGE_BYTES:
+        raise LimitExceeded(f"A message of more than {MESSAGE_BYTES} bytes is not read.")
+    body = bytearray()
+    chunks = request.stream()
+    try:
+        async with asyncio.timeout(patience.work):
+            while True:
+                chunk = await asyncio.wait_for(anext(chunks), patience.quick)
+                body += chunk
+                if len(body) > length:
+                    raise LimitExceeded(f"The message is longer than the {length} bytes announced.")
+    except StopAsyncIteration:
+        return bytes(body)
+    except TimeoutError:
+        raise PeerUnreachable(
+            "The message did not come in time.", remedy="Send it again."
+        ) from None
 
 
 CalledDependency = Annotated[Called, Depends(_called)]

@@ -13,7 +13,7 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.private_files import write_replacing
-from shared.errors import RecordsCorrected, StoreCorrupt, Unreachable
+from shared.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
 from shared.wire.parts import RecordSchema, decode_part
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
@@ -325,6 +325,6 @@ def test_a_temporary_file_of_a_full_disk_goes(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("owner_agent.state.private_files.os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(StorageFull, match="no room for a file"):
         write_replacing(tmp_path / "file", b"content")
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from owner_agent.departures import ledger as ledger_module
+from owner_agent.departures import ledger_file as ledger_module
 from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.refusals import refuse_conflicts

@@ -86,7 +86,7 @@ def test_publishing_again_sends_nothing(shop, arrived):
     outcome = _publish(shop)
     assert outcome.already
     new = [f"{r.method} {r.url.path.rsplit('/', 1)[-1]}" for r in shop.miner.requests[before:]]
-    assert new == ["POST releases"]
+    assert new == ["POST releases", "GET audit"]
     assert len(shop.miner.releases) == 1
 
 

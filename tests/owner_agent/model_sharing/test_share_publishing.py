@@ -100,7 +100,7 @@ def test_the_order_of_rows_and_publishing_again_change_nothing(clinic, arrived, 
     again = _publish(clinic)
     assert again.already
     assert _sent(clinic) == [arrived]
-    assert [r.method for r in clinic.miner.requests[requests:]] == ["POST"]
+    assert [r.method for r in clinic.miner.requests[requests:]] == ["POST", "GET"]
 
 
 @pytest.mark.slow

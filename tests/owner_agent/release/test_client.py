@@ -63,24 +63,23 @@ def test_pauses_grow_and_the_miner_may_set_them():
     assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
 
 
-ISSUED = {"id": "t-1", "role": "owner", "study": "s", "name": "north", "token": "t-1.secret"}
-
-
-def test_an_invitation_whose_answer_was_lost_is_sent_again_under_its_key():
+def test_an_invitation_whose_answer_was_lost_is_sent_again_with_the_same_key():
+    """The key is that of the secret: an agent that was killed meanwhile has the same."""
     seen = []
 
-    def lost_twice(request):
-        seen.append(request.headers["Idempotency-Key"])
-        if len(seen) % 3:
-            raise httpx.ReadError("cut")
-        return httpx.Response(201, json=ISSUED)
+    def cut(request):
+        seen.append((request.headers["Idempotency-Key"], request.content))
+        raise httpx.ReadError("cut")
 
-    with _miner(lost_twice) as miner:
-        for _ in range(2):
-            assert miner.accept("x" * 20).token == ISSUED["token"]
+    for _ in range(2):
+        with _miner(cut) as miner, pytest.raises(Unreachable, match="tried 3 times"):
+            miner.accept("x" * 20)
     assert len(seen) == 6
-    assert len(set(seen[:3])) == len(set(seen[3:])) == 1
-    assert seen[0] != seen[3]
+    assert len(set(seen)) == 1
+    assert "x" * 20 not in seen[0][0]
+
+
+ISSUED = {"id": "t-1", "role": "owner", "study": "s", "name": "north", "token": "t-1.secret"}
 
 
 def test_every_request_says_which_version_is_spoken():

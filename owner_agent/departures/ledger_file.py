@@ -1,0 +1,157 @@
+"""The ledger's file: its tables, how those of earlier versions become these, and full disks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from owner_agent.state.private_files import FILE_MODE
+from shared.errors import StoreCorrupt
+from shared.full_disks import no_room, storing
+from shared.wire.releases.base import RANDOMIZED
+
+_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
+"""What SQLite says of a disk without room; of a file that may become no longer, the second."""
+
+_METADATA = sa.MetaData()
+SCHEMA_VERSION = 4
+"""Raised with every change of the tables."""
+
+_UPGRADES = {
+    1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",),
+    2: (
+        f"ALTER TABLE releases ADD COLUMN kind VARCHAR NOT NULL DEFAULT '{RANDOMIZED}'",
+        "ALTER TABLE releases ADD COLUMN method VARCHAR NOT NULL DEFAULT ''",
+        "ALTER TABLE draws ADD COLUMN masked BOOLEAN NOT NULL DEFAULT 0",
+    ),
+    3: ("ALTER TABLE draws ADD COLUMN shared BOOLEAN NOT NULL DEFAULT 0",),
+}
+"""What makes the tables of a version those of the next; tables that are new are made besides."""
+
+RELEASES = sa.Table(
+    "releases",
+    _METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("miner", sa.String, nullable=False),
+    sa.Column("study", sa.String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("content", sa.String, nullable=False),
+    sa.Column("digest", sa.String, nullable=False),
+    sa.Column("plan_digest", sa.String, nullable=False),
+    sa.Column("records", sa.Integer, nullable=False),
+    sa.Column("parts", sa.Integer, nullable=False),
+    sa.Column("state", sa.String, nullable=False),
+    sa.Column("prepared", sa.DateTime, nullable=False),
+    sa.Column("changed", sa.DateTime, nullable=False),
+    sa.Column("release_id", sa.String),
+    sa.Column("kind", sa.String, nullable=False, server_default=RANDOMIZED),
+    sa.Column("method", sa.String, nullable=False, server_default=""),
+    sa.UniqueConstraint("miner", "study", "name"),
+)
+DRAWS = sa.Table(
+    "draws",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("column", sa.String, primary_key=True),
+    sa.Column("variable", sa.String, nullable=False),
+    sa.Column("draw_id", sa.String, nullable=False),
+    sa.Column("epsilon", sa.Float),  # null: unbounded
+    sa.Column("randomized", sa.Boolean, nullable=False),
+    sa.Column("population", sa.String, nullable=False),
+    sa.Column("same_as", sa.JSON, nullable=False),
+    sa.Column("masked", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
+)
+SKETCHES = sa.Table(
+    "sketches",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("sketch", sa.LargeBinary, nullable=False),
+)
+FINGERPRINTS = sa.Table(
+    "fingerprints",
+    _METADATA,
+    sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
+    sa.Column("fingerprint", sa.LargeBinary, nullable=False),
+)
+
+
+def connected(path: Path) -> sa.Connection:
+    """Open the ledger, made or brought to this version first.
+
+    Raises:
+        StoreCorrupt: it is no ledger, or one of a later version.
+        StorageFull: it has to be written for that, and there is no room.
+    """
+    with storing_ledger(path):
+        # SQLite would make the file with the umask's mode; its journals take over this one's.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+    engine = _engine(path)
+    try:
+        with storing_ledger(path), engine.begin() as connection:
+            made = _upgraded(connection)
+            if made != SCHEMA_VERSION:
+                raise StoreCorrupt(
+                    f"The ledger {path} has schema {made}; this version of the agent"
+                    f" reads schema {SCHEMA_VERSION}.",
+                    where=str(path),
+                    remedy="Run the version of the agent that made it.",
+                )
+        return engine.connect()
+    except sa.exc.DatabaseError as error:
+        raise StoreCorrupt(
+            f"The ledger {path} cannot be read or written.",
+            where=str(path),
+            remedy="Restore it from your backup: without it nobody knows what has left.",
+        ) from error
+
+
+@contextmanager
+def storing_ledger(path: Path) -> Iterator[None]:
+    """Turn what the system and SQLite say of a full disk into StorageFull; all else passes."""
+    try:
+        with storing("the ledger", path):
+            yield
+    except sa.exc.OperationalError as error:
+        if getattr(error.orig, "sqlite_errorname", "") in _FULL:
+            raise no_room("the ledger", path) from error
+        raise
+
+
+@cache
+def _engine(path: Path) -> sa.Engine:
+    """Return the engine of a file: it holds no connections, but the statements it has compiled."""
+    return sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
+
+
+def _upgraded(connection: sa.Connection) -> int:
+    """Make the tables, or bring them to this version, whole or not at all; return what they have.
+
+    Zero is the version of tables that no agent made.
+    """
+    made = _version(connection)
+    if made == SCHEMA_VERSION:
+        return made
+    # The driver opens no transaction by itself for changes of tables. Somebody else may have made
+    # them meanwhile.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    made = _version(connection)
+    if made == 0 and not sa.inspect(connection).get_table_names():
+        made = SCHEMA_VERSION
+    while made in _UPGRADES:
+        for statement in _UPGRADES[made]:
+            connection.exec_driver_sql(statement)
+        made += 1
+    if made == SCHEMA_VERSION:
+        _METADATA.create_all(connection)
+        connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+    return made
+
+
+def _version(connection: sa.Connection) -> int:
+    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())

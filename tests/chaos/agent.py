@@ -1,0 +1,12 @@
+"""The `owner-agent` command with pauses of a twentieth between its attempts."""
+
+from __future__ import annotations
+
+import time
+
+from owner_agent.cli.main import build
+from owner_agent.state.surroundings import Surroundings
+from shared.terminal import run
+
+if __name__ == "__main__":
+    run(build(Surroundings(sleep=lambda seconds: time.sleep(seconds / 20))))
