@@ -35,6 +35,14 @@ app = typer.Typer(
 
 app.add_typer(study_commands(), name="study")
 app.add_typer(audit_commands(), name="audit")
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Processes that each run one job at a time (2 if left out); 0 leaves jobs to"
+        " `miner-service worker`.",
+    ),
+]
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
@@ -58,6 +66,7 @@ def serve_command(
         bool,
         typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
     ] = False,
+    workers: Workers = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
@@ -68,9 +77,16 @@ def serve_command(
     """
     from miner_service.http.app import create_app
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
+    from miner_service.workers.crew import crew_of
 
     settings = settings_of(
-        data, database, settings_file, host=host, port=port, allow_remote=allow_remote
+        data,
+        database,
+        settings_file,
+        workers=workers,
+        host=host,
+        port=port,
+        allow_remote=allow_remote,
     )
     with exclusive(data):
         sock = bind(settings)
@@ -85,11 +101,33 @@ def serve_command(
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings), sock, announce=announce)
+            serve(create_app(settings, crew=crew_of), sock, announce=announce)
         finally:
             sock.close()
             if ready_file:
                 ready_file.unlink(missing_ok=True)
+
+
+@app.command("worker")
+def worker_command(
+    data: DataDir = DEFAULT_DATA,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that each run one job at a time (2 if left out)."),
+    ] = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
+) -> None:
+    """Run jobs until it is told to end (SIGTERM, Ctrl-C); the jobs it has are given back.
+
+    A service runs its own workers; this is for more of them, or for other machines with the same
+    database.
+    """
+    from miner_service.workers.supervise import supervise
+
+    settings = settings_of(data, database, settings_file, workers=workers)
+    _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
+    supervise(settings)
 
 
 @app.command("admin-token")

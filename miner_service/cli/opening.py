@@ -43,20 +43,29 @@ SettingsFile = Annotated[
 ]
 
 
-def settings_of(data: Path, database: str | None, file: Path | None, **given: Any) -> Settings:
+def settings_of(
+    data: Path,
+    database: str | None,
+    file: Path | None,
+    *,
+    workers: int | None = None,
+    **given: Any,
+) -> Settings:
     """Return the settings that a command was given.
 
     Raises:
         ConfigError: the file of settings is wrong.
         OptionError: an option is.
     """
-    from miner_service.settings import Settings, StorageSettings
+    from miner_service.settings import JobSettings, Settings, StorageSettings
     from miner_service.settings.reading import read_settings
 
     sections = read_settings(file) if file is not None else {}
     if database is not None:
         storage = sections.get("storage", StorageSettings())
         sections["storage"] = replace(storage, database=database)
+    if workers is not None:
+        sections["jobs"] = replace(sections.get("jobs", JobSettings()), workers=workers)
     return Settings(data, **sections, **given)
 
 

@@ -17,6 +17,7 @@ from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.probing import Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.routes import (
     audit,
@@ -32,6 +33,7 @@ from miner_service.http.routes import (
 )
 from miner_service.intake import sweeping
 from miner_service.jobs.crew import Crew, CrewMaker
+from miner_service.jobs.following import Followed
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 
@@ -66,6 +68,8 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.followed = Followed(services)
+    app.state.probes = Probes()
     problems.install(app)
     return app
 

@@ -15,6 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from miner_service.settings import Settings
+from miner_service.store.files.durable import storing
 from shared.errors import Conflict, OptionError
 
 _GRACE_SECONDS = 10
@@ -83,10 +84,11 @@ def serve(app: FastAPI, sock: socket.socket, *, announce: Callable[[], None]) ->
 
 
 def write_ready_file(path: Path, url: str) -> None:
-    """Write where the service is, whole or not at all."""
+    """Write where the service is, whole or not at all. Raises StorageFull, NotReady."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
-    scratch.replace(path)
+    with storing("The ready file", scratch):
+        scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
+        scratch.replace(path)
 
 
 class _Server(uvicorn.Server):

@@ -16,6 +16,11 @@ from shared.wire.problems import ProblemDetail, problem_of
 from shared.wire.releases import Release
 
 
+def closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
+
+
 def withdraw(services: Services, release: str) -> Release:
     """Withdraw a release: its records are deleted, its row stays; again is harmless.
 
@@ -36,11 +41,6 @@ def withdraw(services: Services, release: str) -> Release:
         services.segments.drop_parts(release)
         services.segments.drop_data(release)
     return message
-
-
-def closing(release: str) -> str:
-    """Return the name that is held while a release is sealed or withdrawn."""
-    return f"closing {release}"
 
 
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:

@@ -25,7 +25,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         if body.key is not None:
             known = job_rows.job_by_key(session, study, body.key)
             if known is not None and read_job_spec(known.spec) == body.spec:
-                return job_rows.job_message(session, known), False
+                return job_rows.job_message(session, known, services.now()), False
         prepared = services.prepare(session, study, body.spec)
         expected = predicted(session, body.spec, prepared, services.settings.limits)
     with services.database.write() as session:
@@ -41,7 +41,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         )
         if to_run:
             expected.note(row)
-        return job_rows.job_message(session, row), to_run
+        return job_rows.job_message(session, row, services.now()), to_run
 
 
 def cancel(services: Services, identifier: str) -> Job:
@@ -50,4 +50,4 @@ def cancel(services: Services, identifier: str) -> Job:
         row = job_rows.find_job(session, identifier)
         if row.state in UNFINISHED:
             finish(session, row, "cancelled", services.now())
-        return job_rows.job_message(session, row)
+        return job_rows.job_message(session, row, services.now())

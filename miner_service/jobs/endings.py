@@ -28,5 +28,15 @@ def too_large(taken: float, allowed: float, predicted: float | None) -> LimitExc
     )
 
 
+def out_of_memory(allowed: float) -> LimitExceeded:
+    """Return the error of a job that asked at once for more memory than it may have, in bytes."""
+    return LimitExceeded(
+        "The job asked for more memory than there is for it and was stopped;"
+        f" {allowed / MEBIBYTE:.0f} MiB are allowed.",
+        where="job_bytes",
+        remedy="Ask for less: fewer variables, categories or parents.",
+    )
+
+
 def _seconds(predicted: float | None) -> str:
     return "its time was not" if predicted is None else f"{predicted:.3g} seconds were"

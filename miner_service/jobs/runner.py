@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Callable
 
+from miner_service.jobs.endings import out_of_memory
 from miner_service.kinds import kind_of
 from miner_service.mining import mining
 from miner_service.mining.prepared import Learned, PreparedJob
@@ -19,7 +20,7 @@ from miner_service.store.queue.leases import Lease, leased
 from miner_service.store.queue.states import Made, finish, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
-from shared.errors import Conflict, JobCancelled, PramanaError
+from shared.errors import Conflict, JobCancelled, NotReady, PramanaError, StorageFull
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec, read_job_spec
 from shared.wire.learning.models import ModelHead
@@ -55,6 +56,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
 
     Raises:
         JobCancelled: `on_step` stopped it; the job is as it was.
+        NotReady, StorageFull: so is it where the store is away, or has no room.
     """
     try:
         with services.database.read() as session:
@@ -64,7 +66,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
         spec = read_job_spec(row.spec)
         learned = learn(spec, _prepare_again(services, row, spec), services, on_step)
         made = _made(_model_message(services, row, spec, learned), kind_of(spec).model.name)
-    except JobCancelled:
+    except (JobCancelled, NotReady, StorageFull):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
         return _fail(services, lease, error)
@@ -86,6 +88,8 @@ def _made(message: ModelHead, kind: str) -> Made:
 
 
 def _fail(services: Services, lease: Lease, error: Exception) -> bool:
+    if isinstance(error, MemoryError):
+        error = out_of_memory(services.settings.limits.job_bytes)
     if isinstance(error, PramanaError):
         document = problem_of(error)
     else:

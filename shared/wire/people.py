@@ -24,7 +24,7 @@ class StudyCreate(Message):
     """
 
     name: Name
-    title: Annotated[str, StringConstraints(max_length=500)] = ""
+    title: Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")] = ""
     max_epsilon_record: Epsilon | None = None
     max_epsilon_column: Epsilon | None = None
 

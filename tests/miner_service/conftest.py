@@ -233,15 +233,14 @@ def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
             learn: Any = learn_model,
             entered: bool = True,
             wanted_seconds: float = 0.2,
-            **options: float,
+            crew: Any = None,
+            **options: Any,
         ) -> Miner:
             clock = Clock()
-            settings = Settings(
-                data, limits=limits or Limits(), **{"event_seconds": 0.01, **options}
-            )
-            app = create_app(
-                settings, clock=clock, crew=crew_of(learn, wanted_seconds=wanted_seconds)
-            )
+            crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
+            options = {"event_seconds": 0.01, **options}
+            settings = Settings(data, limits=limits or Limits(), **options)
+            app = create_app(settings, clock=clock, crew=crew)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
                 stack.enter_context(client)

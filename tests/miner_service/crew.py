@@ -109,7 +109,7 @@ class ThreadCrew:
             with self.services.database.write() as session:
                 row = leased(session, lease)
                 if row is not None:
-                    give_back(session, row, self.services.now())
+                    give_back(session, row, "the service ends.", self.services.now())
 
 
 class _Step:

@@ -30,6 +30,10 @@ from shared.wire.releases import Alignment
 log = logging.getLogger(__name__)
 
 
+_STAFFS_ONLY = ("worker", "runs", "heartbeat_age", "predicted_seconds", "predicted_bytes")
+"""What an owner is not told of a job, besides its log."""
+
+
 @dataclass(frozen=True)
 class Caller:
     """Who sent a request: the token's id, role, study (none for the admin) and name."""
@@ -73,13 +77,14 @@ class Caller:
         """Return what this caller may see of a job that it may know of.
 
         Why a job failed may tell how many records owners share, or whether they share one: an
-        owner learns only the kind of the failure. How other owners' reports look is not its
-        business either.
+        owner learns only the kind of the failure, and nothing of its log. How other owners'
+        reports look, and what is predicted of them, is not its business either.
         """
         if self.role != OWNER:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
-        job = job.model_copy(update={"inconsistent": seen})
+        hidden = dict.fromkeys(_STAFFS_ONLY)
+        job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job
         told = ProblemDetail(

@@ -1,4 +1,7 @@
-"""What routes ask for, named once."""
+"""What routes ask for, named once.
+
+None of it waits, so that it is asked for on the loop, also while all threads wait for a database.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 
 from miner_service.http.access.access import Caller
+from miner_service.http.access.probing import Probes
 from miner_service.jobs.crew import Crew
+from miner_service.jobs.following import Followed
 from miner_service.services import Services
 from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
@@ -21,29 +26,45 @@ _QUERY_OF = {"paging": {"limit", "cursor"}, "records": {"records"}, "seed": {"se
 """The query parameters behind the parameters that endpoints have by these names."""
 
 
-def get_services(request: Request) -> Services:
+async def get_services(request: Request) -> Services:
     """Return what this miner is made of."""
     services: Services = request.app.state.services
     return services
 
 
-def get_crew(request: Request) -> Crew:
+async def get_crew(request: Request) -> Crew:
     """Return those who run the jobs."""
     crew: Crew = request.app.state.crew
     return crew
 
 
+async def get_probes(request: Request) -> Probes:
+    """Return what asks after the service's dependencies."""
+    probes: Probes = request.app.state.probes
+    return probes
+
+
+ProbesDep = Annotated[Probes, Depends(get_probes)]
 ServicesDep = Annotated[Services, Depends(get_services)]
 CrewDep = Annotated[Crew, Depends(get_crew)]
 
 
-def get_caller(request: Request) -> Caller:
+def get_followed(request: Request) -> Followed:
+    """Return the jobs that somebody follows."""
+    followed: Followed = request.app.state.followed
+    return followed
+
+
+FollowedDep = Annotated[Followed, Depends(get_followed)]
+
+
+async def get_caller(request: Request) -> Caller:
     """Return who sent the request, whom the way into the route let in."""
     caller: Caller = request.state.caller
     return caller
 
 
-def refuse_unknown_query(request: Request) -> None:
+async def refuse_unknown_query(request: Request) -> None:
     """Refuse query parameters that the route does not have, by name.
 
     Raises RequestValidationError.

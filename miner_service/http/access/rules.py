@@ -103,6 +103,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "list_jobs": _STUDY,
         "read_job": _JOB,
         "cancel_job": Rule(STAFF, Scope.JOB),
+        "read_job_log": Rule(STAFF, Scope.JOB),
         "stream_job_events": _JOB,
         "read_model": _MODEL,
         "read_model_page": _MODEL,
@@ -119,7 +120,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "ask_model": _MODEL,
         "sample_model": _MODEL,
         "read_dashboard": _ALL,
-        "read_audit": Rule(HOLDERS, Scope.TOKENS_OWN),
+        "read_audit": _ALL,
     }
 )
 """The rule of each route, by the name of its function."""

@@ -62,7 +62,7 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         alignment=caller.view_alignment(services.alignment(session, study.name)),
         privacy=study_privacy(services, session, study.name, shown_to_owner=caller.role == OWNER),
         jobs=[
-            caller.view_job(session, job_message(session, row))
+            caller.view_job(session, job_message(session, row, services.now()))
             for row in _newest(session, jobs, JobRow.seq)
         ],
         models=[_entry(row) for row in learned],

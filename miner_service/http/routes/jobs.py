@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Depends, Header, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
@@ -14,6 +17,7 @@ from miner_service.http.access.access import Caller, visible_job
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
+    FollowedDep,
     JobPath,
     PagingDep,
     ServicesDep,
@@ -21,17 +25,21 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
+from miner_service.http.access.protocol import protocol_of
 from miner_service.jobs import creating as jobs
 from miner_service.jobs.crew import Crew
+from miner_service.jobs.following import Followed
 from miner_service.services import Services
-from miner_service.store.jobs import job_message
+from miner_service.store.jobs import job_message, last_lines, line_message, lines_since
 from miner_service.store.paging import page_of
 from miner_service.store.queue.states import UNFINISHED
-from miner_service.store.schema import JobRow
+from miner_service.store.schema import JobLogRow, JobRow
 from shared.wire.base import Page
-from shared.wire.learning.jobs import Job, JobCreate
+from shared.wire.learning.jobs import Job, JobCreate, JobLine
+from shared.wire.versions import written
 
 router = RuledRouter(tags=["jobs"])
+VersionDep = Annotated[int, Depends(protocol_of)]
 
 EVENT_MEDIA_TYPE = "text/event-stream"
 _HEARTBEAT_LOOKUPS = 75
@@ -76,7 +84,7 @@ def list_jobs(
             query,
             JobRow.seq,
             paging,
-            lambda row: caller.view_job(session, job_message(session, row)),
+            lambda row: caller.view_job(session, job_message(session, row, services.now())),
         )
 
 
@@ -86,7 +94,7 @@ def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: R
 
     An owner sees of a failure only its kind.
     """
-    message = _visible(services, caller, job)
+    message = _look(services, caller, job).job
     _advise(response, message)
     return message
 
@@ -99,50 +107,103 @@ def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep) -> Job:
     return cancelled
 
 
+@router.get("/jobs/{job}/log")
+def read_job_log(job: JobPath, services: ServicesDep, paging: PagingDep) -> Page[JobLine]:
+    """Read what the runs of a job left for whoever runs the study."""
+    with services.database.read() as session:
+        query = select(JobLogRow).where(JobLogRow.job == job)
+        return page_of(session, query, JobLogRow.seq, paging, line_message)
+
+
 @router.get(
     "/jobs/{job}/events",
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "Server-sent events named `job`; the data of each is a Job.",
+            "description": "Server-sent events named `job`; the data of each is a Job, whose `log`"
+            " has the lines since the event before. The id of each is the job's revision.",
             "content": {EVENT_MEDIA_TYPE: {"schema": _EVENT}},
-        }
+        },
+        204: {"description": "The job is finished, and its last event was received before."},
     },
 )
 async def stream_job_events(
-    job: JobPath, services: ServicesDep, caller: CallerDep, crew: CrewDep
-) -> StreamingResponse:
-    """Follow a job until it is finished."""
-    first = await run_in_threadpool(_visible, services, caller, job)
+    job: JobPath,
+    services: ServicesDep,
+    caller: CallerDep,
+    crew: CrewDep,
+    followed: FollowedDep,
+    version: VersionDep,
+    last_event_id: Annotated[
+        str | None,
+        Header(alias="Last-Event-ID", description="The `id` of the last event received."),
+    ] = None,
+) -> Response:
+    """Follow a job until it is finished, from where the last event left off."""
+    since = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
+    first = await run_in_threadpool(_look, services, caller, job, since)
+    if first.finished and first.revision == since:
+        return Response(status_code=204)
     return StreamingResponse(
-        _events(services, caller, first, crew),
+        _events(lambda r: _look(services, caller, job, r), first, since, version, followed, crew),
         media_type=EVENT_MEDIA_TYPE,
         headers={"Cache-Control": "no-store"},
     )
 
 
-async def _events(services: Services, caller: Caller, job: Job, crew: Crew) -> AsyncIterator[str]:
+@dataclass(frozen=True)
+class _Seen:
+    """A job as its follower may see it, and at which revision."""
+
+    job: Job
+    revision: int
+
+    @property
+    def finished(self) -> bool:
+        return self.job.state not in UNFINISHED
+
+    def event(self, version: int) -> str:
+        """Return it as an event."""
+        data = json.dumps(written(self.job, version), ensure_ascii=False, separators=(",", ":"))
+        return f"id: {self.revision}\nevent: job\ndata: {data}\n\n"
+
+
+async def _events(
+    look: Callable[[int], _Seen],
+    seen: _Seen,
+    since: int | None,
+    version: int,
+    followed: Followed,
+    crew: Crew,
+) -> AsyncIterator[str]:
     """Yield an event per change; comments in between keep proxies from closing the line."""
-    number, silent = 0, 0
-    yield _event(number, job)
-    while job.state in UNFINISHED and not crew.stopping:
-        await asyncio.sleep(services.settings.event_seconds)
-        now = await run_in_threadpool(_visible, services, caller, job.id)
-        silent += 1
-        if now != job:
-            job, number, silent = now, number + 1, 0
-            yield _event(number, job)
-        elif silent % _HEARTBEAT_LOOKUPS == 0:
-            yield ": still there\n\n"
+    if seen.revision != since:
+        yield seen.event(version)
+    if seen.finished:
+        return
+    silent = 0
+    async with aclosing(followed.looks(seen.job.id)) as looks:
+        async for revision in looks:
+            if crew.stopping:
+                return
+            silent += 1
+            if revision is not None and revision != seen.revision:
+                seen, silent = await run_in_threadpool(look, seen.revision), 0
+                yield seen.event(version)
+            elif silent % _HEARTBEAT_LOOKUPS == 0:
+                yield ": still there\n\n"
+            if seen.finished:
+                return
 
 
-def _event(number: int, job: Job) -> str:
-    return f"id: {number}\nevent: job\ndata: {job.model_dump_json()}\n\n"
-
-
-def _visible(services: Services, caller: Caller, job: str) -> Job:
+def _look(services: Services, caller: Caller, job: str, since: int | None = None) -> _Seen:
+    """Return a job with the lines of its log since a revision, or else the last ones."""
     with services.database.read() as session:
-        return caller.view_job(session, job_message(session, visible_job(session, caller, job)))
+        row = visible_job(session, caller, job)
+        known = since is not None and since <= row.revision
+        lines = lines_since(session, row, since or 0) if known else last_lines(session, row)
+        message = job_message(session, row, services.now(), lines)
+        return _Seen(caller.view_job(session, message), row.revision)
 
 
 def _advise(response: Response, job: Job) -> None:

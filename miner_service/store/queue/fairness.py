@@ -36,6 +36,12 @@ class Rules:
 
 def claim_next(session: Session, holder: str, rules: Rules, now: datetime) -> Lease | None:
     """Begin the job whose turn it is, if one may begin."""
+    row = next_job(session, rules)
+    return lease_to(session, row, holder, now) if row is not None else None
+
+
+def next_job(session: Session, rules: Rules) -> JobRow | None:
+    """Return the queued job whose turn it is, if one may begin."""
     running = session.execute(
         select(JobRow.study, JobRow.predicted_seconds).where(JobRow.state == "running")
     ).all()
@@ -55,7 +61,7 @@ def claim_next(session: Session, holder: str, rules: Rules, now: datetime) -> Le
             if not only_short or not rules.long(r.predicted_seconds)
         ]
         if rows:
-            return lease_to(session, min(rows, key=lambda row: _rank(row, rules)), holder, now)
+            return min(rows, key=lambda row: _rank(row, rules))
     return None
 
 

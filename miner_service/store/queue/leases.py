@@ -6,7 +6,7 @@ that the row names may change it, which is looked at in the transaction that cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,9 +77,9 @@ def note_progress(session: Session, lease: Lease, share: float, now: datetime) -
         touch(row)
 
 
-def give_back(session: Session, row: JobRow, now: datetime) -> None:
-    """Queue a running job again that stopped because its holder was asked to end."""
-    add_line(session, row, "Given back: its worker was asked to end.", now)
+def give_back(session: Session, row: JobRow, why: str, now: datetime) -> None:
+    """Queue a running job again that its holder can do nothing about: it had to end, or wait."""
+    add_line(session, row, f"Given back: {why}", now)
     row.broken_off = 0
     queue_again(row)
 
@@ -103,14 +103,15 @@ def take_back(session: Session, holder: str, now: datetime) -> None:
         break_off(session, row, "its worker's machine or supervisor ended.", now)
 
 
-def signs(session: Session) -> Sequence[tuple[Lease, int]]:
+def signs(session: Session) -> dict[Lease, int]:
     """Return all runs with the count of their signs of life."""
     query = select(JobRow.id, JobRow.attempt, JobRow.lease, JobRow.beat).where(
         JobRow.state == "running"
     )
-    return [
-        (Lease(j, attempt, holder or ""), n) for j, attempt, holder, n in session.execute(query)
-    ]
+    return {
+        Lease(job, attempt, holder or ""): beat
+        for job, attempt, holder, beat in session.execute(query)
+    }
 
 
 def _given_up() -> ProblemDetail:
