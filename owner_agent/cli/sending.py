@@ -75,12 +75,7 @@ def publish(
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
     from owner_agent.cli.display.plan import show_others_apart
-    from owner_agent.cli.display.releases import (
-        inconsistency,
-        log_warning,
-        show_outcome,
-        show_warnings,
-    )
+    from owner_agent.cli.display.releases import found_wrong, show_outcome, show_warnings
     from owner_agent.cli.display.study_plans import show_adopted
     from owner_agent.costs.corrected import corrected_of
     from owner_agent.costs.study_display import show_study_briefly
@@ -119,7 +114,7 @@ def publish(
     else:
         show_outcome(console(), outcome)
         show_others_apart(console(), opened)
-    show_warnings(console(stderr=True), inconsistency(outcome) + log_warning(outcome))
+    show_warnings(console(stderr=True), found_wrong(outcome))
 
 
 def withdraw(

@@ -72,9 +72,9 @@ def inconsistency(outcome: PublishOutcome) -> list[str]:
     return [found]
 
 
-def log_warning(outcome: PublishOutcome) -> list[str]:
-    """Return what is wrong with the state of the miner's audit log, if anything is."""
-    return [] if outcome.log_warning is None else [outcome.log_warning]
+def found_wrong(outcome: PublishOutcome) -> list[str]:
+    """Return what is to be told after a publication: of the release, and of the miner's log."""
+    return inconsistency(outcome) + ([outcome.log_warning] if outcome.log_warning else [])
 
 
 def show_anchors(console: Console, seen: Mapping[str, Sequence[Anchor]]) -> None:
