@@ -45,8 +45,8 @@ shared.wire.releases
 shared.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
-miner_service.store
-owner_agent.site miner_service.alignment
+miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
+owner_agent.site miner_service.alignment miner_service.store.databases
 owner_agent.table owner_agent.departures miner_service.kinds.common
 miner_service.kinds
 owner_agent.corrections owner_agent.predict miner_service.mining

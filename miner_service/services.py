@@ -16,10 +16,11 @@ from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
+from miner_service.store.databases.opening import open_database
 from miner_service.store.files.audit import AuditLog
-from miner_service.store.files.columns import load_columns, load_keys, verify_columns
+from miner_service.store.files.columns import load_columns, load_keys
+from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
-from miner_service.store.locks import Locks
 from miner_service.store.schema import ReleaseRow
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
@@ -39,8 +40,6 @@ class Services:
     audit: AuditLog
     cursors: Cursors
     aligner: Aligner = field(init=False)
-    closing: Locks = field(default_factory=Locks)
-    """Held, by the id of a release, while it is sealed or withdrawn."""
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 
@@ -59,7 +58,7 @@ class Services:
     def verify(self, rows: Iterable[ReleaseRow]) -> None:
         """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
         for row in (row for row in rows if release_rows.kind_of_release(row).has_records):
-            verify_columns(self.segments.data_path(row.id), str(row.data_sha256))
+            self.segments.verify_data(row.id, str(row.data_sha256))
 
     def alignment(
         self, session: Session, study: str, kind: ReleaseKindName = RANDOMIZED
@@ -88,21 +87,27 @@ class Services:
         )
 
 
-def open_services(settings: Settings, clock: Clock) -> Services:
-    """Open the store in the settings' data directory, making it if it is not there.
+def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> Services:
+    """Open the store that the settings name, making it if it is not there.
+
+    What an earlier version made is changed into what this one reads, if this process may `upgrade`
+    it: no other may be at work on it.
 
     Raises:
         StoreCorrupt: what is there is not a miner's, or of a version that cannot be read.
+        Conflict: it is of an earlier version, and may not be upgraded.
+        NotReady, StorageFull: the database is away, or has no room.
     """
     folder = settings.data_dir
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    database = open_database(settings, upgrade=upgrade)
     return Services(
         settings=settings,
         clock=clock,
-        database=Database(folder / "miner.sqlite"),
-        segments=Segments(folder),
+        database=database,
+        segments=open_segments(settings),
         audit=AuditLog(folder / "audit.jsonl", clock),
-        cursors=open_cursors(folder),
+        cursors=open_cursors(database, folder),
     )
 
 

@@ -26,7 +26,7 @@ from miner_service.http.routes import (
     studies,
     study_plans,
 )
-from miner_service.intake import intake
+from miner_service.intake import sweeping
 from miner_service.jobs.runner import JobRunner, Learn, learn_model
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
@@ -87,7 +87,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(intake.recover, services)
+        await run_in_threadpool(sweeping.recover, services)
         runner = JobRunner(services, learn)
         app.state.runner = runner
         await run_in_threadpool(runner.start)

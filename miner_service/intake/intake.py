@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
-
-from sqlalchemy import select
 
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
@@ -19,6 +18,7 @@ from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
+from miner_service.store.files.durable import storing
 from miner_service.store.jobs import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     anything_arrived,
@@ -36,6 +36,8 @@ from shared.errors import (
     BudgetExceeded,
     Conflict,
     LimitExceeded,
+    NotFound,
+    NotReady,
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
@@ -134,7 +136,10 @@ def receive_part(
         return receipt, False
     _require_announced(part, body, sha256)
     _require_valid(row, part, body, media)
-    services.segments.put_part(release, number, body)
+    scratch = services.segments.scratch_path()
+    with storing(f"Part {number}", scratch):
+        scratch.write_bytes(body)
+    services.segments.put_part(release, number, scratch)
     return receipt, _acknowledge(services, part, media)
 
 
@@ -151,7 +156,11 @@ def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
         BudgetExceeded: it is the first part, and there is no room left.
     """
     with services.database.write() as session:
-        row = find_release(session, part.release)
+        try:
+            row = find_release(session, part.release)
+        except NotFound:  # its study was deleted
+            services.segments.drop_part(part.release, part.number)
+            raise
         stored = find_part(session, part.release, part.number)
         if row.state != "open":
             services.segments.drop_part(part.release, part.number)
@@ -179,7 +188,7 @@ def seal(services: Services, release: str) -> Release:
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
-    with services.closing.held(release):
+    with services.database.exclusive(_closing(release)):
         return _seal(services, release)
 
 
@@ -195,14 +204,11 @@ def _seal(services: Services, release: str) -> Release:
     if not kind.has_records:
         return _commit_seal(services, release, None, examined(release, kind, content, _no_columns))
     schema = kind.schema_of(content)
+    scratch = services.segments.scratch_path()
     with services.building:
-        built = build_columns(
-            schema,
-            row.records,
-            _decoded(services, row, schema, parts),
-            scratch=services.segments.scratch_path(),
-            target=services.segments.data_path(release),
-        )
+        decoded = _decoded(services, row, schema, parts)
+        built = build_columns(schema, row.records, decoded, scratch=scratch)
+    services.segments.put_data(release, scratch)
     found = examined(release, kind, content, lambda names: services.columns(release, names))
     return _commit_seal(services, release, built, found)
 
@@ -213,7 +219,7 @@ def withdraw(services: Services, release: str) -> Release:
     What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
     that have it in them. Unfinished jobs that were to use it fail.
     """
-    with services.closing.held(release):
+    with services.database.exclusive(_closing(release)):
         with services.database.write() as session:
             row = find_release(session, release)
             row.state = "withdrawn"
@@ -229,6 +235,11 @@ def withdraw(services: Services, release: str) -> Release:
     return message
 
 
+def _closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
+
+
 def gone(row: ReleaseRow, how: str) -> ProblemDetail:
     """Return the problem of a job whose release went away."""
     return problem_of(
@@ -240,17 +251,6 @@ def gone(row: ReleaseRow, how: str) -> ProblemDetail:
     )
 
 
-def recover(services: Services) -> None:
-    """Make the directories, and remove files left by an interruption that no release needs."""
-    services.segments.prepare()
-    with services.database.read() as session:
-        states = session.execute(select(ReleaseRow.id, ReleaseRow.state)).all()
-    services.segments.sweep(
-        open_releases=[name for name, state in states if state == "open"],
-        sealed=[name for name, state in states if state == "sealed"],
-    )
-
-
 def _no_columns(names: Sequence[str]) -> dict[str, Values]:
     raise KeyError(f"a release without records has no columns {list(names)}")
 
@@ -258,9 +258,22 @@ def _no_columns(names: Sequence[str]) -> dict[str, Values]:
 def _commit_seal(
     services: Services, release: str, built: SealedFile | None, found: Consistency
 ) -> Release:
-    """Note that a release is sealed; `built` is None where it has no records."""
+    """Note that a release is sealed; `built` is None where it has no records.
+
+    Raises ReleaseNotOpen if it was withdrawn meanwhile: this process was without the database for
+    a while, and lost the release to another.
+    """
     with services.database.write() as session:
-        row = find_release(session, release)
+        try:
+            row = find_release(session, release)
+        except NotFound:  # its study was deleted
+            services.segments.drop_data(release)
+            raise
+        if row.state == "sealed":
+            return release_message(session, row)
+        if row.state == "withdrawn":
+            services.segments.drop_data(release)
+        _require_state(row, "open")
         mark_sealed(
             session,
             row,
@@ -270,7 +283,8 @@ def _commit_seal(
             now=services.now(),
         )
         message = release_message(session, row)
-    services.segments.drop_parts(release)
+    with suppress(NotReady):  # it is sealed all the same, and the next sweep removes them
+        services.segments.drop_parts(release)
     return message
 
 

@@ -8,7 +8,6 @@ are of one length, and one is good only for the reader and the list that it was 
 from __future__ import annotations
 
 import binascii
-import os
 import secrets
 from base64 import b64decode, urlsafe_b64encode
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from miner_service.store.files.segments import settle_new
+from miner_service.store.database import Database
+from miner_service.store.schema import KeyRow
 from shared.errors import OptionError, StoreCorrupt
 
 KEY_FILE = "cursor.key"
@@ -72,31 +72,40 @@ class Cursors:
         )
 
 
-def open_cursors(folder: Path) -> Cursors:
-    """Return the cursors of the service whose data a folder holds, making their key if it has none.
+def open_cursors(database: Database, folder: Path) -> Cursors:
+    """Return the cursors of a service, making their key if its database has none.
+
+    All processes on a database have one key. Earlier versions kept it in a file of their `folder`,
+    which is carried over.
 
     Raises:
         StoreCorrupt: the key file does not hold a key.
     """
-    path = folder / KEY_FILE
-    if not path.exists():
-        _make_key(path)
-    path.chmod(0o600)
-    key = path.read_bytes()
+    file = folder / KEY_FILE
+    with database.read() as session:
+        row = session.get(KeyRow, _PURPOSE.decode())
+    if row is None:
+        kept = _read_key(file)
+        with database.write() as session:
+            row = session.get(KeyRow, _PURPOSE.decode())
+            if row is None:
+                made = kept or secrets.token_bytes(KEY_LENGTH)
+                row = KeyRow(name=_PURPOSE.decode(), key=made)
+                session.add(row)
+        file.unlink(missing_ok=True)
+    return Cursors(row.key)
+
+
+def _read_key(file: Path) -> bytes | None:
+    """Return the key that an earlier version kept in a file, if there is one."""
+    if not file.exists():
+        return None
+    key = file.read_bytes()
     if len(key) != KEY_LENGTH:
         raise StoreCorrupt(
-            f"The key file {path} does not hold {KEY_LENGTH} bytes.",
-            where=str(path),
+            f"The key file {file} does not hold {KEY_LENGTH} bytes.",
+            where=str(file),
             remedy="Remove it: the next start makes another, and pages of lists are then read from"
             " the first one again.",
         )
-    return Cursors(key)
-
-
-def _make_key(path: Path) -> None:
-    """Write a key, durably, unless another process does so first."""
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(KEY_LENGTH))
-    settle_new(scratch, path)
+    return key

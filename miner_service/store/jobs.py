@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
@@ -90,6 +90,8 @@ def create_job(
             key=key,
             default_key=default_key,
             spec=spec.model_dump_json(),
+            records=getattr(spec, "records", None),
+            estimator=getattr(spec, "estimator", None),
             releases=json.dumps(list(releases)),
             state="queued",
             attempt=1,
@@ -159,13 +161,24 @@ def finish(row: JobRow, state: str, now: datetime, *, problem: ProblemDetail | N
 
 def succeed(session: Session, row: JobRow, *, kind: str, body: str, now: datetime) -> None:
     """Store a job's model and end the job, in one transaction."""
+    told = json.loads(body)
+    tests = told.get("lack_of_fit")
     row.model = model_id(row.id)
     row.state = "succeeded"
     row.progress = 1.0
     row.problem = None
     row.finished = now
     session.add(
-        ModelRow(id=row.model, study=row.study, job=row.id, kind=kind, body=body, created=now)
+        ModelRow(
+            id=row.model,
+            study=row.study,
+            job=row.id,
+            kind=kind,
+            body=body,
+            created=now,
+            holds_releases=bool(told.get("holds_releases")),
+            lack_of_fit=json.dumps(tests) if tests else None,
+        )
     )
 
 
@@ -184,8 +197,7 @@ def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: da
 def drop_models_with(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
     """Delete the models that have what a release held in them; their jobs have failed."""
     found = select(ModelRow, JobRow).join(JobRow, JobRow.id == ModelRow.job)
-    holding = func.json_extract(ModelRow.body, "$.holds_releases").is_(True)
-    for model, job in session.execute(found.where(holding)):
+    for model, job in session.execute(found.where(ModelRow.holds_releases.is_(True))):
         if release in json.loads(job.releases):
             job.model = None
             finish(job, "failed", now, problem=problem)

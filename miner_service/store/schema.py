@@ -9,7 +9,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import DateTime, ForeignKey, String, Text, TypeDecorator, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    ForeignKey,
+    Integer,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -31,7 +40,12 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Base(DeclarativeBase):
     """The base of all rows."""
 
-    type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UtcDateTime, str: String(300)}
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: UtcDateTime,
+        # Records and bytes are counted beyond 32 bits; SQLite's integers have 64 anyway.
+        int: BigInteger().with_variant(Integer(), "sqlite"),
+        str: String(300),
+    }
 
 
 class StudyRow(Base):
@@ -243,3 +257,12 @@ class AnswerRow(Base):
     status: Mapped[int]
     answer: Mapped[bytes]
     expires: Mapped[datetime]
+
+
+class KeyRow(Base):
+    """A key of the service, the same for all its processes; see `cursors`."""
+
+    __tablename__ = "service_keys"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    key: Mapped[bytes]

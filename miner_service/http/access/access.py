@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import shown_to_owner
@@ -64,7 +64,7 @@ class Caller:
         """
         if self.role != OWNER:
             return query
-        return query.where(func.json_extract(JobRow.spec, "$.records") == "identical")
+        return query.where(JobRow.records == "identical")
 
     def view_inconsistent(self, session: Session, found: dict[str, float]) -> dict[str, float]:
         """Return which inconsistent releases this caller may know of: an owner, its own."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from miner_service.http.access.access import OWNER, Caller
@@ -46,7 +45,6 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         select(ModelRow).join(JobRow, JobRow.id == ModelRow.job).where(JobRow.study == study.name)
     )
     learned: list[ModelRow] = _newest(session, models, ModelRow.seq)
-    warnings = _warnings(session, learned)
     return DashboardStudy(
         study=study_message(study),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
@@ -59,25 +57,16 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
             caller.view_job(session, job_message(session, row))
             for row in _newest(session, jobs, JobRow.seq)
         ],
-        models=[_entry(row, warnings) for row in learned],
+        models=[_entry(row) for row in learned],
     )
 
 
-def _warnings(session: Session, rows: Sequence[ModelRow]) -> dict[str, list[str]]:
-    """Return, by model, where its reports do not fit the models its counts were taken from."""
-    query = (
-        select(ModelRow.id, func.json_extract(ModelRow.body, "$.lack_of_fit"))
-        .join(JobRow, JobRow.id == ModelRow.job)
-        .where(ModelRow.id.in_([row.id for row in rows]))
-        .where(func.json_extract(JobRow.spec, "$.estimator").in_(("log-linear", "pooled")))
-    )
-    return {
-        model: [test["warning"] for test in json.loads(tests or "[]") if test["warning"]]
-        for model, tests in session.execute(query)
-    }
+def _warnings(row: ModelRow) -> list[str]:
+    """Say where the reports do not fit the models that a model's counts were taken from."""
+    return [test["warning"] for test in json.loads(row.lack_of_fit or "[]") if test["warning"]]
 
 
-def _entry(row: ModelRow, warnings: Mapping[str, list[str]]) -> ModelEntry:
+def _entry(row: ModelRow) -> ModelEntry:
     address = f"/v1/models/{row.id}"
     return ModelEntry(
         id=row.id,
@@ -85,7 +74,7 @@ def _entry(row: ModelRow, warnings: Mapping[str, list[str]]) -> ModelEntry:
         kind=row.kind,
         created=row.created,
         addresses=[address, *(f"{address}/{offer}" for offer in MODEL_KINDS[row.kind].offers)],
-        warnings=warnings.get(row.id, []),
+        warnings=_warnings(row),
     )
 
 

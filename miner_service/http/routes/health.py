@@ -30,7 +30,7 @@ def read_health() -> Health:
 def read_readiness(services: ServicesDep, runner: RunnerDep) -> Health:
     """Say whether requests can be served: the database, the data directory and the job runner."""
     services.database.ping()
-    services.segments.check_writable()
+    services.segments.check()
     if not runner.alive:
         raise NotReady("Jobs are not being run.", where="jobs", remedy="Restart the service.")
     return Health()

@@ -1,12 +1,14 @@
 """Columns of sealed releases: one Arrow file each, in one piece, read by memory mapping.
 
 The file is built part by part in a scratch file of fixed size, so that sealing needs the memory
-of one part, whatever the size of the release.
+of one part, whatever the size of the release. Nothing is written through a mapping: on a disk
+without room that would end the process.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from miner_service.store.files.segments import settle
-from shared.errors import NotReady, PartInvalid, StoreCorrupt
+from miner_service.store.files.durable import allocate, storing
+from miner_service.store.files.segments import file_sha256
+from shared.errors import NotReady, PartInvalid
 from shared.wire.base import KEY_BYTES, KEY_COLUMN
 from shared.wire.parts import Keys, RecordSchema, Values
 
@@ -41,47 +44,29 @@ def build_columns(
     parts: Iterable[tuple[Keys, dict[str, Values]]],
     *,
     scratch: Path,
-    target: Path,
 ) -> SealedFile:
-    """Join decoded parts into one durable file of columns.
+    """Join decoded parts into one file of columns.
 
     Args:
         parts: pseudonyms and columns per part, in order, `records` in all.
-        scratch: a free path; a second one with the suffix `.file` is used beside it.
-        target: the final path, replaced if it is there.
+        scratch: a free path, where the file is afterwards, for the caller to settle; another one
+            with the suffix `.space` is used beside it. After an error neither is there.
 
     Raises:
         PartInvalid: pseudonyms do not ascend from one part to the next.
+        StorageFull: there is no room for twice the columns.
+        NotReady: the disk does not work.
     """
     schema = columns.arrow
     offsets, size = _layout(schema, records)
-    written = scratch.with_suffix(".file")
-    try:
-        digest = _fill(scratch, size, schema, offsets, records, parts)
-        with pa.memory_map(str(scratch)) as source, pa.OSFile(str(written), "wb") as sink:
+    space = scratch.with_suffix(".space")
+    with storing("The columns of the release", scratch, space):
+        allocate(space, size)
+        digest = _fill(space, schema, offsets, records, parts)
+        with pa.memory_map(str(space)) as source, pa.OSFile(str(scratch), "wb") as sink:
             _write(source.read_buffer(), schema, offsets, records, sink)
-        settle(written, target)
-    finally:
-        scratch.unlink(missing_ok=True)
-        written.unlink(missing_ok=True)
-    return SealedFile(digest, file_sha256(target))
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def verify_columns(path: Path, sha256: str) -> None:
-    """Check a sealed release's file. Raises StoreCorrupt."""
-    if not path.exists() or file_sha256(path) != sha256:
-        raise StoreCorrupt(
-            f"The columns of release {path.stem} are not as they were sealed.",
-            where=path.stem,
-            remedy="Restore the data directory from a backup. Without one, withdraw the release;"
-            " more or corrected records are another release.",
-        )
+        space.unlink()
+        return SealedFile(digest, file_sha256(scratch))
 
 
 def load_keys(path: Path) -> KeyText:
@@ -122,36 +107,40 @@ def _width(field: pa.Field) -> int:
 
 
 def _fill(
-    scratch: Path,
-    size: int,
+    space: Path,
     schema: pa.Schema,
     offsets: dict[str, int],
     records: int,
     parts: Iterable[tuple[Keys, dict[str, Values]]],
 ) -> str:
     """Lay the parts' columns out one after the other; return the digest of the pseudonyms."""
-    space = np.memmap(scratch, dtype=np.uint8, mode="w+", shape=(size,))
     digest = hashlib.sha256()
     start, last = 0, b""
-    for number, (keys, columns) in enumerate(parts):
-        raw = keys.tobytes()
-        if last and not last < raw[:KEY_BYTES]:
-            raise PartInvalid(
-                f"The pseudonyms do not ascend from part {number - 1} to part {number}.",
-                where=str(number),
-                remedy="Sort the records of the whole release by pseudonym and send each once.",
-            )
-        last = raw[-KEY_BYTES:]
-        digest.update(raw)
-        for field in schema:
-            data = raw if field.name == KEY_COLUMN else columns[field.name].tobytes()
-            at = offsets[field.name] + start * _width(field)
-            space[at : at + len(data)] = np.frombuffer(data, dtype=np.uint8)
-        start += len(keys)
+    with space.open("r+b", buffering=0) as file:
+        for number, (keys, columns) in enumerate(parts):
+            raw = keys.tobytes()
+            if last and not last < raw[:KEY_BYTES]:
+                raise PartInvalid(
+                    f"The pseudonyms do not ascend from part {number - 1} to part {number}.",
+                    where=str(number),
+                    remedy="Sort the records of the whole release by pseudonym and send each once.",
+                )
+            last = raw[-KEY_BYTES:]
+            digest.update(raw)
+            for field in schema:
+                data = raw if field.name == KEY_COLUMN else columns[field.name].tobytes()
+                _write_at(file.fileno(), offsets[field.name] + start * _width(field), data)
+            start += len(keys)
     if start != records:
         raise PartInvalid(f"The parts hold {start} records; {records} were announced.")
-    space.flush()
     return digest.hexdigest()
+
+
+def _write_at(descriptor: int, at: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        done = os.pwrite(descriptor, left, at)
+        left, at = left[done:], at + done
 
 
 def _write(

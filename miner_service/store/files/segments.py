@@ -1,151 +1,109 @@
-"""Records on disk: the parts of open releases, and one columnar file per sealed release.
+"""What the miner asks of the place where its records are: parts of open releases, and columns.
 
-A file is written under another name, flushed to the disk and then renamed, so that what has its
-final name is whole. Only names that the service made itself become paths.
+A file that has its name is whole. Only names that the service made itself become paths. Several
+processes may share one place; none removes what another is writing.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
-import shutil
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
-from shared.errors import NotReady, StoreCorrupt
+from shared.errors import StoreCorrupt
+
+States = Callable[[], Mapping[str, str]]
+"""Asks the rows for the state of every release there is, by id."""
 
 
-@dataclass(frozen=True)
-class Segments:
-    """A directory of parts and columns."""
+class Segments(Protocol):
+    """Where parts and columns are.
 
-    root: Path
+    All methods raise StorageFull where there is no room, and NotReady where the place does not
+    answer; then nothing was changed.
+    """
 
     def prepare(self) -> None:
-        """Make the directories and remove what an interrupted write left behind."""
-        for folder in (self._parts, self._data, self._scratch):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for left in self._scratch.iterdir():
-            left.unlink()
+        """Make what is needed, and remove what processes that ended left half done."""
 
-    def check_writable(self) -> None:
-        """Write and remove a small file. Raises NotReady."""
-        path = self.scratch_path()
-        try:
-            path.write_bytes(b"ready?")
-            path.unlink()
-        except OSError as error:
-            raise NotReady(
-                "The data directory cannot be written.",
-                where="data",
-                remedy="Look at its permissions and the free space.",
-            ) from error
+    def check(self) -> None:
+        """Try to store a little. Raises NotReady, also where there is no room."""
 
     def scratch_path(self) -> Path:
-        """Return a fresh name for a file that is being written."""
-        return self._scratch / secrets.token_hex(8)
+        """Return a fresh name for a local file that is being written."""
 
-    def data_path(self, release: str) -> Path:
-        """Return where the columns of a sealed release are."""
-        return self._data / f"{release}.arrow"
+    def put_part(self, release: str, number: int, scratch: Path) -> None:
+        """Keep a finished local file as a part; when this returns it survives a power cut.
 
-    def put_part(self, release: str, number: int, body: bytes) -> None:
-        """Store a part's bytes; when this returns they survive a power cut. Raises NotReady."""
-        path = self._part_path(release, number)
-        scratch = self.scratch_path()
-        try:
-            path.parent.mkdir(exist_ok=True, mode=0o700)
-            scratch.write_bytes(body)
-            settle(scratch, path)
-            sync_directory(self._parts)
-        except OSError as error:
-            with suppress(OSError):
-                scratch.unlink(missing_ok=True)
-            raise NotReady(
-                "The part could not be stored; nothing was changed.",
-                where="data",
-                remedy="Send it again later; whoever runs the service should look at its disk.",
-            ) from error
+        The file is taken away, whatever happens.
+        """
 
     def read_part(self, release: str, number: int, sha256: str) -> bytes:
         """Return a part's bytes. Raises StoreCorrupt if they are not those acknowledged."""
-        path = self._part_path(release, number)
-        body = path.read_bytes() if path.exists() else b""
-        if hashlib.sha256(body).hexdigest() != sha256:
-            raise StoreCorrupt(
-                f"Part {number} of release {release} is not as it was acknowledged.",
-                where=release,
-                remedy="Restore the data directory from a backup. Without one, withdraw the"
-                " release; more or corrected records are another release.",
-            )
-        return body
 
     def drop_part(self, release: str, number: int) -> None:
-        """Remove one part, and the folder of a release that has no other."""
-        path = self._part_path(release, number)
-        path.unlink(missing_ok=True)
-        with suppress(OSError):
-            path.parent.rmdir()
+        """Remove one part."""
 
     def drop_parts(self, release: str) -> None:
         """Remove a release's parts."""
-        shutil.rmtree(self._parts / release, ignore_errors=True)
+
+    def put_data(self, release: str, scratch: Path) -> None:
+        """Keep a finished local file as the columns of a release, durably; it is taken away."""
+
+    def data_path(self, release: str) -> Path:
+        """Return a local file with the columns of a sealed release, to be mapped.
+
+        Where there are none the file is not there.
+        """
+
+    def verify_data(self, release: str, sha256: str) -> None:
+        """Check the columns of a sealed release. Raises StoreCorrupt."""
 
     def drop_data(self, release: str) -> None:
         """Remove a release's columns. A job that has them open may finish reading."""
-        self.data_path(release).unlink(missing_ok=True)
 
-    def sweep(self, *, open_releases: Iterable[str], sealed: Iterable[str]) -> None:
-        """Remove the files of releases that need them no more."""
-        keep_parts, keep_data = set(open_releases), set(sealed)
-        for folder in self._parts.iterdir():
-            if folder.name not in keep_parts:
-                self.drop_parts(folder.name)
-        for path in self._data.iterdir():
-            if path.stem not in keep_data:
-                path.unlink(missing_ok=True)
+    def sweep(self, states: States) -> list[str]:
+        """Remove the files that no release needs; return their names.
 
-    @property
-    def _parts(self) -> Path:
-        return self.root / "parts"
-
-    @property
-    def _data(self) -> Path:
-        return self.root / "columns"
-
-    @property
-    def _scratch(self) -> Path:
-        return self.root / "scratch"
-
-    def _part_path(self, release: str, number: int) -> Path:
-        return self._parts / release / f"{number:05d}.part"
+        `states` is asked after the files were listed: a file that is listed has had its row
+        before. Parts are needed while their release is open; columns also while it is, because
+        another process may just be sealing it.
+        """
 
 
-def settle(scratch: Path, path: Path) -> None:
-    """Flush a finished file to the disk and give it its final name, durably."""
-    with scratch.open("rb") as file:
-        os.fsync(file.fileno())
-    scratch.replace(path)
-    sync_directory(path.parent)
+def require_part(release: str, number: int, body: bytes, sha256: str) -> bytes:
+    """Return the bytes of a part. Raises StoreCorrupt if they are not those acknowledged."""
+    if hashlib.sha256(body).hexdigest() != sha256:
+        raise StoreCorrupt(
+            f"Part {number} of release {release} is not as it was acknowledged.",
+            where=release,
+            remedy="Restore the data directory from a backup. Without one, withdraw the release;"
+            " more or corrected records are another release.",
+        )
+    return body
 
 
-def settle_new(scratch: Path, path: Path) -> None:
-    """As `settle`, but leave alone what has the final name already."""
-    with scratch.open("rb") as file:
-        os.fsync(file.fileno())
-    # A hard link, unlike a rename, never replaces a file that appeared in the meantime.
-    with suppress(FileExistsError):
-        path.hardlink_to(scratch)
-    scratch.unlink()
-    sync_directory(path.parent)
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sync_directory(folder: Path) -> None:
-    """Flush a directory's entries to the disk, where the system can."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    with suppress(OSError):
-        os.fsync(descriptor)
-    os.close(descriptor)
+def damaged_columns(release: str) -> StoreCorrupt:
+    """Return the error for columns that are not as they were sealed."""
+    return StoreCorrupt(
+        f"The columns of release {release} are not as they were sealed.",
+        where=release,
+        remedy="Restore the data directory from a backup. Without one, withdraw the release;"
+        " more or corrected records are another release.",
+    )
+
+
+def part_name(number: int) -> str:
+    """Return the name of a part's file."""
+    return f"{number:05d}.part"
+
+
+NEEDS_PARTS = frozenset({"open"})
+NEEDS_DATA = frozenset({"open", "sealed"})

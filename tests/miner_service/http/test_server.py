@@ -23,7 +23,7 @@ from miner_service.cli.main import app, first_token
 from miner_service.http.server import bind, exclusive, url_of, write_ready_file
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
-from miner_service.store.database import Database
+from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.people import find_token, rotate_admin_token
 from miner_service.store.schema import Base
 from shared.errors import Conflict, OptionError, StoreCorrupt
@@ -171,14 +171,14 @@ def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypat
         os.umask(before)
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
     database = dict.fromkeys(("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"), 0o600)
-    assert seen == [database, {**database, "cursor.key": 0o600}]
+    assert seen == [database, database]
 
 
 def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
     for name in ("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"):
         (tmp_path / name).touch()
         (tmp_path / name).chmod(0o644)
-    database = Database(tmp_path / "miner.sqlite")
+    database = SqliteStore(tmp_path / "miner.sqlite")
     database.ping()
     assert set(modes(tmp_path).values()) == {0o600}
     database.close()
@@ -243,7 +243,7 @@ def test_the_admin_token_is_shown_once(tmp_path):
     where = str(tmp_path / "token" / "below")
     arguments = ["admin-token", "--data", str(tmp_path), "--rotate", "--admin-token-file", where]
     assert CliRunner().invoke(app, arguments).exit_code != 0
-    database = Database(tmp_path / "miner.sqlite")
+    database = SqliteStore(tmp_path / "miner.sqlite")
     with database.read() as session:
         assert find_token(session, kept.strip()), "a token that was not handed over replaced one"
         assert not find_token(session, first.strip())
@@ -252,12 +252,13 @@ def test_the_admin_token_is_shown_once(tmp_path):
 
 def test_a_database_of_another_version_is_left_alone(tmp_path):
     path = tmp_path / "miner.sqlite"
-    Database(path).close()
+    SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version=7")
+        connection.execute("UPDATE alembic_version SET version_num='7'")
+        connection.commit()
         before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 5"):
-        Database(path)
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 6"):
+        SqliteStore(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
-        assert connection.execute("PRAGMA user_version").fetchone() == (7,)
+        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("7",)]

@@ -77,6 +77,12 @@ def meanwhile(miner, monkeypatch):
     return arrange
 
 
+def put_again(miner, path, number, body):
+    scratch = miner.services.segments.scratch_path()
+    scratch.write_bytes(body)
+    miner.services.segments.put_part(path.rsplit("/", 1)[1], number, scratch)
+
+
 def test_a_part_that_comes_while_its_release_is_withdrawn_is_not_kept(
     miner, release_a, assert_problem, meanwhile
 ):
@@ -89,7 +95,7 @@ def test_a_part_that_comes_while_its_release_is_withdrawn_is_not_kept(
 
     def withdraw():
         withdrawn.append(owner("POST", f"{path}/withdraw").status_code)
-        miner.services.segments.put_part(path.rsplit("/", 1)[1], 1, release_a.parts[1])
+        put_again(miner, path, 1, release_a.parts[1])
 
     meanwhile(withdraw)
     answer = owner.put(path, 1, release_a.parts[1])
@@ -109,7 +115,7 @@ def test_a_part_sent_twice_while_its_release_is_sealed_is_not_kept(miner, releas
     def seal():
         assert owner.put(path, 2, release_a.parts[2]).status_code == 201
         assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
-        miner.services.segments.put_part(path.rsplit("/", 1)[1], 2, release_a.parts[2])
+        put_again(miner, path, 2, release_a.parts[2])
 
     meanwhile(seal)
     assert owner.put(path, 2, release_a.parts[2]).status_code == 200

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
-from contextlib import closing
 
 import httpx
 import numpy as np
@@ -12,9 +10,8 @@ import pytest
 
 from miner_service.intake import intake
 from miner_service.settings import Limits
-from miner_service.store.database import Database
 from shared.channels import Symmetric
-from shared.domain import Domain, Variable
+from shared.domain import Variable
 from shared.plan import Block, Plan
 from shared.study_plan import StudyPart, StudyPlan, StudySet
 from shared.wire.parts import encode_part
@@ -347,26 +344,3 @@ def _killed_between(serve, http, tmp_path):
     process.wait()
     url, *_ = serve()
     assert http("GET", f"{url}{path}", headers=owner).json()["state"] == "sealed"
-
-
-def test_releases_of_the_fourth_version_are_randomized_records(start, release_a):
-    miner = start(entered=False)
-    with miner.client:
-        miner.study("asia")
-        path = miner.owner("asia", "north").publish("asia", release_a)
-        before = miner.admin.get(path)
-    miner.services.database.close()
-    file = miner.data / "miner.sqlite"
-    with closing(sqlite3.connect(file)) as connection:
-        connection.executescript(
-            "ALTER TABLE releases DROP COLUMN kind;"
-            "ALTER TABLE releases RENAME COLUMN content TO plan;"
-            "ALTER TABLE releases RENAME COLUMN content_digest TO plan_digest;"
-            "PRAGMA user_version=4;"
-        )
-    Database(file).close()
-    again = start()
-    assert again.admin.get(path) == before
-    assert before["kind"] == "randomized-records"
-    plan = Plan.unrandomized(Domain.of(A=("no", "yes"), B=("low", "mid", "high")))
-    assert before["plan_digest"] == plan.digest

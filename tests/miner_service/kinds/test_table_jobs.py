@@ -6,9 +6,7 @@ import csv
 import io
 import itertools
 import json
-import sqlite3
 import threading
-from contextlib import closing
 from datetime import timedelta
 from functools import reduce
 from typing import get_args
@@ -19,7 +17,6 @@ import pytest
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds import JOB_KINDS, MODEL_KINDS, tables
 from miner_service.settings import Limits
-from miner_service.store.database import Database
 from shared.channels import Identity, Symmetric, Withheld
 from shared.domain import Domain, Variable
 from shared.errors import JobCancelled
@@ -278,42 +275,6 @@ def test_the_dashboard_links_models_and_owners_see_no_others(survey):
         assert study.owner("GET", address).status_code == 200
     (seen,) = study.owner.get("/v1/dashboard")["studies"]
     assert [m["id"] for m in seen["models"]] == [first["id"]]
-
-
-def test_a_database_of_the_first_version_is_upgraded(tmp_path):
-    path = tmp_path / "miner.sqlite"
-    Database(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            "DROP TABLE study_plans;"
-            "ALTER TABLE studies DROP COLUMN max_epsilon_record;"
-            "ALTER TABLE studies DROP COLUMN max_epsilon_column;"
-            "ALTER TABLE releases DROP COLUMN draws;"
-            "ALTER TABLE releases DROP COLUMN kind;"
-            "ALTER TABLE releases RENAME COLUMN content TO plan;"
-            "ALTER TABLE releases RENAME COLUMN content_digest TO plan_digest;"
-            "ALTER TABLE releases DROP COLUMN consistency;"
-            "ALTER TABLE models DROP COLUMN kind;"
-            "ALTER TABLE models ADD COLUMN bif TEXT NOT NULL DEFAULT 'network';"
-            "INSERT INTO studies VALUES (1, 's', '', '2026-01-01');"
-            "INSERT INTO jobs (id, study, key, default_key, spec, releases, state, attempt,"
-            " broken_off, progress, created) VALUES ('j-1', 's', 'k', 1, '{}', '[]', 'succeeded',"
-            " 1, 0, 1.0, '2026-01-01');"
-            "INSERT INTO models (id, study, job, body, created) VALUES"
-            " ('m-1', 's', 'j-1', '{\"nodes\": []}', '2026-01-01');"
-            "PRAGMA user_version=1;"
-        )
-    Database(path).close()
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
-        found = connection.execute("SELECT id, kind, body FROM models").fetchall()
-        assert found == [("m-1", "bayes-net", '{"nodes": []}')]
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(models)")]
-        assert "bif" not in columns
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(releases)")]
-        assert {"draws", "consistency", "kind", "content", "content_digest"} <= set(columns)
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(study_plans)")]
-        assert columns == ["study", "digest", "plan", "agreed"]
 
 
 EVERY = {

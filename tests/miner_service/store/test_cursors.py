@@ -8,10 +8,13 @@ the numbers between two of an owner's own jobs count the jobs that are hidden fr
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from contextlib import ExitStack
+from types import SimpleNamespace
 
 import pytest
 
-from miner_service.store.cursors import KEY_FILE, Cursors, ListView, open_cursors
+from miner_service.store.cursors import KEY_FILE, KEY_LENGTH, Cursors, ListView, open_cursors
+from miner_service.store.databases.sqlite import SqliteStore
 from shared.errors import OptionError, StoreCorrupt
 
 JOBS = "/v1/studies/asia/jobs"
@@ -138,7 +141,7 @@ def test_every_list_comes_in_pages_of_its_own_view(study, assert_problem):
                 assert_problem(answer, 422, "option-invalid", "this list")
 
 
-def test_cursors_outlive_a_restart_and_their_key_is_private(start):
+def test_cursors_outlive_a_restart(start):
     first = start(entered=False)
     with first.client:
         analyst = first.study("asia")
@@ -149,16 +152,25 @@ def test_cursors_outlive_a_restart_and_their_key_is_private(start):
     person = type(analyst)(again.client, analyst.token)
     (owner,) = person.get(f"/v1/studies/asia/owners?cursor={cursor}")["items"]
     assert owner["name"] == "south"
-    assert (again.data / KEY_FILE).stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in again.data.glob(f"*{KEY_FILE}*")] == [KEY_FILE]
 
 
-def test_each_service_has_a_key_of_its_own(tmp_path):
-    folders = [tmp_path / "one", tmp_path / "two"]
-    for folder in folders:
-        folder.mkdir()
-    one, two = (open_cursors(folder) for folder in folders)
-    assert open_cursors(folders[0]) == one
+@pytest.fixture
+def opened(tmp_path):
+    """Open a database of SQLite in a folder; return it."""
+    with ExitStack() as stack:
+
+        def open_one(name="data"):
+            (tmp_path / name).mkdir(exist_ok=True)
+            database = SqliteStore(tmp_path / name / "miner.sqlite")
+            stack.callback(database.close)
+            return database
+
+        yield open_one
+
+
+def test_each_service_has_a_key_of_its_own(tmp_path, opened):
+    one, two = (open_cursors(opened(name), tmp_path / name) for name in ("one", "two"))
+    assert open_cursors(opened("one"), tmp_path / "one") == one
     assert one.key != two.key
     view = ListView(JOBS, "t-1")
     assert one.open(view, one.seal(view, 7)) == 7
@@ -167,16 +179,25 @@ def test_each_service_has_a_key_of_its_own(tmp_path):
     assert one.key.hex() not in repr(one)
 
 
-def test_a_key_file_that_another_process_made_meanwhile_is_the_one(tmp_path, monkeypatch):
-    made = open_cursors(tmp_path)
-    monkeypatch.setattr("pathlib.Path.exists", lambda _: False)
-    assert open_cursors(tmp_path) == made
+def test_a_key_that_another_process_made_meanwhile_is_the_one(tmp_path, opened):
+    database, empty = opened(), opened("empty")
+    made = open_cursors(database, tmp_path)
+    looked_before = SimpleNamespace(read=empty.read, write=database.write)
+    assert open_cursors(looked_before, tmp_path) == made
 
 
-def test_a_key_file_that_is_none_is_told(tmp_path):
+def test_the_key_file_of_an_earlier_version_is_carried_over(tmp_path, opened):
+    key = bytes(range(KEY_LENGTH))
+    (tmp_path / KEY_FILE).write_bytes(key)
+    assert open_cursors(opened(), tmp_path).key == key
+    assert not (tmp_path / KEY_FILE).exists()
+    assert open_cursors(opened(), tmp_path).key == key
+
+
+def test_a_key_file_that_is_none_is_told(tmp_path, opened):
     (tmp_path / KEY_FILE).write_bytes(b"short")
     with pytest.raises(StoreCorrupt, match=r"cursor\.key does not hold 64 bytes.*Remove it"):
-        open_cursors(tmp_path)
+        open_cursors(opened(), tmp_path)
 
 
 def test_all_cursors_are_of_one_length():

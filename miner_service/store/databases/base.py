@@ -1,0 +1,64 @@
+"""What the databases have in common: sessions on an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine, text
+from sqlalchemy.orm import Session
+
+from miner_service.store.databases.failures import answering
+from miner_service.store.databases.locks import Locks
+
+READ_ONLY = "read_only"
+"""The execution option of transactions that only read."""
+
+
+class SqlDatabase:
+    """Sessions for readers and for the one writer on an engine."""
+
+    def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
+        self._engine = engine
+        self._reader = reader.execution_options(**{READ_ONLY: True})
+        self._names = Locks()
+        self._place = place
+
+    @property
+    def place(self) -> str:
+        """Where the database is, without a password."""
+        return self._place
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """Open a session that sees one state and changes nothing. Raises NotReady."""
+        with (
+            answering(),
+            Session(self._reader, expire_on_commit=False, autoflush=False) as session,
+        ):
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """Open the one session that may write now. Raises NotReady, StorageFull."""
+        with (
+            answering(),
+            Session(self._engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[None]:
+        """Hold a name against all threads of this process; wait for it."""
+        with self._names.held(name):
+            yield
+
+    def ping(self) -> None:
+        """Run the cheapest query. Raises NotReady."""
+        with self.read() as session:
+            session.execute(text("SELECT 1 FROM studies LIMIT 1"))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()

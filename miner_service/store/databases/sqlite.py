@@ -1,0 +1,71 @@
+"""SQLite in WAL mode, every commit on disk before it is acknowledged.
+
+Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
+way because another wrote in between; readers never wait for writers.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event
+
+from miner_service.store.databases.base import READ_ONLY, SqlDatabase
+from miner_service.store.databases.tables import make_tables
+
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA busy_timeout=30000",
+    # What is withdrawn is gone from the file, too.
+    "PRAGMA secure_delete=ON",
+)
+
+
+class SqliteStore(SqlDatabase):
+    """A SQLite file with the miner's tables, made if they are not there.
+
+    One service has it to itself: names are held against the threads of this process. The commands
+    beside it write rows, and hold no names.
+
+    Raises:
+        StoreCorrupt: the file has tables of a version that cannot be upgraded to this one.
+        Conflict: it has those of an earlier version, and this process may not `upgrade` them.
+    """
+
+    def __init__(self, path: Path, *, upgrade: bool = True) -> None:
+        _make_private(path)
+        # Parameters stay out of error messages: some are hashes of secrets.
+        engine = create_engine(
+            f"sqlite:///{path}", pool_size=20, max_overflow=40, hide_parameters=True
+        )
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin)
+        super().__init__(engine, engine, str(path))
+        make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+
+
+def _make_private(path: Path) -> None:
+    """Make the file before anything is written, readable for its owner only.
+
+    SQLite gives the files beside it (-wal, -shm) the same mode.
+    """
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        if (file := path.with_name(name)).exists():
+            file.chmod(0o600)
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    # The driver must not open transactions by itself: `_begin` does.
+    connection.isolation_level = None
+    for pragma in _PRAGMAS:
+        connection.execute(pragma).close()
+
+
+def _begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get(READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

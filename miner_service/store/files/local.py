@@ -1,0 +1,116 @@
+"""Parts and columns in a directory: written under another name, flushed, renamed."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from miner_service.store.files.durable import settle, storing, sync_directory
+from miner_service.store.files.scratch import Scratch
+from miner_service.store.files.segments import (
+    NEEDS_DATA,
+    NEEDS_PARTS,
+    States,
+    damaged_columns,
+    file_sha256,
+    part_name,
+    require_part,
+)
+
+
+@dataclass(frozen=True)
+class LocalSegments:
+    """A directory of parts and columns, which processes of one machine may share."""
+
+    root: Path
+    _scratch: Scratch = field(init=False)
+    _synced: set[str] = field(default_factory=set, init=False)
+    """The releases whose folder is known to survive a power cut."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scratch", Scratch(self.root / "scratch"))
+
+    def prepare(self) -> None:
+        """Make the directories and remove what an interrupted write left behind."""
+        with storing("The data directory"):
+            for name in ("parts", "columns", "scratch"):
+                (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._scratch.remove_abandoned()
+
+    def check(self) -> None:
+        """Make room for a small file. Raises NotReady, also where there is none."""
+        self._scratch.check()
+
+    def scratch_path(self) -> Path:
+        """Return a fresh name for a file that is being written."""
+        with storing("A file"):
+            return self._scratch.path()
+
+    def put_part(self, release: str, number: int, scratch: Path) -> None:
+        """Keep a file as a part. Raises StorageFull, NotReady."""
+        path = self._part_path(release, number)
+        with storing(f"Part {number}", scratch):
+            path.parent.mkdir(exist_ok=True, mode=0o700)
+            settle(scratch, path)
+            if release not in self._synced:
+                sync_directory(path.parent.parent)
+                self._synced.add(release)
+
+    def read_part(self, release: str, number: int, sha256: str) -> bytes:
+        """Return a part's bytes. Raises StoreCorrupt if they are not those acknowledged."""
+        path = self._part_path(release, number)
+        body = path.read_bytes() if path.exists() else b""
+        return require_part(release, number, body, sha256)
+
+    def drop_part(self, release: str, number: int) -> None:
+        """Remove one part, and the folder of a release that has no other."""
+        path = self._part_path(release, number)
+        path.unlink(missing_ok=True)
+        self._synced.discard(release)
+        with suppress(OSError):
+            path.parent.rmdir()
+
+    def drop_parts(self, release: str) -> None:
+        """Remove a release's parts."""
+        self._synced.discard(release)
+        shutil.rmtree(self.root / "parts" / release, ignore_errors=True)
+
+    def put_data(self, release: str, scratch: Path) -> None:
+        """Keep a file as the columns of a release. Raises StorageFull, NotReady."""
+        with storing("The columns of the release", scratch):
+            settle(scratch, self.data_path(release))
+
+    def data_path(self, release: str) -> Path:
+        """Return where the columns of a sealed release are."""
+        return self.root / "columns" / f"{release}.arrow"
+
+    def verify_data(self, release: str, sha256: str) -> None:
+        """Check the columns of a sealed release. Raises StoreCorrupt."""
+        path = self.data_path(release)
+        if not path.exists() or file_sha256(path) != sha256:
+            raise damaged_columns(release)
+
+    def drop_data(self, release: str) -> None:
+        """Remove a release's columns. A job that has them open may finish reading."""
+        self.data_path(release).unlink(missing_ok=True)
+
+    def sweep(self, states: States) -> list[str]:
+        """Remove the files that no release needs; return their names."""
+        parts = [folder.name for folder in (self.root / "parts").iterdir()]
+        columns = [path.stem for path in (self.root / "columns").iterdir()]
+        swept = self._scratch.remove_abandoned()
+        known = states()
+        for release in parts:
+            if known.get(release) not in NEEDS_PARTS:
+                self.drop_parts(release)
+                swept.append(f"parts/{release}")
+        for release in columns:
+            if known.get(release) not in NEEDS_DATA:
+                self.drop_data(release)
+                swept.append(f"columns/{release}")
+        return swept
+
+    def _part_path(self, release: str, number: int) -> Path:
+        return self.root / "parts" / release / part_name(number)

