@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute
 from miner_service.http.access import problems
 from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
+from miner_service.http.access.entering import require_ruled
 from miner_service.http.routes import (
     health,
     jobs,
@@ -79,6 +80,7 @@ def _routes() -> list[BaseRoute]:
     for module in (studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
+    require_ruled(root.routes)
     return root.routes
 
 

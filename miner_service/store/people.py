@@ -13,6 +13,10 @@ from shared.errors import Conflict, NotFound
 from shared.wire.people import Invitation, Owner, Study, StudyCreate, TokenInfo, TokenIssued
 
 ADMIN = "admin"
+ANALYST = "analyst"
+OWNER = "owner"
+MONITOR = "monitor"
+"""The roles of tokens; a monitor may read how the service fares, and nothing of any study."""
 
 
 def study_message(row: StudyRow) -> Study:
@@ -211,7 +215,7 @@ def accept_invitation(session: Session, secret: str, now: datetime) -> tuple[Tok
     row.accepted = now
     _end_invitations(session, row.study, row.owner, now)
     _join(session, row.study, row.owner, now)
-    return issue_token(session, role="owner", study=row.study, name=row.owner, now=now)
+    return issue_token(session, role=OWNER, study=row.study, name=row.owner, now=now)
 
 
 def find_invitation(session: Session, identifier: str) -> InvitationRow:
@@ -245,7 +249,7 @@ def deactivate_owner(session: Session, study: str, owner: str, now: datetime) ->
     row.active = False
     session.execute(
         update(TokenRow)
-        .where(TokenRow.study == study, TokenRow.role == "owner", TokenRow.name == owner)
+        .where(TokenRow.study == study, TokenRow.role == OWNER, TokenRow.name == owner)
         .values(revoked=True)
     )
     _end_invitations(session, study, owner, now)

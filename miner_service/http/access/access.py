@@ -1,4 +1,4 @@
-"""Who may do what: a caller's role and study against what is asked.
+"""Who asks, and what that caller may see.
 
 What a caller may not see is answered exactly as if it did not exist: that something is there is
 information. Only of what it may see is it told that its role may not do something with it.
@@ -13,17 +13,22 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import shown_to_owner
-from miner_service.store.people import ADMIN, find_study, find_token, no_such
-from miner_service.store.schema import InvitationRow, JobRow, ReleaseRow
+from miner_service.services import Services
+from miner_service.store.jobs import find_job
+from miner_service.store.people import (
+    ADMIN,
+    OWNER,
+    find_invitation,
+    find_study,
+    find_token,
+    no_such,
+)
+from miner_service.store.releases import find_release
+from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow
 from shared.errors import Forbidden, Unauthenticated
 from shared.wire.learning.jobs import Job
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Alignment
-
-ANALYST = "analyst"
-OWNER = "owner"
-STAFF = (ADMIN, ANALYST)
-ANYONE = (ADMIN, ANALYST, OWNER)
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,6 @@ class Caller:
     def sees_release(self, row: ReleaseRow) -> bool:
         """Whether this caller may read a release."""
         return self.sees_study(row.study) and (self.role != OWNER or self.name == row.owner)
-
-    def sees_invitation(self, row: InvitationRow) -> bool:
-        """Whether this caller may know of an invitation."""
-        return self.sees_study(row.study) and self.role in STAFF
-
-    @property
-    def sees_tokens(self) -> bool:
-        """Whether this caller may know which tokens there are."""
-        return self.role == ADMIN
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
         """Return what this caller may see of the alignment of its study."""
@@ -104,15 +100,17 @@ class Caller:
             )
 
 
-def authenticate(session: Session, text: str | None) -> Caller:
-    """Return who holds a token. Raises Unauthenticated."""
-    if not text:
+def authenticate(services: Services, header: str | None) -> Caller:
+    """Return who sent a request with this `Authorization` header. Raises Unauthenticated."""
+    scheme, _, text = (header or "").partition(" ")
+    if scheme.lower() != "bearer" or not text.strip():
         raise Unauthenticated(
             "The request has no bearer token.",
             where="Authorization",
             remedy="Send the header `Authorization: Bearer <token>`.",
         )
-    row = find_token(session, text)
+    with services.database.read() as session:
+        row = find_token(session, text.strip())
     if row is None:
         raise Unauthenticated(
             "The token is wrong or was revoked.",
@@ -122,14 +120,55 @@ def authenticate(session: Session, text: str | None) -> Caller:
     return Caller(row.id, row.role, row.study, row.name)
 
 
-def enter_study(session: Session, caller: Caller, study: str, *roles: str) -> None:
-    """Check that a caller may act in a study that exists.
-
-    Raises:
-        NotFound: there is no such study, or the caller is not of it.
-        Forbidden: the caller's role may not do this.
-    """
+def require_study(session: Session, caller: Caller, study: str) -> None:
+    """Check that a study exists and the caller takes part in it. Raises NotFound."""
     if not caller.sees_study(study):
         raise no_such("study")
     find_study(session, study)
-    caller.require_role(*roles)
+
+
+def visible_invitation(session: Session, caller: Caller, identifier: str) -> InvitationRow:
+    """Return an invitation that the caller may know of. Raises NotFound."""
+    row = find_invitation(session, identifier)
+    if not caller.sees_study(row.study) or caller.role == OWNER:
+        raise no_such("invitation")
+    return row
+
+
+def visible_release(session: Session, caller: Caller, identifier: str) -> ReleaseRow:
+    """Return a release that the caller may read. Raises NotFound."""
+    row = find_release(session, identifier)
+    if not caller.sees_release(row):
+        raise no_such("release")
+    return row
+
+
+def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:
+    """Return a job that the caller may know of. Raises NotFound."""
+    row = find_job(session, identifier)
+    known = session.scalar(caller.visible_jobs(select(JobRow.id).where(JobRow.id == identifier)))
+    if known is None or not caller.sees_study(row.study):
+        raise no_such("job")
+    return row
+
+
+def visible_model(session: Session, caller: Caller, identifier: str) -> None:
+    """Check that the caller may know of a model: of the job that learned it. Raises NotFound.
+
+    Whoever published one person's record only would read that person's others in a model of
+    records that are not the same at all owners. And of a model of two owners' trees an owner that
+    knows its own can tell the other's.
+    """
+    query = select(ModelRow.study).join(JobRow, JobRow.id == ModelRow.job)
+    study = session.scalar(caller.visible_jobs(query.where(ModelRow.id == identifier)))
+    if study is None or not caller.sees_study(study):
+        raise no_such("model")
+
+
+def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
+    """Check that the caller may know of a token: the admin of any, others of their own.
+
+    Raises NotFound.
+    """
+    if caller.role != ADMIN and caller.token != identifier:
+        raise no_such("token")

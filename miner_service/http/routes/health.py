@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
-
 from miner_service.http.access.deps import RunnerDep, ServicesDep
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from shared.errors import NotReady
 from shared.wire.base import Message
 
-router = APIRouter(tags=["health"])
+router = RuledRouter(tags=["health"])
 
 
 class Health(Message):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from miner_service.http.access.access import OWNER, Caller
+from miner_service.http.access.access import Caller
 from miner_service.http.access.deps import (
     CallerDep,
     ModelPath,
@@ -17,13 +16,13 @@ from miner_service.http.access.deps import (
     SeedQuery,
     ServicesDep,
 )
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.jobs.pseudo_data import parquet_pieces
 from miner_service.jobs.questions import answer, classified, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
-from miner_service.store.people import no_such
 from miner_service.store.releases import tree_of_release
 from shared.errors import NotFound
 from shared.learn.networks.network import BayesNet
@@ -35,7 +34,7 @@ from shared.wire.learning.models import (
     PredictionQuery,
 )
 
-router = APIRouter(tags=["models"])
+router = RuledRouter(tags=["models"])
 
 TEXT, CSV, JSON = "text/plain", "text/csv", "application/json"
 _INERT = {
@@ -53,10 +52,7 @@ def _answers(description: str, media_type: str) -> dict[int | str, dict[str, Any
 
 @router.get("/models/{model}")
 def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> ModelMessage:
-    """Read a model with its errors; `kind` says what else is in it.
-
-    Roles: any of the study; a model of other than identical records not owners.
-    """
+    """Read a model with its errors; `kind` says what else is in it."""
     message: ModelMessage = _visible(services, caller, model).message
     return message
 
@@ -75,7 +71,7 @@ def _add_view(form: str, media_type: str, told: str, answer: str) -> None:
     read.__name__ = f"read_model_{form.partition('.')[0]}"
     router.get(
         f"/models/{{model}}/{form}",
-        description=f"{told} Roles: as for the model.",
+        description=told,
         response_class=Response,
         responses=_answers(answer, media_type),
     )(read)
@@ -148,7 +144,7 @@ def read_pseudo_data(
 ) -> StreamingResponse:
     """Draw again the pseudo-data that a model was learned from, as Parquet. No record is real.
 
-    They come from the trees it was made of, as long as none is withdrawn. Roles: as for the model.
+    They come from the trees it was made of, as long as none is withdrawn.
     """
     seen = _visible(services, caller, model)
     draw = MODEL_KINDS[seen.kind].pseudo_data
@@ -164,10 +160,7 @@ def read_pseudo_data(
 def predict(
     model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
 ) -> PredictionAnswer:
-    """Predict the class of records with a tree or a classifier; nothing of them is kept.
-
-    Roles: as for the model.
-    """
+    """Predict the class of records with a tree or a classifier; nothing of them is kept."""
     seen = _visible(services, caller, model)
     kind = MODEL_KINDS[seen.kind]
     if kind.classifier is not None:
@@ -182,7 +175,7 @@ def predict(
 def ask_model(
     model: ModelPath, body: ModelQuery, services: ServicesDep, caller: CallerDep
 ) -> ModelAnswer:
-    """Ask a network for the distribution of some nodes, given others. Roles: as for the model."""
+    """Ask a network for the distribution of some nodes, given others."""
     return answer(_network(services, caller, model, "queries"), body, services.settings.limits)
 
 
@@ -198,7 +191,7 @@ def sample_model(
     caller: CallerDep,
     seed: SeedQuery = 0,
 ) -> StreamingResponse:
-    """Draw synthetic records from a network, as CSV. Roles: as for the model."""
+    """Draw synthetic records from a network, as CSV."""
     network = _network(services, caller, model, "samples")
     pieces = synthetic(network, records, seed, services.settings.limits)
     return StreamingResponse(pieces, media_type=CSV, headers=_INERT)
@@ -231,12 +224,6 @@ class _Seen:
 def _visible(services: Services, caller: Caller, model: str) -> _Seen:
     with services.database.read() as session:
         row = find_model(session, model)
-        # Whoever published one person's record only would read that person's others in a model of
-        # records that are not the same at all owners.
-        # And of a model of two owners' trees an owner that knows its own can tell the other's.
-        identical = json.loads(row.body)["spec"].get("records") == "identical"
-        if not caller.sees_study(row.study) or (caller.role == OWNER and not identical):
-            raise no_such("model")
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
     return _Seen(row.kind, message.model_copy(update={"inconsistent": marked}))

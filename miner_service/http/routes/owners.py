@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from sqlalchemy import select
 
-from miner_service.http.access.access import ANYONE, OWNER, STAFF, Caller, enter_study
-from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
+from miner_service.http.access.access import Caller
+from miner_service.http.access.deps import PagingDep, ServicesDep, StudyPath
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.intake import gone
 from miner_service.store import people
@@ -17,16 +18,15 @@ from miner_service.store.schema import InvitationRow, OwnerRow
 from shared.wire.base import Page
 from shared.wire.people import Invitation, InvitationAccept, InvitationCreate, Owner, TokenIssued
 
-router = APIRouter(tags=["owners"])
+router = RuledRouter(tags=["owners"])
 
 
 @router.post("/studies/{study}/invitations", status_code=201, responses=problem_responses(409))
 def create_invitation(
-    study: StudyPath, body: InvitationCreate, services: ServicesDep, caller: CallerDep
+    study: StudyPath, body: InvitationCreate, services: ServicesDep
 ) -> Invitation:
-    """Invite an owner; the secret is shown this once. Roles: admin, analyst."""
+    """Invite an owner; the secret is shown this once."""
     with services.database.write() as session:
-        enter_study(session, caller, study, *STAFF)
         row, credential = people.invite(
             session,
             study=study,
@@ -39,22 +39,19 @@ def create_invitation(
 
 @router.get("/studies/{study}/invitations")
 def list_invitations(
-    study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
+    study: StudyPath, services: ServicesDep, paging: PagingDep
 ) -> Page[Invitation]:
-    """List invitations, without their secrets. Roles: admin, analyst."""
+    """List invitations, without their secrets."""
     with services.database.read() as session:
-        enter_study(session, caller, study, *STAFF)
         query = select(InvitationRow).where(InvitationRow.study == study)
         return page_of(session, query, InvitationRow.seq, paging, people.invitation_message)
 
 
 @router.delete("/invitations/{invitation}", status_code=204, responses=problem_responses(409))
-def revoke_invitation(invitation: str, services: ServicesDep, caller: CallerDep) -> None:
-    """Revoke an invitation that was not taken up; again is harmless. Roles: admin, analyst."""
+def revoke_invitation(invitation: str, services: ServicesDep) -> None:
+    """Revoke an invitation that was not taken up; again is harmless."""
     with services.database.write() as session:
         row = people.find_invitation(session, invitation)
-        if not caller.sees_invitation(row):
-            raise people.no_such("invitation")
         people.revoke_invitation(row, services.now())
 
 
@@ -62,34 +59,30 @@ def revoke_invitation(invitation: str, services: ServicesDep, caller: CallerDep)
 def accept_invitation(
     body: InvitationAccept, services: ServicesDep, request: Request
 ) -> TokenIssued:
-    """Take up an invitation: the owner joins and is given its token. No token is needed."""
+    """Take up an invitation: the owner joins and is given its token."""
     with services.database.write() as session:
         row, credential = people.accept_invitation(session, body.secret, services.now())
     # The audit log reads who it was that the secret made the sender.
-    request.state.caller = Caller(row.id, OWNER, row.study, row.name)
+    request.state.caller = Caller(row.id, row.role, row.study, row.name)
     return people.issued_message(row, credential)
 
 
 @router.get("/studies/{study}/owners")
-def list_owners(
-    study: StudyPath, services: ServicesDep, caller: CallerDep, paging: PagingDep
-) -> Page[Owner]:
-    """List a study's owners. Roles: any of the study."""
+def list_owners(study: StudyPath, services: ServicesDep, paging: PagingDep) -> Page[Owner]:
+    """List a study's owners."""
     with services.database.read() as session:
-        enter_study(session, caller, study, *ANYONE)
         query = select(OwnerRow).where(OwnerRow.study == study)
         return page_of(session, query, OwnerRow.seq, paging, people.owner_message)
 
 
 @router.delete("/studies/{study}/owners/{owner}", status_code=204)
-def remove_owner(study: StudyPath, owner: str, services: ServicesDep, caller: CallerDep) -> None:
+def remove_owner(study: StudyPath, owner: str, services: ServicesDep) -> None:
     """Take an owner out of a study: its tokens are revoked and its releases no longer used.
 
     Invitations that it has not taken up end, and unfinished jobs that were to use its releases
-    fail. Again is harmless. Roles: admin, analyst.
+    fail. Again is harmless.
     """
     with services.database.write() as session:
-        enter_study(session, caller, study, *STAFF)
         people.deactivate_owner(session, study, owner, services.now())
         for row in releases_of(session, study, owner):
             fail_jobs_on(session, row.id, gone(row, "taken out of use"), services.now())

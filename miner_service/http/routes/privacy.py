@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
-from miner_service.http.access.access import ANYONE, OWNER, enter_study
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.access.entering import RuledRouter
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.intake import checked_content
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
-from miner_service.store.people import no_such
+from miner_service.store.people import OWNER, no_such
 from miner_service.store.releases import active_owners
 from shared.errors import Forbidden, OptionError, StudyPlanNotFollowed
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.releases.base import RANDOMIZED
 from shared.wire.releases.catalogue import KINDS
 
-router = APIRouter(tags=["privacy"])
+router = RuledRouter(tags=["privacy"])
 
 
 @router.get("/studies/{study}/privacy")
 def read_privacy(study: StudyPath, services: ServicesDep, caller: CallerDep) -> StudyPrivacy:
-    """Tell what everything that left comes to: per column, owner and record. Roles: any of it."""
+    """Tell what everything that left comes to: per column, owner and record."""
     with services.database.read() as session:
-        enter_study(session, caller, study, *ANYONE)
         return study_privacy(services, session, study, shown_to_owner=caller.role == OWNER)
 
 
@@ -33,10 +30,9 @@ def forecast_privacy(
 ) -> PrivacyForecast:
     """Tell what a release would add, of the caller or of the owner named; nothing is stored.
 
-    Roles: any of the study; an owner asks for itself.
+    An owner asks for itself.
     """
     with services.database.read() as session:
-        enter_study(session, caller, study, *ANYONE)
         owner = caller.name if caller.role == OWNER else body.owner
         if owner is None:
             raise OptionError(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
-from miner_service.http.access.access import ANYONE, enter_study
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.routes.dashboard import dashboard
 from shared.wire.learning.dashboard import Dashboard
 from shared.wire.releases import Alignment
 
-router = APIRouter(tags=["results"])
+router = RuledRouter(tags=["results"])
 
 
 @router.get("/studies/{study}/alignment")
@@ -18,15 +16,14 @@ def read_alignment(study: StudyPath, services: ServicesDep, caller: CallerDep) -
     """Say which records are at which owners, from their releases in use.
 
     An owner sees its own row and whether the records are the same everywhere; how many are not,
-    only the others see. Roles: any of the study.
+    only the others see.
     """
     with services.database.read() as session:
-        enter_study(session, caller, study, *ANYONE)
         return caller.view_alignment(services.alignment(session, study))
 
 
 @router.get("/dashboard")
 def read_dashboard(services: ServicesDep, caller: CallerDep) -> Dashboard:
-    """See at one moment all that the caller may see. Roles: any."""
+    """See at one moment all that the caller may see."""
     with services.database.read() as session:
         return dashboard(services, session, caller)

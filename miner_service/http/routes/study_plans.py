@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Response
+from fastapi import Header, Response
 
-from miner_service.http.access.access import ANYONE, STAFF, enter_study
-from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.access.deps import ServicesDep, StudyPath
+from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.agreement import agree, agreed_plan, withdraw_agreement
 from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
 
-router = APIRouter(tags=["study plans"])
+router = RuledRouter(tags=["study plans"])
 
 _UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "It is the one you have."}}
 
@@ -29,15 +29,9 @@ def put_study_plan(
     study: StudyPath,
     body: StudyPlanMessage,
     services: ServicesDep,
-    caller: CallerDep,
     response: Response,
 ) -> StudyPlanView:
-    """Give the study its plan: who reports what. Another one only while no release follows it.
-
-    Roles: admin, analyst.
-    """
-    with services.database.read() as session:
-        enter_study(session, caller, study, *STAFF)
+    """Give the study its plan: who reports what. Another one only while no release follows it."""
     plan, new = agree(services, study, body)
     response.status_code = 201 if new else 200
     response.headers["ETag"] = _tag(plan.digest)
@@ -48,15 +42,13 @@ def put_study_plan(
 def read_study_plan(
     study: StudyPath,
     services: ServicesDep,
-    caller: CallerDep,
     response: Response,
     known: Annotated[
         str | None, Header(alias="If-None-Match", description="The ETag of the plan you have.")
     ] = None,
 ) -> Any:
-    """Read the plan of the study and what it tells of a record. Roles: any of the study."""
+    """Read the plan of the study and what it tells of a record."""
     with services.database.read() as session:
-        enter_study(session, caller, study, *ANYONE)
         plan = agreed_plan(session, study)
     tag = _tag(plan.digest)
     if known is not None and tag in [one.strip() for one in known.split(",")]:
@@ -66,10 +58,8 @@ def read_study_plan(
 
 
 @router.delete("/studies/{study}/plan", status_code=204, responses=problem_responses(409))
-def delete_study_plan(study: StudyPath, services: ServicesDep, caller: CallerDep) -> None:
-    """Take the plan away while no release follows it; again is harmless. Roles: admin, analyst."""
-    with services.database.read() as session:
-        enter_study(session, caller, study, *STAFF)
+def delete_study_plan(study: StudyPath, services: ServicesDep) -> None:
+    """Take the plan away while no release follows it; again is harmless."""
     withdraw_agreement(services, study)
 
 

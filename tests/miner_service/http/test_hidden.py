@@ -55,7 +55,7 @@ def world(miner, document, release_a, release_c):
     miner.there = {
         "study": "asia",
         "owner": "south",
-        "token": analyst.id,
+        "token": miner.study("asia").id,  # another analyst's
         "invitation": invited["id"],
         "release": path.rsplit("/", 1)[1],
         "number": "0",
