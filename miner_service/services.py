@@ -22,6 +22,7 @@ from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
 from miner_service.store.schema import ReleaseRow
+from miner_service.store.together import Together
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
 from shared.wire.releases import Alignment
@@ -40,10 +41,12 @@ class Services:
     audit: AuditLog
     cursors: Cursors
     aligner: Aligner = field(init=False)
+    together: Together = field(init=False)
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "together", Together(self.database))
         load = self.segments.data_path
         object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
 

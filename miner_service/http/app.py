@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -11,11 +12,15 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from miner_service.http.access import problems
-from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.gate.addresses import Addresses
+from miner_service.http.gate.gate import Gate
+from miner_service.http.gate.headers import SecurityHeaders
+from miner_service.http.gate.pools import Pools
 from miner_service.http.routes import (
     health,
     jobs,
@@ -41,7 +46,7 @@ Every error is a problem document (RFC 9457) with a stable `code`. Unknown field
 parameters are refused by name. Creating the same thing twice answers the same `Location`.
 """
 
-_COMMON = (401, 403, 404, 413, 422, 500, 503)
+_COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 
 
 def create_app(
@@ -49,14 +54,21 @@ def create_app(
 ) -> FastAPI:
     """Build the application; its store is opened when it starts and closed when it ends."""
     services = open_services(settings, clock)
-    app = FastAPI(
+    pools = Pools()
+    app = _Miner(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
-        lifespan=_lifespan(services, learn),
+        lifespan=_lifespan(services, pools, learn),
         middleware=[
             Middleware(AuditMiddleware, audit=services.audit),
-            Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
+            Middleware(
+                Gate,
+                services=services,
+                addresses=_addresses(),
+                pools=pools,
+                now=time.monotonic,
+            ),
         ],
         routes=_routes(),
         # The pages of the usual viewers load scripts from elsewhere; the document is enough.
@@ -67,6 +79,19 @@ def create_app(
     app.state.services = services
     problems.install(app)
     return app
+
+
+class _Miner(FastAPI):
+    """The application, whose every answer has the headers: those to unforeseen errors, too."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the headers around all else."""
+        return SecurityHeaders(super().build_middleware_stack())
+
+
+@cache
+def _addresses() -> Addresses:
+    return Addresses.of(_routes())
 
 
 @cache
@@ -85,7 +110,7 @@ def _routes() -> list[BaseRoute]:
 
 
 def _lifespan(
-    services: Services, learn: Learn
+    services: Services, pools: Pools, learn: Learn
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -97,6 +122,7 @@ def _lifespan(
             yield
         finally:
             await run_in_threadpool(runner.stop)
+            pools.close()
             services.database.close()
 
     return lifespan

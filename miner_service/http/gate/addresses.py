@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter
-from starlette.routing import Route, compile_path
+from fastapi.routing import iter_route_contexts
+from starlette.routing import BaseRoute, compile_path
 from starlette.types import Scope
 
 
@@ -29,19 +29,18 @@ class Addresses:
     every: Sequence[Address]
 
     @classmethod
-    def of(cls, routers: Iterable[tuple[str, APIRouter]]) -> Addresses:
-        """Return the endpoints of routers, each with the prefix of its paths."""
+    def of(cls, routes: Iterable[BaseRoute]) -> Addresses:
+        """Return the endpoints of an application's routes."""
         return cls(
             [
                 Address(
-                    route.name,
-                    compile_path(prefix + route.path)[0],
+                    str(route.name),
+                    compile_path(str(route.path))[0],
                     frozenset(route.methods or ()),
                     route.endpoint,
                 )
-                for prefix, router in routers
-                for route in router.routes
-                if isinstance(route, Route)
+                for route in iter_route_contexts(list(routes))
+                if route.endpoint is not None
             ]
         )
 

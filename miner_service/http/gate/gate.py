@@ -18,6 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.access import Caller, authenticate
 from miner_service.http.access.problems import failure_response
+from miner_service.http.access.rules import Scope as Access
+from miner_service.http.access.rules import rule_of
 from miner_service.http.gate.addresses import Address, Addresses
 from miner_service.http.gate.bodies import Incoming, replay, too_long
 from miner_service.http.gate.pools import Pools
@@ -25,9 +27,6 @@ from miner_service.http.gate.shares import InFlight, Now, Rates
 from miner_service.http.gate.spool import spool
 from miner_service.services import Services
 from shared.errors import PramanaError
-
-OPEN = frozenset({"read_health", "read_readiness", "accept_invitation"})
-"""The endpoints that take no token."""
 
 STREAMED = frozenset({"put_part"})
 """The endpoints that read their bodies themselves, from `request.state.body`."""
@@ -40,8 +39,6 @@ _SMALL = 64 * 1024
 
 _LARGE_AT_ONCE = 2
 """So many large JSON bodies are in memory at once; the others wait on the disk."""
-
-_BEARER = "bearer "
 
 
 class Gate:
@@ -81,7 +78,8 @@ class Gate:
         self._rates.take_address((scope.get("client") or ("", 0))[0])
         address = self._addresses.find(scope)
         if address is None:
-            await self._app(scope, body.receive, send)  # which says what there is instead
+            # The application says what there is instead, or shows the document of its interface.
+            await self._app(scope, body.receive, send)
             return
         scope["endpoint"] = address.endpoint  # the audit log reads it
         state = scope.setdefault("state", {})
@@ -97,17 +95,13 @@ class Gate:
 
     async def _identify(self, scope: Scope, address: Address) -> Caller | None:
         """Return who sent a request; None where nobody has to be known."""
-        if address.name in OPEN:
+        if rule_of(address.name).scope is Access.OPEN:
             return None
-        text = _bearer(scope)
-        caller = await run_in_threadpool(self._authenticate, text)
+        header = Headers(scope=scope).get("authorization")
+        caller = await run_in_threadpool(authenticate, self._services, header)
         scope["state"]["caller"] = caller  # endpoints and the audit log read it
         self._rates.take_token(caller.token)
         return caller
-
-    def _authenticate(self, text: str | None) -> Caller:
-        with self._services.database.read() as session:
-            return authenticate(session, text)
 
     async def _pass_json(self, scope: Scope, body: Incoming, send: Send, caller: Caller) -> None:
         limit = self._services.settings.limits.json_bytes
@@ -151,11 +145,6 @@ async def _read(body: Incoming, limit: int) -> bytes:
     async for chunk in body.chunks(limit, "JSON body"):
         held += chunk
     return bytes(held)
-
-
-def _bearer(scope: Scope) -> str | None:
-    text = Headers(scope=scope).get("authorization", "")
-    return text[len(_BEARER) :].strip() if text[: len(_BEARER)].lower() == _BEARER else None
 
 
 def _closing(body: Incoming, send: Send) -> Send:

@@ -12,7 +12,6 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from starlette.requests import ClientDisconnect, Request
 
-from miner_service.http.access.bodies import read_limited
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.settings import Limits, Settings
 from shared.errors import OptionError, PramanaError
