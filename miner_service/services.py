@@ -42,6 +42,8 @@ class Services:
     cursors: Cursors
     aligner: Aligner = field(init=False)
     together: Together = field(init=False)
+    checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
+    """Held while a part is checked, which takes memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 

@@ -25,6 +25,7 @@ from shared.errors import Conflict, OptionError
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
 _OTHER_FILES = 512
+_RECEIVED = 1 << 19
 
 
 @contextmanager
@@ -53,6 +54,7 @@ def bind(settings: Settings) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
         sock.bind((settings.host, settings.port))
         sock.listen(_BACKLOG)
     except OSError as error:

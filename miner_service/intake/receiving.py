@@ -101,16 +101,38 @@ def expect_part(
     return Expected(row, part, media)
 
 
-def require_part(
-    expected: Expected, arrived: Arrived, digest_header: str | None
+def take_part(
+    services: Services, expected: Expected, arrived: Arrived, digest_header: str | None
 ) -> tuple[PartReceipt, bool]:
-    """Check what came; return the receipt, and whether it was stored before.
+    """Check what came, store it durably and acknowledge it; say whether it is new.
 
     Raises:
         PartDigestMismatch: not the bytes that the header or the manifest announced.
         PartConflict: stored with other bytes; those stay.
         PartInvalid: not what the release announces.
+        StorageFull, NotReady: it could not be stored; nothing was changed.
+        ReleaseNotOpen: withdrawn, or sealed without this part.
+        BudgetExceeded: it is the first part, and there is no room left.
+        NotFound: its study was deleted.
     """
+    part = expected.part
+    _require_bytes(expected, arrived, digest_header)
+    receipt = PartReceipt(
+        release=part.release,
+        number=part.number,
+        sha256=arrived.sha256.hex(),
+        records=part.records,
+    )
+    if expected.stored or arrived.scratch is None:
+        return receipt, False
+    with services.checking:
+        _require_valid(expected, arrived)
+    services.segments.put_part(part.release, part.number, arrived.scratch)
+    new = services.together.run(lambda session: _acknowledge(services, session, expected))
+    return receipt, new
+
+
+def _require_bytes(expected: Expected, arrived: Arrived, digest_header: str | None) -> None:
     part, sha256 = expected.part, arrived.sha256.hex()
     if digest_header is not None and digest_header.strip() != _digest_text(arrived.sha256):
         raise PartDigestMismatch(
@@ -119,33 +141,10 @@ def require_part(
             where=str(part.number),
             remedy="Send it again.",
         )
-    receipt = PartReceipt(
-        release=part.release, number=part.number, sha256=sha256, records=part.records
-    )
-    if expected.stored:
-        if part.sha256 != sha256:
-            raise _conflict(part)
-        return receipt, True
+    if expected.stored and part.sha256 != sha256:
+        raise _conflict(part)
     if arrived.size != part.bytes or sha256 != part.sha256:
         raise _other_length(part, f"{arrived.size} bytes with SHA-256 {sha256}")
-    _require_valid(expected, arrived)
-    return receipt, False
-
-
-def keep_part(services: Services, expected: Expected, arrived: Arrived) -> bool:
-    """Store a part that was checked, durably, and acknowledge it; say whether it is new.
-
-    Raises:
-        StorageFull, NotReady: it could not be stored; nothing was changed.
-        ReleaseNotOpen: withdrawn, or sealed without this part.
-        BudgetExceeded: it is the first part, and there is no room left.
-        NotFound: its study was deleted.
-    """
-    part, scratch = expected.part, arrived.scratch
-    if scratch is None:
-        raise AssertionError("a part that is kept has a file")
-    services.segments.put_part(part.release, part.number, scratch)
-    return services.together.run(lambda session: _acknowledge(services, session, expected))
 
 
 def _acknowledge(services: Services, session: Session, expected: Expected) -> bool:

@@ -1,4 +1,7 @@
-"""What routes ask for, named once."""
+"""What routes ask for, named once.
+
+All of it is at hand: as coroutines, these cost no request a thread.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ _QUERY_OF = {"paging": {"limit", "cursor"}, "records": {"records"}, "seed": {"se
 """The query parameters behind the parameters that endpoints have by these names."""
 
 
-def get_services(request: Request) -> Services:
+async def get_services(request: Request) -> Services:
     """Return what this miner is made of."""
     services: Services = request.app.state.services
     return services
 
 
-def get_runner(request: Request) -> JobRunner:
+async def get_runner(request: Request) -> JobRunner:
     """Return the runner of jobs."""
     runner: JobRunner = request.app.state.runner
     return runner
@@ -37,13 +40,13 @@ ServicesDep = Annotated[Services, Depends(get_services)]
 RunnerDep = Annotated[JobRunner, Depends(get_runner)]
 
 
-def get_caller(request: Request) -> Caller:
+async def get_caller(request: Request) -> Caller:
     """Return who sent the request, whom the way into the route let in."""
     caller: Caller = request.state.caller
     return caller
 
 
-def refuse_unknown_query(request: Request) -> None:
+async def refuse_unknown_query(request: Request) -> None:
     """Refuse query parameters that the route does not have, by name.
 
     Raises RequestValidationError.
@@ -61,7 +64,7 @@ def refuse_unknown_query(request: Request) -> None:
 CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
-def get_paging(
+async def get_paging(
     request: Request,
     services: ServicesDep,
     caller: CallerDep,

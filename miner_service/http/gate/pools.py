@@ -38,17 +38,15 @@ class Pools:
 
     Attributes:
         writing: bodies that arrive, block by block.
-        checking: parts, each of which takes the memory of a part.
-        storing: parts that are checked; these wait for the disk.
+        storing: parts that arrived; these wait for the disk.
         sealing: releases, which takes up to minutes.
     """
 
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))
-    checking: Pool = field(default_factory=lambda: Pool("checking", 2))
     storing: Pool = field(default_factory=lambda: Pool("storing", 16))
     sealing: Pool = field(default_factory=lambda: Pool("sealing", 4))
 
     def close(self) -> None:
         """Let all threads end when they are done."""
-        for pool in (self.writing, self.checking, self.storing, self.sealing):
+        for pool in (self.writing, self.storing, self.sealing):
             pool.close()

@@ -123,14 +123,10 @@ async def put_part(
     )
     with request.state.in_flight.held(caller.token, expected.part.bytes):
         async with _received(services, expected, body, pools) as arrived:
-            receipt, there = await pools.checking.run(
-                receiving.require_part, expected, arrived, digest
+            receipt, new = await pools.storing.run(
+                receiving.take_part, services, expected, arrived, digest
             )
-            if not there:
-                there = not await pools.storing.run(
-                    receiving.keep_part, services, expected, arrived
-                )
-    response.status_code = 200 if there else 201
+    response.status_code = 201 if new else 200
     return receipt
 
 
@@ -144,7 +140,7 @@ async def _received(
         came = await spool(chunks, None, pools.writing)
         yield receiving.Arrived(None, came.size, came.digest.digest())
         return
-    scratch = await run_in_threadpool(services.segments.scratch_path)
+    scratch = services.segments.scratch_path()
     try:
         with storing(f"Part {expected.part.number}"), scratch.open("wb", buffering=0) as file:
             came = await spool(chunks, file, pools.writing)
