@@ -48,7 +48,9 @@ test: check ## all checks and all tests (the campaign in its short form)
 campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
-	PRAMANA_ALARM_TABLES=25 $(BIN)/pytest -n auto tests/shared/mask/measures/test_alarms.py
+	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 $(BIN)/pytest -n auto \
+		tests/shared/mask/measures/test_alarms.py tests/shared/mask/methods/test_nmegadp_relationships.py \
+		tests/shared/mask/advice/test_recommending.py
 	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_accuracy.py
 
 .PHONY: whole-record

@@ -24,7 +24,7 @@ OTHER = {
 TESTS = 12
 """Rows of a report that can raise an alarm, with two columns of X."""
 
-TABLES = int(os.environ.get("PRAMANA_ALARM_TABLES", "5"))
+TABLES = int(os.environ.get("PRAMANA_ALARM_TABLES", "3"))
 """Of each method and generator; `make campaign` masks 25."""
 
 
