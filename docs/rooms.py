@@ -20,6 +20,7 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 
 LAYERS = """
 shared.errors
+shared.full_disks
 shared.domain shared.progress shared.pictures shared.audit
 shared.terminal
 shared.channels shared.discretize shared.mixed
@@ -46,7 +47,8 @@ shared.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
 miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
-owner_agent.site miner_service.alignment miner_service.store.databases
+owner_agent.site miner_service.alignment miner_service.store.databases miner_service.store.queue
+miner_service.store.holders
 owner_agent.table owner_agent.departures miner_service.kinds.common
 miner_service.kinds
 owner_agent.corrections owner_agent.predict miner_service.mining
@@ -57,6 +59,7 @@ miner_service.workers miner_service.operations
 owner_agent.report owner_agent.design owner_agent.peer.protocol
 owner_agent.masking owner_agent.model_sharing
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
+miner_service.http.metrics
 owner_agent.http owner_agent.peer.exchange miner_service.http.gate miner_service.http.listening
 owner_agent.peer.session miner_service.http.routes
 owner_agent.peer.disclosure miner_service.http

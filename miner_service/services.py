@@ -17,12 +17,12 @@ from miner_service.store import releases as release_rows
 from miner_service.store.cursors import Cursors, open_cursors
 from miner_service.store.database import Database
 from miner_service.store.databases.opening import open_database
-from miner_service.store.files.audit import AuditLog
 from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.together import Together
+from shared.audit.log import AuditLog
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
 from shared.wire.releases import Alignment

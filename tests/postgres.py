@@ -30,7 +30,7 @@ _SETTINGS = ("listen_addresses=127.0.0.1", "shared_buffers=16MB", "max_connectio
 class Postgres:
     """A server on a port that stays the same, with its data in a folder of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *settings: str) -> None:
         with warnings.catch_warnings():
             # Where there is no login there is no folder for what runs meanwhile; none is used.
             warnings.simplefilter("ignore", UserWarning)
@@ -47,6 +47,7 @@ class Postgres:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        self._settings = (*_SETTINGS, *settings)
         self._process: subprocess.Popen[bytes] | None = None
         self._data = self.folder / "data"
         made = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
@@ -79,7 +80,7 @@ class Postgres:
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        options = [part for setting in _SETTINGS for part in ("-c", setting)]
+        options = [part for setting in self._settings for part in ("-c", setting)]
         where = ["-D", str(self._data), "-p", str(self.port), "-k", str(self.folder)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -136,9 +137,9 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
+def running_postgres(*settings: str) -> Iterator[Postgres]:
     """Start a server; end it and remove its data after use."""
-    server = Postgres()
+    server = Postgres(*settings)
     try:
         yield server
     finally:
@@ -147,8 +148,8 @@ def running_postgres() -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """The server that the tests of this process share."""
-    with running_postgres() as server:
+    """The server that the tests of this process share; nothing of it outlives them."""
+    with running_postgres("fsync=off") as server:
         yield server
 
 

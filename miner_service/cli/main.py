@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    opened,
+    settings_of,
+)
+from miner_service.cli.operations import add_operations
+from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
 from shared.errors import Conflict, OptionError
 from shared.terminal import console, run
@@ -25,9 +35,23 @@ app = typer.Typer(
 )
 
 app.add_typer(study_commands(), name="study")
+add_operations(app)
+app.add_typer(release_commands(), name="releases")
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Processes that each run one job at a time (2 if left out); 0 leaves jobs to"
+        " `miner-service worker`.",
+    ),
+]
 TokenFile = Annotated[
     Path | None,
     typer.Option(help="Write a new admin token here (mode 0600) instead of showing it."),
+]
+ValidDays = Annotated[
+    int | None,
+    typer.Option(min=1, max=3650, help="For how many days the token is good; a year if left out."),
 ]
 
 
@@ -55,6 +79,9 @@ def serve_command(
     client_authority: Annotated[
         Path | None, typer.Option(help="Only let clients in whose certificate this signed (PEM).")
     ] = None,
+    workers: Workers = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
@@ -64,13 +91,23 @@ def serve_command(
     from miner_service.http.app import create_app
     from miner_service.http.listening.tls import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.settings import Settings, WebSettings
+    from miner_service.workers.crew import crew_of
 
-    web = WebSettings(
-        certificate=certificate, private_key=private_key, client_authority=client_authority
+    settings = settings_of(
+        data,
+        database,
+        settings_file,
+        workers=workers,
+        host=host,
+        port=port,
+        allow_remote=allow_remote,
+        web={
+            "certificate": certificate,
+            "private_key": private_key,
+            "client_authority": client_authority,
+        },
     )
-    settings = Settings(data, host, port, allow_remote, web=web)
-    tls = open_tls(web)
+    tls = open_tls(settings.web)
     with exclusive(data):
         sock = bind(settings)
         url = url_of(sock, over_tls=tls is not None)
@@ -84,11 +121,33 @@ def serve_command(
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings), sock, web, tls, announce=announce)
+            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
         finally:
             sock.close()
             if ready_file:
                 ready_file.unlink(missing_ok=True)
+
+
+@app.command("worker")
+def worker_command(
+    data: DataDir = DEFAULT_DATA,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes that each run one job at a time (2 if left out)."),
+    ] = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
+) -> None:
+    """Run jobs until it is told to end (SIGTERM, Ctrl-C); the jobs it has are given back.
+
+    A service runs its own workers; this is for more of them, or for other machines with the same
+    database.
+    """
+    from miner_service.workers.supervise import supervise
+
+    settings = settings_of(data, database, settings_file, workers=workers)
+    _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
+    supervise(settings)
 
 
 @app.command("admin-token")
@@ -98,23 +157,50 @@ def admin_token_command(
         bool, typer.Option("--rotate", help="Issue a new token; the old one ends.")
     ] = False,
     admin_token_file: TokenFile = None,
+    valid_days: ValidDays = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
 ) -> None:
     """Issue a new admin token in place of the one there is, also while the service runs."""
-    from miner_service.settings import Settings
-
-    require_data(data)
-    with opened(Settings(data)) as services:
+    with existing(settings_of(data, database, settings_file)) as services:
         if _has_token(services) and not rotate:
             raise Conflict(
                 "There is an admin token; only its hash is stored, so it cannot be shown again.",
                 remedy="Issue a new one with --rotate; the old one ends at once.",
             )
-        _new_token(services, admin_token_file)
+        _new_token(services, admin_token_file, valid_days)
+
+
+@app.command("monitor-token")
+def monitor_token_command(
+    name: Annotated[str, typer.Argument(help="What the token is for, such as `prometheus`.")],
+    data: DataDir = DEFAULT_DATA,
+    token_file: Annotated[
+        Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
+    ] = None,
+    valid_days: ValidDays = None,
+    database: DatabaseAddress = None,
+    settings_file: SettingsFile = None,
+) -> None:
+    """Issue a token that may read /metrics and nothing of any study; others of this name end."""
+    from miner_service.store.holders.tokens import renew_monitor_token
+
+    settings = settings_of(data, database, settings_file)
+    with existing(settings) as services, services.database.write() as session:
+        days = valid_days or services.settings.tokens.valid_days
+        credential = renew_monitor_token(session, name, services.now(), days=days)
+        if token_file is not None:
+            _write_secret(token_file, credential.text)
+    _say(
+        f"The monitor token is in {token_file}"
+        if token_file is not None
+        else f"Monitor token, shown only this once: {credential.text}"
+    )
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
     """Issue the admin token at the first start."""
-    with opened(settings) as services:
+    with opened(settings, upgrade=True) as services:
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:
@@ -122,18 +208,19 @@ def first_token(settings: Settings, file: Path | None) -> None:
 
 
 def _has_token(services: Services) -> bool:
-    from miner_service.store.people import admin_token_exists
+    from miner_service.store.holders.tokens import admin_token_exists
 
     with services.database.read() as session:
         return admin_token_exists(session)
 
 
-def _new_token(services: Services, file: Path | None) -> None:
+def _new_token(services: Services, file: Path | None, valid_days: int | None = None) -> None:
     """Issue a token; a token that could not be handed over is never made valid."""
-    from miner_service.store.people import rotate_admin_token
+    from miner_service.store.holders.tokens import rotate_admin_token
 
+    days = valid_days or services.settings.tokens.valid_days
     with services.database.write() as session:
-        credential = rotate_admin_token(session, services.now())
+        credential = rotate_admin_token(session, services.now(), days=days)
         if file is not None:
             _write_secret(file, credential.text)
     if file is not None:
@@ -150,8 +237,8 @@ def _write_secret(path: Path, text: str) -> None:
             file.write(text + "\n")
     except OSError as error:
         raise OptionError(
-            f"The admin token cannot be written to {path}: {error.strerror}. None was issued.",
-            where="admin-token-file",
+            f"The token cannot be written to {path}: {error.strerror}. None was issued.",
+            where="token-file",
             remedy="Name a file in a directory that can be written.",
         ) from error
 

@@ -1,11 +1,15 @@
-"""The miner's data as its own commands open them, and what they note of it."""
+"""The miner's data as its own commands open them, and what they note of it.
+
+What the command line says holds, before the environment, before the settings file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,30 +23,88 @@ DataDir = Annotated[
     Path, typer.Option("--data", help="The data directory; made if it is not there.")
 ]
 DEFAULT_DATA = Path("miner-data")
+DatabaseAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        envvar="PRAMANA_DATABASE",
+        help="A PostgreSQL database, as postgresql://USER@HOST/NAME, instead of a file in the data"
+        " directory. Others can read a password here; in the environment or in --settings they"
+        " cannot.",
+    ),
+]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        envvar="PRAMANA_MINER_SETTINGS",
+        help="A file of settings; deploy/miner.toml shows all there are.",
+    ),
+]
+
+
+def settings_of(
+    data: Path,
+    database: str | None,
+    file: Path | None,
+    *,
+    workers: int | None = None,
+    web: Mapping[str, Path | None] | None = None,
+    **given: Any,
+) -> Settings:
+    """Return the settings that a command was given.
+
+    Raises:
+        ConfigError: the file of settings is wrong.
+        OptionError: an option is.
+    """
+    from miner_service.settings import JobSettings, Settings, StorageSettings, WebSettings
+    from miner_service.settings.reading import read_settings
+
+    sections = read_settings(file) if file is not None else {}
+    if database is not None:
+        storage = sections.get("storage", StorageSettings())
+        sections["storage"] = replace(storage, database=database)
+    if workers is not None:
+        sections["jobs"] = replace(sections.get("jobs", JobSettings()), workers=workers)
+    files = {name: path for name, path in (web or {}).items() if path is not None}
+    if files:
+        sections["web"] = replace(sections.get("web", WebSettings()), **files)
+    return Settings(data, **sections, **given)
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Services]:
-    """Open the services on a miner's data, and close the database after use."""
+def opened(settings: Settings, *, upgrade: bool = False) -> Iterator[Services]:
+    """Open the services on a miner's data, and close the database after use.
+
+    Only a process that is alone with them may `upgrade` what an earlier version made.
+    """
     from miner_service.services import open_services
     from miner_service.settings import utc_now
 
-    services = open_services(settings, utc_now)
+    services = open_services(settings, utc_now, upgrade=upgrade)
     try:
         yield services
     finally:
         services.database.close()
 
 
-def require_data(data: Path) -> None:
-    """Check that a miner's data are there. Raises OptionError."""
-    if not (data / "miner.sqlite").exists():
+@contextmanager
+def existing(settings: Settings) -> Iterator[Services]:
+    """Open the services on a miner's data that must be there. Raises OptionError."""
+    from miner_service.store.databases.opening import FILE
+
+    if settings.storage.database is None and not (settings.data_dir / FILE).exists():
         raise OptionError(
-            f"There is no miner's data in {data}.", where="data", remedy="Look at --data."
+            f"There is no miner's data in {settings.data_dir}.",
+            where="data",
+            remedy="Look at --data and --database.",
         )
+    with opened(settings) as services:
+        yield services
 
 
-def note(services: Services, action: str, study: str, outcome: int) -> None:
+def note(services: Services, action: str, study: str | None, outcome: int) -> None:
     """Write into the audit log what was done on the miner's own machine, without a token."""
     services.audit.write(
         {
@@ -51,7 +113,7 @@ def note(services: Services, action: str, study: str, outcome: int) -> None:
             "name": None,
             "study": study,
             "action": action,
-            "resource": f"/v1/studies/{study}",
+            "resource": "/v1/studies" if study is None else f"/v1/studies/{study}",
             "outcome": outcome,
         }
     )

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, note, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    note,
+    settings_of,
+)
 from miner_service.cli.study_plan import study_plan_commands
 from shared.errors import OptionError
 from shared.terminal import console
@@ -36,6 +44,7 @@ def study_commands() -> typer.Typer:
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
     app.command()(create)
     app.command()(budget)
+    app.command()(delete)
     app.add_typer(study_plan_commands(), name="plan")
     return app
 
@@ -63,9 +72,10 @@ def create(
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
-    from miner_service.settings import Settings
     from miner_service.store.people import create_study
 
     wanted = _wanted(
@@ -74,10 +84,12 @@ def create(
         max_epsilon_record=max_epsilon_record,
         max_epsilon_column=max_epsilon_column,
     )
-    require_data(data)
-    with opened(Settings(data)) as services:
-        with services.database.write() as session:
-            _, new = create_study(session, wanted, services.now())
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        services.audit.room(),
+        services.database.write() as session,
+    ):
+        _, new = create_study(session, wanted, services.now())
         note(services, "create_study", name, 201 if new else 200)
     said = f"Study {name} is open" if new else f"Study {name} was there"
     console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
@@ -88,21 +100,59 @@ def budget(
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Give a study another budget; what is left out has no limit. What left is not called back."""
-    from miner_service.settings import Settings
     from miner_service.store.people import change_budget
 
     wanted = _wanted(
         name=name, max_epsilon_record=max_epsilon_record, max_epsilon_column=max_epsilon_column
     )
-    require_data(data)
-    with opened(Settings(data)) as services:
-        with services.database.write() as session:
-            change_budget(session, wanted)
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        services.audit.room(),
+        services.database.write() as session,
+    ):
+        change_budget(session, wanted)
         note(services, "change_budget", name, 200)
     said = _budget(wanted) or "; it has no budget"
     console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
+
+
+def delete(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, for good.")] = False,
+    data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Delete a study with all its records, models, owners and tokens, for good.
+
+    Its name stays in the audit log, and backups stay as they are.
+    """
+    from miner_service.operations.deleting import delete_study
+
+    if not yes:
+        raise OptionError(
+            f"The study {name} would be deleted for good, with everything of it.",
+            where="yes",
+            remedy="Say --yes if that is wanted.",
+        )
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        services.audit.room(),
+    ):
+        deleted = delete_study(services, name)
+        note(services, "delete_study", name, 204)
+    later = "" if deleted.erased else " Its rows leave the database's log once nobody reads them."
+    if not deleted.removed:
+        later += " The object store did not answer: the next start removes its records there."
+    console().print(
+        f"The study {name} is deleted, with {deleted.releases} releases.{later}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _wanted(**given: Any) -> StudyCreate:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import DEFAULT_DATA, DataDir, note, opened, require_data
+from miner_service.cli.opening import (
+    DEFAULT_DATA,
+    DatabaseAddress,
+    DataDir,
+    SettingsFile,
+    existing,
+    note,
+    settings_of,
+)
 from shared.errors import OptionError
 from shared.terminal import console
 
@@ -39,20 +47,21 @@ def set_plan(
     name: StudyName,
     file: Annotated[Path, typer.Argument(help="The study plan, as its designer wrote it.")],
     data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Give a study its plan; another one only while no release follows it."""
     from miner_service.intake.agreement import agree
-    from miner_service.settings import Settings
     from miner_service.store.people import find_study
     from shared.wire.study_plans import StudyPlanView
 
     message = _read(file)
-    require_data(data)
-    with opened(Settings(data)) as services:
+    with existing(settings_of(data, database, settings)) as services:
         with services.database.read() as session:
             find_study(session, name)
-        plan, new = agree(services, name, message)
-        note(services, "put_study_plan", name, 201 if new else 200)
+        with services.audit.room():
+            plan, new = agree(services, name, message)
+            note(services, "put_study_plan", name, 201 if new else 200)
     console().print(
         f"The plan of study {name} {'is agreed on' if new else 'was there'}.",
         markup=False,
@@ -65,15 +74,18 @@ def show_plan(
     name: StudyName,
     as_json: Annotated[bool, typer.Option("--json", help="Write the whole plan as JSON.")] = False,
     data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
 ) -> None:
     """Say what the plan of a study has each owner report, and what it tells of a record."""
     from miner_service.intake.agreement import agreed_plan
-    from miner_service.settings import Settings
     from miner_service.store.people import find_study
     from shared.wire.study_plans import StudyPlanView
 
-    require_data(data)
-    with opened(Settings(data)) as services, services.database.read() as session:
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        services.database.read() as session,
+    ):
         find_study(session, name)
         plan = agreed_plan(session, name)
     if as_json:
@@ -82,18 +94,22 @@ def show_plan(
         _tell(StudyPlanView.of(name, plan))
 
 
-def remove_plan(name: StudyName, data: DataDir = DEFAULT_DATA) -> None:
+def remove_plan(
+    name: StudyName,
+    data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
+) -> None:
     """Take the plan of a study away, while no release follows it."""
     from miner_service.intake.agreement import withdraw_agreement
-    from miner_service.settings import Settings
     from miner_service.store.people import find_study
 
-    require_data(data)
-    with opened(Settings(data)) as services:
+    with existing(settings_of(data, database, settings)) as services:
         with services.database.read() as session:
             find_study(session, name)
-        withdraw_agreement(services, name)
-        note(services, "delete_study_plan", name, 204)
+        with services.audit.room():
+            withdraw_agreement(services, name)
+            note(services, "delete_study_plan", name, 204)
     console().print(f"Study {name} has no plan.", markup=False, soft_wrap=True)
 
 

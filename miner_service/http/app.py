@@ -15,13 +15,19 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from miner_service.http.access import problems
+from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.probing import Probes
+from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.gate.addresses import Addresses
 from miner_service.http.gate.gate import Gate
 from miner_service.http.gate.headers import SecurityHeaders
 from miner_service.http.gate.pools import Pools
+from miner_service.http.metrics.counting import CountingMiddleware
+from miner_service.http.metrics.figures import Figures
 from miner_service.http.routes import (
+    audit,
     health,
     jobs,
     models,
@@ -33,10 +39,10 @@ from miner_service.http.routes import (
     study_plans,
 )
 from miner_service.intake import sweeping
-from miner_service.jobs.runner import JobRunner, Learn, learn_model
+from miner_service.jobs.crew import Crew, CrewMaker
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
-from miner_service.store.files.audit import AuditMiddleware
+from shared.errors import NotInstalled
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,
@@ -49,18 +55,19 @@ parameters are refused by name. Creating the same thing twice answers the same `
 _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 
 
-def create_app(
-    settings: Settings, *, clock: Clock = utc_now, learn: Learn = learn_model
-) -> FastAPI:
-    """Build the application; its store is opened when it starts and closed when it ends."""
+def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
+    """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
+    figures = _figures(services)
     pools = Pools()
     app = _Miner(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
-        lifespan=_lifespan(services, pools, learn),
+        lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
+            Middleware(CountingMiddleware, figures=figures),
+            Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(
                 Gate,
@@ -77,6 +84,8 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.services = services
+    app.state.figures = figures
+    app.state.probes = Probes()
     problems.install(app)
     return app
 
@@ -94,6 +103,13 @@ def _addresses() -> Addresses:
     return Addresses.of(_routes())
 
 
+def _figures(services: Services) -> Figures | None:
+    try:
+        return Figures(services)
+    except NotInstalled:
+        return None
+
+
 @cache
 def _routes() -> list[BaseRoute]:
     """Put the routes together, which takes longer than all else: once in a process."""
@@ -102,7 +118,7 @@ def _routes() -> list[BaseRoute]:
     )
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    for module in (studies, owners, study_plans, releases, privacy, jobs, models, results):
+    for module in (audit, studies, owners, study_plans, releases, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
     require_ruled(root.routes)
@@ -110,18 +126,17 @@ def _routes() -> list[BaseRoute]:
 
 
 def _lifespan(
-    services: Services, pools: Pools, learn: Learn
+    services: Services, pools: Pools, crew: Crew
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(sweeping.recover, services)
-        runner = JobRunner(services, learn)
-        app.state.runner = runner
-        await run_in_threadpool(runner.start)
+        app.state.crew = crew
+        await run_in_threadpool(crew.start)
         try:
             yield
         finally:
-            await run_in_threadpool(runner.stop)
+            await run_in_threadpool(crew.stop)
             pools.close()
             services.database.close()
 

@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls
 from miner_service.settings import Settings, WebSettings
+from miner_service.store.files.durable import storing
 from shared.errors import Conflict, OptionError
 
 _GRACE_SECONDS = 10
@@ -105,7 +106,7 @@ def serve(
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(config, announce, lambda: app.state.runner.ask_to_stop()).run(sockets=[sock])
+    _Server(config, announce, lambda: app.state.crew.ask_to_stop()).run(sockets=[sock])
 
 
 def _allow_files(connections: int) -> None:
@@ -118,10 +119,11 @@ def _allow_files(connections: int) -> None:
 
 
 def write_ready_file(path: Path, url: str) -> None:
-    """Write where the service is, whole or not at all."""
+    """Write where the service is, whole or not at all. Raises StorageFull, NotReady."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
-    scratch.replace(path)
+    with storing("The ready file", scratch):
+        scratch.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
+        scratch.replace(path)
 
 
 class _Server(uvicorn.Server):

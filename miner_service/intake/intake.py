@@ -1,4 +1,4 @@
-"""How a release comes in: manifest, parts, seal; and how it is withdrawn.
+"""How a release comes in: manifest, parts, seal.
 
 A part is acknowledged only when its bytes and its row are both on disk. Whatever is interrupted
 can be done again with the same result. A release of a kind without records has told all it tells
@@ -13,12 +13,13 @@ from typing import Any
 
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
+from miner_service.intake.quotas import require_within_quota
 from miner_service.intake.receiving import decode, require_state
 from miner_service.intake.study_privacy import require_within_budget
+from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
-from miner_service.store.jobs import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     anything_arrived,
     content_of,
@@ -31,7 +32,6 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import PartRow, ReleaseRow
 from shared.errors import (
-    Conflict,
     LimitExceeded,
     NotFound,
     NotReady,
@@ -44,7 +44,6 @@ from shared.wire.parts import (
     RecordSchema,
     Values,
 )
-from shared.wire.problems import ProblemDetail, problem_of
 from shared.wire.releases import Consistency, Release, ReleaseCreate, release_digest
 from shared.wire.releases.base import ReleaseKind
 
@@ -63,6 +62,7 @@ def announce(
         Conflict: a release of this name has other content or other draws.
         StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
+        QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
     """
     limits = services.settings.limits
     _require_small(limits, body)
@@ -79,6 +79,8 @@ def announce(
         row, new = create_release(
             session, study=study, owner=owner, body=body, content=content, now=services.now()
         )
+        if new:
+            require_within_quota(session, services.settings.quotas, study, owner)
         if row.state == "open":
             require_followed(session, study, owner, kind, content)
             if new or not anything_arrived(session, row):
@@ -97,7 +99,7 @@ def seal(services: Services, release: str) -> Release:
     """
     # One at a time: sealing and withdrawing both remove the parts that another seal would read.
     # Other releases do not wait, for examining one may take minutes.
-    with services.database.exclusive(_closing(release)):
+    with services.database.exclusive(closing(release)):
         return _seal(services, release)
 
 
@@ -120,44 +122,6 @@ def _seal(services: Services, release: str) -> Release:
     services.segments.put_data(release, scratch)
     found = examined(release, kind, content, lambda names: services.columns(release, names))
     return _commit_seal(services, release, built, found)
-
-
-def withdraw(services: Services, release: str) -> Release:
-    """Withdraw a release: its records are deleted, its row stays; again is harmless.
-
-    What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
-    that have it in them. Unfinished jobs that were to use it fail.
-    """
-    with services.database.exclusive(_closing(release)):
-        with services.database.write() as session:
-            row = find_release(session, release)
-            row.state = "withdrawn"
-            kind = kind_of_release(row)
-            row.content = kind.remainder(content_of(row)).canonical_json().decode()
-            problem = gone(row, "withdrawn")
-            fail_jobs_on(session, release, problem, services.now())
-            if not kind.has_records:
-                drop_models_with(session, release, problem, services.now())
-            message = release_message(session, row)
-        services.segments.drop_parts(release)
-        services.segments.drop_data(release)
-    return message
-
-
-def _closing(release: str) -> str:
-    """Return the name that is held while a release is sealed or withdrawn."""
-    return f"closing {release}"
-
-
-def gone(row: ReleaseRow, how: str) -> ProblemDetail:
-    """Return the problem of a job whose release went away."""
-    return problem_of(
-        Conflict(
-            f"Release {row.name} of {row.owner} was {how} before the job had finished.",
-            where=row.id,
-            remedy="Create the job again; it will use the releases there are then.",
-        )
-    )
 
 
 def _no_columns(names: Sequence[str]) -> dict[str, Values]:

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource
-from miner_service.intake.remembered import Remembered
 from miner_service.intake.unbounded import (
     BOUNDS,
     Unbounded,
@@ -37,6 +36,7 @@ from miner_service.store.releases import (
     kind_of_release,
     plan_of,
 )
+from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow, StudyRow
 from miner_service.store.study_plans import find_study_plan
 from shared.errors import BudgetExceeded, LimitExceeded, PramanaError

@@ -23,10 +23,16 @@ def recover(services: Services) -> None:
 
 def sweep(services: Services) -> list[str]:
     """Remove the files that no release needs, also while services run; return their names."""
+    return services.segments.sweep(lambda: states_of_releases(services))
 
-    def states() -> dict[str, str]:
-        with services.database.read() as session:
-            found = session.execute(select(ReleaseRow.id, ReleaseRow.state))
-            return {name: state for name, state in found}  # noqa: C416
 
-    return services.segments.sweep(states)
+def orphans(services: Services) -> list[str]:
+    """Return the names of the files that no release needs."""
+    return services.segments.orphans(lambda: states_of_releases(services))
+
+
+def states_of_releases(services: Services) -> dict[str, str]:
+    """Return the state of every release there is, by its id."""
+    with services.database.read() as session:
+        found = session.execute(select(ReleaseRow.id, ReleaseRow.state))
+        return {name: state for name, state in found}  # noqa: C416

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.intake.remembered import Remembered
 from miner_service.store.releases import content_of, kind_of_release
+from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded
 from shared.wire.privacy import UnboundedRelease

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import RecordLayout, require_network
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
 from miner_service.kinds.common.predicting import (
     predicted_from,
@@ -59,6 +63,29 @@ def _require_affordable(
     features = [name for name in variables if name != spec.target]
     most = spec.options().depends_on
     require_network(spec, spec.target, features, most, layout, limits)
+
+
+def _work(
+    spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    most = spec.options().depends_on
+    return counting.network(spec, variables, layout, records, most)
+
+
+def _less(
+    spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
+) -> Iterator[Less[BayesClassifierSpec]]:
+    names = [name for name in variables if name != spec.target]
+    names.sort(key=lambda name: -layout.domain[name].size)
+    yield fewer(names, "features", lambda most: spec.model_copy(update={"features": names[:most]}))
+    options = spec.options()
+    if options.model == "kdb":
+        yield lower(
+            options.max_parents,
+            "max_parents",
+            lambda most: spec.model_copy(update={"max_parents": most}),
+        )
+    yield from counting.less_order(spec)
 
 
 def _learn(spec: BayesClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
@@ -118,6 +145,8 @@ BAYES = JobKind(
     BAYES_CLASSIFIER,
     variables=_variables,
     require_affordable=_require_affordable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_check,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
 
+from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import (
     RecordLayout,
     largest_family,
@@ -14,6 +16,7 @@ from miner_service.kinds.common.affordability import (
     require_table,
 )
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
 from miner_service.settings import Limits
 from shared.domain import Domain
@@ -90,6 +93,43 @@ def _require_affordable(
         return
     _, family = largest_family(layout, variables, spec.max_length)
     require_table(spec, family, layout, limits, where="max_length")
+
+
+def _work(
+    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    """Return the work of the supports of as many itemsets as may well be frequent."""
+    domain = layout.domain.project(variables)
+    items = items_wanted(domain, spec.present, spec.items)
+    share = len(variables) / max(len(items), 1) if spec.present is None else 0.25
+    number, length = float(len(items)), 1
+    deepest = min(spec.max_length, len(variables))
+    while length < deepest and share**length >= spec.minimum_support:
+        length += 1
+        number += min(math.comb(len(items), length), MOST_LISTED)
+    if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+        read = Work({"supports": records * number}, 2.0 * records * len(items))
+        return counting.reading(variables, layout, records, 1) + read
+    asked = sorted(variables, key=lambda name: -domain[name].size)[:length]
+    tables = sum(min(math.comb(len(variables), k), MOST_LISTED) for k in range(1, length + 1))
+    return counting.table(spec, asked, layout, records, tables)
+
+
+def _less(
+    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout
+) -> Iterator[Less[AssociationRulesSpec]]:
+    yield lower(
+        spec.max_length, "max_length", lambda most: spec.model_copy(update={"max_length": most})
+    )
+    names = sorted(variables, key=lambda name: -layout.domain[name].size)
+
+    def some(most: int) -> AssociationRulesSpec:
+        if spec.items is None:
+            return spec.model_copy(update={"variables": names[:most]})
+        return spec.model_copy(update={"items": {name: spec.items[name] for name in names[:most]}})
+
+    yield fewer(names, "variables", some)
+    yield from counting.less_order(spec)
 
 
 def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
@@ -191,6 +231,8 @@ RULES = JobKind(
     ASSOCIATION_RULES,
     variables=_variables,
     require_affordable=_require_affordable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_check,
 )

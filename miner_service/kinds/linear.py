@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
+from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import (
     RecordLayout,
     require_network,
@@ -9,6 +13,7 @@ from miner_service.kinds.common.affordability import (
     told,
 )
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
 from miner_service.kinds.common.predicting import (
     predicted_from,
@@ -81,6 +86,52 @@ def _require_affordable(
     require_network(spec, spec.target, features.names, 1, layout, limits)
 
 
+def _work(
+    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    """Return the work of the counts that planes are fitted to, and of the planes."""
+    domain, options = layout.domain.project(variables), spec.options()
+    features = domain.project([name for name in variables if name != spec.target])
+    columns = 1 + sum(_columns(options, feature) for feature in features)
+    classes = domain[spec.target].size
+    planes = 1 if classes == 2 else classes
+    if domain.size <= CELLS and told(spec, variables, layout):
+        rows = domain.size
+        source = counting.table(spec, variables, layout, records, 2)
+    elif options.loss == "least-squares":
+        rows = 0
+        number = math.comb(len(variables), 2)
+        largest = sorted(variables, key=lambda name: -domain[name].size)[:2]
+        source = counting.table(spec, largest, layout, records, number)
+        source += Work({"fitted": float(columns) ** 3}, 40.0 * columns**2)
+    else:
+        rows = options.sample
+        source = counting.network(spec, variables, layout, records, 1)
+        source += Work({"drawn": rows * len(variables)}, 16.0 * rows * len(variables))
+    fitted = Work({"planes": float(rows) * columns * planes}, 24.0 * rows * columns)
+    if options.loss == "perceptron":
+        fitted += Work({"steps": options.steps * planes * (1 + rows / 2_000)})
+    return source + fitted
+
+
+def _less(
+    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
+) -> Iterator[Less[LinearClassifierSpec]]:
+    names = [name for name in variables if name != spec.target]
+    names.sort(key=lambda name: -layout.domain[name].size)
+    options = spec.options()
+
+    def some(most: int) -> LinearClassifierSpec:
+        kept = names[:most]
+        known = {name: numbers for name, numbers in options.numeric.items() if name in kept}
+        return spec.model_copy(update={"features": kept, "numeric": known})
+
+    yield fewer(names, "features", some)
+    if options.loss == "perceptron":
+        yield lower(options.steps, "steps", lambda most: spec.model_copy(update={"steps": most}))
+    yield from counting.less_order(spec)
+
+
 def _require_few_classes(
     spec: LinearClassifierSpec, domain: Domain, columns: int, *, tabulated: bool
 ) -> None:
@@ -143,6 +194,8 @@ LINEAR = JobKind(
     LINEAR_CLASSIFIER,
     variables=_variables,
     require_affordable=_require_affordable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_check,
 )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from miner_service.kinds.common.affordability import require_affordable_search, require_small
+from miner_service.kinds.common import counting
+from miner_service.kinds.common.affordability import (
+    RecordLayout,
+    by_pairs,
+    require_affordable_search,
+    require_small,
+)
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
 from shared.domain import Domain
 from shared.errors import OptionError
@@ -78,6 +86,63 @@ def _searched(spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
             remedy="Name in `order` the same variables as in `variables`.",
         )
     return nodes
+
+
+def _parameters_work(
+    spec: BayesNetParametersSpec, _nodes: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    work = Work()
+    for node, parents in spec.structure.items():
+        family = (node, *parents)
+        cells = layout.domain.project(family).size
+        work += counting.table(spec, family, layout, records)
+        work += Work({"told": cells * (len(family) + 8)}, 4_000 * cells)
+    return work
+
+
+def _structure_work(
+    spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    """Return the work of a search: of the links it looks at, and of these in bootstrap samples."""
+    search = spec.search.options()
+    pairs = math.comb(len(nodes), 2)
+    sized = sorted(nodes, key=lambda name: -layout.domain[name].size)
+    if by_pairs(spec, nodes, layout):
+        found = counting.table(spec, sized[:2], layout, records, pairs)
+        looks, family = float(pairs), sized[:2]
+    else:
+        # Few nodes take all the parents that they may; most are looked at with one or two.
+        family = sized[: min(search.max_parents, 2) + 1]
+        looks = 2.0 * pairs * (1 + search.max_parents) * (2 if search.refine else 1)
+        looked = counting.tests if spec.score.name == "likelihood" else counting.table_of(spec)
+        found = looked(family, layout, records, looks)
+    cells = layout.cells(family)
+    found += Work({"links": looks})
+    drawn = Work({"resampled": looks * spec.draws * cells}, 16.0 * spec.draws * cells * len(nodes))
+    last = counting.table(spec, family, layout, records, len(nodes))
+    return found + drawn + last
+
+
+def _structure_less(
+    spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout
+) -> Iterator[Less[BayesNetStructureSpec]]:
+    if spec.draws:
+        yield lower(
+            spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0
+        )
+    search = spec.search
+
+    def parents(most: int) -> BayesNetStructureSpec:
+        fewer_parents = search.model_copy(update={"max_parents": most})
+        return spec.model_copy(update={"search": fewer_parents})
+
+    yield lower(search.options().max_parents, "max_parents", parents)
+    if search.options().order is None:
+        names = sorted(nodes, key=lambda name: -layout.domain[name].size)
+        yield fewer(
+            names, "variables", lambda most: spec.model_copy(update={"variables": names[:most]})
+        )
+    yield from counting.less_order(spec)
 
 
 def _content(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
@@ -167,6 +232,8 @@ PARAMETERS = JobKind(
     BAYES_NET,
     variables=lambda spec, _reported: tuple(spec.structure),
     require_affordable=lambda spec, _nodes, layout, limits: require_small(spec, layout, limits),
+    work=_parameters_work,
+    less=lambda spec, _nodes, _layout: counting.less_order(spec),
     learn=_learn_parameters,
     check=lambda spec: Structure.of(spec.structure),
 )
@@ -176,6 +243,8 @@ STRUCTURE = JobKind(
     BAYES_NET,
     variables=_searched,
     require_affordable=require_affordable_search,
+    work=_structure_work,
+    less=_structure_less,
     learn=_learn_structure,
     check=lambda spec: spec.search.options(),
 )

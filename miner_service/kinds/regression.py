@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from miner_service.kinds.common.base import (
     Content,
@@ -12,6 +12,7 @@ from miner_service.kinds.common.base import (
     TableExtent,
     TableJobKind,
 )
+from miner_service.kinds.common.costs import Less, Work, fewer
 from miner_service.kinds.common.page import render
 from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
@@ -73,11 +74,7 @@ def _require_affordable(spec: RegressionSpec, extent: TableExtent, limits: Limit
         LimitExceeded: they are too many.
     """
     options = spec.options()
-    features = [
-        Feature(column.name, None if column.categories is None else tuple(column.categories))
-        for column in extent.columns
-        if column.name != spec.target
-    ]
+    features = _features(spec, extent)
     degree = options.degree if options.model == "polynomial" else 1
     terms = count_terms(features, degree, interactions=options.interactions)
     if len(features) >= limits.search_variables or terms > MOST_TERMS:
@@ -96,6 +93,37 @@ def _require_affordable(spec: RegressionSpec, extent: TableExtent, limits: Limit
             where="model",
             remedy="Choose a linear model, or fewer features.",
         )
+
+
+def _work(spec: RegressionSpec, extent: TableExtent) -> Work:
+    options = spec.options()
+    features = _features(spec, extent)
+    terms = count_terms(
+        features,
+        options.degree if options.model == "polynomial" else 1,
+        interactions=options.interactions,
+    )
+    rows = float(extent.records * extent.copies)
+    read = Work({"counted": 8 * rows * len(extent.columns)}, 24 * rows * len(extent.columns))
+    if options.model == "tree":
+        return read + Work({"grown": rows * (1 + terms) * options.max_depth}, 16 * rows * terms)
+    columns = KERNELS if options.model == "kernel" else 1 + terms
+    return read + Work({"fitted": rows * columns**2}, 24 * rows * columns)
+
+
+def _less(spec: RegressionSpec, extent: TableExtent) -> Iterator[Less[RegressionSpec]]:
+    features = sorted(_features(spec, extent), key=lambda feature: -len(feature.categories or "1"))
+    names = [feature.name for feature in features]
+    yield fewer(names, "features", lambda most: spec.model_copy(update={"features": names[:most]}))
+
+
+def _features(spec: RegressionSpec, extent: TableExtent) -> list[Feature]:
+    wanted = spec.features
+    return [
+        Feature(column.name, None if column.categories is None else tuple(column.categories))
+        for column in extent.columns
+        if column.name != spec.target and (wanted is None or column.name in wanted)
+    ]
 
 
 def _learn(spec: RegressionSpec, tables: MaskedTables, on_step: Progress) -> Content:
@@ -157,6 +185,8 @@ REGRESSION = TableJobKind(
     REGRESSION_MODEL,
     variables=_variables,
     require_affordable=_require_affordable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_check,
 )

@@ -16,6 +16,7 @@ from miner_service.kinds.common.base import (
     SharedTrees,
     TreeSource,
 )
+from miner_service.kinds.common.costs import Less, Work, lower
 from miner_service.kinds.common.page import render
 from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
@@ -84,8 +85,7 @@ def _require_affordable(spec: ModelSharingSpec, used: Sequence[TreeSource], limi
         )
     if not options.draws:
         return
-    counted = sum(path.hit + path.miss for document in documents for path in document.paths)
-    records = spec.pseudo_records or counted * spec.scale
+    records = _pseudo_records(spec, used)
     if records * columns > MOST_NUMBERS:
         raise LimitExceeded(
             f"{records:,.0f} pseudo-records of {columns:,} columns, each category one, are"
@@ -93,6 +93,34 @@ def _require_affordable(spec: ModelSharingSpec, used: Sequence[TreeSource], limi
             where="pseudo_records",
             remedy=f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records.",
         )
+
+
+def _work(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> Work:
+    options = spec.options()
+    documents = [source.model.tree for source in used if source.model.tree is not None]
+    paths = sum(len(document.paths) for document in documents)
+    columns = max(_columns(document.tree_schema()) for document in documents)
+    records = _pseudo_records(spec, used) if options.draws else float(COMPARED)
+    trees = options.learning.trees if options.model == "forest" and options.draws else 1
+    work = Work({"paths": paths * len(used), "drawn": records * columns}, 48 * records * columns)
+    if options.draws:
+        work += Work({"grown": records * columns * trees})
+    return work
+
+
+def _less(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> Iterator[Less[ModelSharingSpec]]:
+    if spec.options().draws:
+        yield lower(
+            int(_pseudo_records(spec, used)),
+            "pseudo_records",
+            lambda most: spec.model_copy(update={"pseudo_records": most}),
+        )
+
+
+def _pseudo_records(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> float:
+    documents = [source.model.tree for source in used if source.model.tree is not None]
+    counted = sum(path.hit + path.miss for document in documents for path in document.paths)
+    return spec.pseudo_records or counted * spec.scale
 
 
 def _columns(schema: TreeSchema) -> int:
@@ -257,6 +285,8 @@ SHARING = ModelJobKind(
     ModelSharingSpec,
     MODEL_SHARING,
     require_affordable=_require_affordable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_check,
 )

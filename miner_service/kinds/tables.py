@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 
 import numpy as np
 
+from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import RecordLayout, require_table
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.costs import Less, Work, fewer
 from miner_service.kinds.common.page import render
 from miner_service.settings import MEBIBYTE, Limits
 from shared.domain import Domain, Variable
@@ -57,6 +60,27 @@ def _require_listable(
             remedy="Ask for fewer variables at once.",
         )
     require_table(spec, variables, layout, limits, where="variables")
+
+
+def _work(
+    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    cells = layout.domain.project(variables).size
+    written = Work({"told": cells * (len(variables) + 8)}, 4_000 * cells)
+    return counting.table(spec, variables, layout, records) + written
+
+
+def _less(
+    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout
+) -> Iterator[Less[ContingencyTableSpec]]:
+    # Of the most categories first: then any so many are allowed.
+    largest = sorted(variables, key=lambda name: -layout.domain[name].size)
+    yield fewer(
+        variables,
+        "variables",
+        lambda most: spec.model_copy(update={"variables": largest[:most]}),
+    )
+    yield from counting.less_order(spec)
 
 
 def _bytes(domain: Domain) -> int:
@@ -127,6 +151,8 @@ TABLE = JobKind(
     CONTINGENCY_TABLE,
     variables=lambda spec, _reported: tuple(spec.variables),
     require_affordable=_require_listable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_require_distinct,
 )

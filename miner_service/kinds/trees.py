@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import (
     RecordLayout,
     largest_family,
@@ -12,6 +14,7 @@ from miner_service.kinds.common.affordability import (
     told,
 )
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
 from miner_service.kinds.common.predicting import (
     predicted_from,
@@ -37,6 +40,9 @@ from shared.wire.learning.models import DecisionTreeMessage
 
 MOST_NODES = 20_000
 """Nobody reads a larger tree."""
+
+MOST_GUESSED = 64
+"""Noise leaves few splits beyond chance: of no more nodes is the time of a tree predicted."""
 
 NODES_DRAWN = 400
 """Of a larger tree only the questions nearest to the root are drawn."""
@@ -85,6 +91,39 @@ def _require_affordable(
         layout, variables, len(variables) if depth is None else min(depth + 1, len(variables))
     )
     require_table(spec, family, layout, limits, where="max_depth")
+
+
+def _work(
+    spec: DecisionTreeSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
+) -> Work:
+    """Return the work of a tree's nodes: each looks at the table of every attribute left."""
+    domain, options = layout.domain.project(variables), spec.options()
+    attributes = domain.project([name for name in variables if name != spec.target])
+    if not told(spec, variables, layout):
+        # A network tells the counts of every path.
+        known = counting.network(spec, variables, layout, records, 1)
+        return known + Work({"nodes": MOST_GUESSED * len(attributes)})
+    depth = (
+        len(attributes) if options.max_depth is None else min(options.max_depth, len(attributes))
+    )
+    branches = max(2.0, sum(attributes.shape) / len(attributes))
+    nodes = min(branches**depth, max(records / 500, 1.0), float(MOST_GUESSED))
+    split = sorted(variables, key=lambda name: -domain[name].size)[: min(depth, 3) + 1]
+    looked = Work({"nodes": nodes * len(attributes)})
+    return counting.table(spec, split, layout, records, nodes) + looked
+
+
+def _less(
+    spec: DecisionTreeSpec, variables: tuple[str, ...], layout: RecordLayout
+) -> Iterator[Less[DecisionTreeSpec]]:
+    names = [name for name in variables if name != spec.target]
+    names.sort(key=lambda name: -layout.domain[name].size)
+    yield fewer(
+        names, "attributes", lambda most: spec.model_copy(update={"attributes": names[:most]})
+    )
+    depth = min(spec.options().max_depth or len(names), len(names))
+    yield lower(depth, "max_depth", lambda most: spec.model_copy(update={"max_depth": most}))
+    yield from counting.less_order(spec)
 
 
 def _counted_once(plan: Plan) -> bool:
@@ -164,6 +203,8 @@ TREE = JobKind(
     DECISION_TREE,
     variables=_variables,
     require_affordable=_require_affordable,
+    work=_work,
+    less=_less,
     learn=_learn,
     check=_check,
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from miner_service.alignment.align import Aligner, require_aligned
 from miner_service.alignment.joining import LoadColumns, PlannedRelease, marginals_of
 from miner_service.kinds import JobKind
 from miner_service.kinds.common.affordability import RecordLayout
+from miner_service.kinds.common.costs import Less, Work
 from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
@@ -28,6 +29,8 @@ class CountsJob(PreparedJob):
     variables: tuple[str, ...]
     planned: tuple[PlannedRelease, ...]
     blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
+    layout: RecordLayout
+    records: int
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,29 @@ def prepare(
     )
     if spec.records == "any":
         groups = _groups(blocks, aligner)
+        records = sum(group.records for group in groups)
         _require_combinable(spec, variables, groups)
         layout = RecordLayout(tuple(group.plan for group in groups))
     else:
         _require_one_source(blocks)
+        records = alignment.in_all or 0
         layout = RecordLayout((_together(blocks),))
     kind.require_affordable(spec, variables, layout, limits)
-    return CountsJob(
-        tuple(release.source for release in releases), alignment, variables, tuple(releases), blocks
-    )
+    sources = tuple(release.source for release in releases)
+    return CountsJob(sources, alignment, variables, tuple(releases), blocks, layout, records)
+
+
+def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:
+    """Return how much work a specification is on the records of a job that can run."""
+    variables = kind.variables(spec, prepared.layout.domain)
+    return kind.work(spec, variables, prepared.layout, prepared.records)
+
+
+def less(
+    spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob
+) -> Iterable[Less[CountsSpec]]:
+    """Return the ways to ask for less."""
+    return kind.less(spec, prepared.variables, prepared.layout)
 
 
 def learn(

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from miner_service.alignment.align import Aligner
 from miner_service.alignment.joining import LoadColumns
 from miner_service.kinds import kind_of
+from miner_service.kinds.common.costs import Cost, Less, Work, what_fits
 from miner_service.mining import counts, models, tables
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
+from shared.errors import LimitExceeded
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.releases import Alignment
@@ -31,16 +33,20 @@ class Mining:
     Attributes:
         prepare: checks that a job can run; raises as `prepare` below.
         learn: does the work; raises as `learn` below.
+        work: says how much work a job that can run is.
+        less: says how to ask for less.
     """
 
     prepare: Callable[[Any, Any, Sequence[Held], Alignment, Limits, Aligner], PreparedJob]
     learn: Callable[[Any, Any, Any, Aligner, LoadColumns, Progress], Learned]
+    work: Callable[[Any, Any, Any], Work]
+    less: Callable[[Any, Any, Any], Iterable[Less[Any]]]
 
 
 MINING: Mapping[ReleaseKindName, Mining] = {
-    RANDOMIZED: Mining(counts.prepare, counts.learn),
-    MASKED: Mining(tables.prepare, tables.learn),
-    KNOWLEDGE: Mining(models.prepare, models.learn),
+    RANDOMIZED: Mining(counts.prepare, counts.learn, counts.work, counts.less),
+    MASKED: Mining(tables.prepare, tables.learn, tables.work, tables.less),
+    KNOWLEDGE: Mining(models.prepare, models.learn, models.work, models.less),
 }
 """How jobs use releases, by the kind of these."""
 
@@ -89,3 +95,47 @@ def learn(
     """
     kind = kind_of(spec)
     return MINING[kind.release_kind].learn(spec, kind, prepared, aligner, load, on_step)
+
+
+def predict(spec: JobSpec, prepared: PreparedJob) -> Cost:
+    """Return what a job that can run will take on the machine that its rates were measured on."""
+    kind = kind_of(spec)
+    return MINING[kind.release_kind].work(spec, kind, prepared).cost()
+
+
+def require_predicted(
+    spec: JobSpec, prepared: PreparedJob, limits: Limits, correction: float = 1.0
+) -> Cost:
+    """Return what a job will take, if that is allowed.
+
+    Args:
+        spec: the job.
+        prepared: what it would run on.
+        limits: the seconds and bytes allowed.
+        correction: how many times as long the jobs of this kind take here as they would there
+            (see `predict`).
+
+    Raises:
+        LimitExceeded: it would take too long, or too much memory; it says what would fit.
+    """
+
+    def cost_of(asked: JobSpec) -> Cost:
+        return predict(asked, prepared).corrected(correction)
+
+    def fits(asked: JobSpec) -> bool:
+        return cost_of(asked).within(limits.job_seconds, limits.job_bytes)
+
+    cost = cost_of(spec)
+    if cost.within(limits.job_seconds, limits.job_bytes):
+        return cost
+    kind = kind_of(spec)
+    found = what_fits(MINING[kind.release_kind].less(spec, kind, prepared), fits)
+    allowed = Cost(limits.job_seconds, limits.job_bytes)
+    raise LimitExceeded(
+        f"The job would take {cost}; {allowed} are allowed.",
+        where="spec",
+        remedy=f"What would fit: {'; or '.join(found)}."
+        if found
+        else "No job like it would fit: leave something out that it counts, or ask whoever runs"
+        " the miner to allow more.",
+    )

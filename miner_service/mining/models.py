@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from miner_service.alignment.align import Aligner
 from miner_service.alignment.joining import LoadColumns
 from miner_service.kinds import ModelJobKind
 from miner_service.kinds.common.base import SharedTrees, TreeSource
+from miner_service.kinds.common.costs import Less, Work
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
 from shared.errors import Conflict, DomainError, ModelError, VariablesMissing
@@ -58,6 +59,18 @@ def prepare(
     _require_combinable(used)
     kind.require_affordable(spec, used, limits)
     return ModelsJob(tuple(source for source, _ in chosen), alignment, used)
+
+
+def work(spec: ModelSharingSpec, kind: ModelJobKind[Any], prepared: ModelsJob) -> Work:
+    """Return how much work a specification is on the trees of a job that can run."""
+    return kind.work(spec, prepared.used)
+
+
+def less(
+    spec: ModelSharingSpec, kind: ModelJobKind[Any], prepared: ModelsJob
+) -> Iterable[Less[ModelSharingSpec]]:
+    """Return the ways to ask for less."""
+    return kind.less(spec, prepared.used)
 
 
 def learn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from miner_service.alignment.joining import LoadColumns
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds import TableJobKind
 from miner_service.kinds.common.base import MaskedSource, MaskedTables, TableExtent
+from miner_service.kinds.common.costs import Less, Work
 from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
 from miner_service.settings import Limits
 from shared.errors import Conflict, DomainError, VariablesMissing
@@ -32,6 +33,7 @@ class TablesJob(PreparedJob):
     needed: tuple[MaskedRelease, ...]
     copies: int
     apart: bool
+    extent: TableExtent
 
 
 def prepare(
@@ -82,9 +84,20 @@ def prepare(
         copies=copies,
     )
     kind.require_affordable(spec, extent, limits)
-    return TablesJob(
-        tuple(r.source for r in releases), alignment, variables, releases, needed, copies, apart
-    )
+    sources = tuple(r.source for r in releases)
+    return TablesJob(sources, alignment, variables, releases, needed, copies, apart, extent)
+
+
+def work(spec: RecordsSpec, kind: TableJobKind[Any], prepared: TablesJob) -> Work:
+    """Return how much work a specification is on the tables of a job that can run."""
+    return kind.work(spec, prepared.extent)
+
+
+def less(
+    spec: RecordsSpec, kind: TableJobKind[Any], prepared: TablesJob
+) -> Iterable[Less[RecordsSpec]]:
+    """Return the ways to ask for less."""
+    return kind.less(spec, prepared.extent)
 
 
 def learn(

@@ -7,6 +7,7 @@ from miner_service.settings.jobs import JobSettings
 from miner_service.settings.limits import MEBIBYTE, Limits, Quotas
 from miner_service.settings.settings import Clock, Settings, is_loopback, utc_now
 from miner_service.settings.storage import StorageSettings
+from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Quotas",
     "Settings",
     "StorageSettings",
+    "TokenSettings",
     "WebSettings",
     "is_loopback",
     "utc_now",

@@ -11,14 +11,15 @@ from miner_service.settings.positive import require_positive
 class JobSettings:
     """How jobs are run; all times in seconds.
 
-    `workers`: processes that each run one job at a time. `lease_seconds`: how long a job stays
-    with a worker that gives no sign of life. `beat_seconds`: how often a supervisor gives one, and
-    looks whether its jobs are still wanted: within this time and a little more a cancelled job is
-    ended. `short_seconds`: jobs predicted to take less are short; where there are several workers
-    long ones never take the last that is free.
+    `workers`: processes that each run one job at a time; 0 leaves jobs to other machines.
+    `lease_seconds`: how long a job stays with a supervisor that gives no sign of life.
+    `beat_seconds`: how often a supervisor looks whether its jobs are still wanted, and what they
+    take: within this time and a little more a cancelled job is ended. `short_seconds`: jobs
+    predicted to take less are short; where there are several workers long ones never take the last
+    that is free.
 
     Raises:
-        OptionError: a number that is not positive.
+        OptionError: a number that is not positive; `workers` may be 0.
     """
 
     workers: int = 2
@@ -27,4 +28,4 @@ class JobSettings:
     short_seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        require_positive(self)
+        require_positive(self, zero=("workers",))

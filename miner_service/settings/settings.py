@@ -11,6 +11,7 @@ from pathlib import Path
 from miner_service.settings.jobs import JobSettings
 from miner_service.settings.limits import Limits, Quotas
 from miner_service.settings.storage import StorageSettings
+from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
 from shared.errors import OptionError
 
@@ -38,15 +39,14 @@ class Settings:
     allow_remote: bool = False
     limits: Limits = field(default_factory=Limits)
     quotas: Quotas = field(default_factory=Quotas)
+    tokens: TokenSettings = field(default_factory=TokenSettings)
     jobs: JobSettings = field(default_factory=JobSettings)
     web: WebSettings = field(default_factory=WebSettings)
     storage: StorageSettings = field(default_factory=StorageSettings)
     event_seconds: float = 0.2
     """How often the events of a job are looked up while someone listens."""
-    wanted_seconds: float = 0.2
-    """How often a running job asks whether it is still wanted: the store costs more than a step."""
     stop_seconds: float = 10.0
-    """For how long a service that ends waits for the step of the running job."""
+    """For how long a service that ends waits for those who run its jobs."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:

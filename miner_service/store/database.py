@@ -40,6 +40,13 @@ class Database(Protocol):
         be open when it is asked for.
         """
 
+    def erase(self) -> bool:
+        """Make what was deleted gone from the database's files, too.
+
+        False if somebody still reads what was before; then it is when they ended and it is asked
+        for again, or when the service is stopped.
+        """
+
     def ping(self) -> None:
         """Run the cheapest query."""
 

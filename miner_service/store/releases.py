@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import no_such
+from miner_service.store.remembered import Remembered
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.store.tokens import new_id
 from shared.errors import Conflict
@@ -39,7 +40,17 @@ def plan_of(row: ReleaseRow) -> Plan | None:
 
 def release_message(session: Session, row: ReleaseRow) -> Release:
     """Return a release as the outside sees it."""
-    parts, kind = parts_of_release(session, row.id), kind_of_release(row)
+    return release_messages(session, [row])[0]
+
+
+def release_messages(session: Session, rows: Sequence[ReleaseRow]) -> list[Release]:
+    """Return releases as the outside sees them."""
+    arrived = parts_arrived(session, rows)
+    return [_message(row, *arrived[row.id]) for row in rows]
+
+
+def _message(row: ReleaseRow, parts: int, received: list[int]) -> Release:
+    kind = kind_of_release(row)
     return Release.model_validate(
         {
             "id": row.id,
@@ -48,16 +59,72 @@ def release_message(session: Session, row: ReleaseRow) -> Release:
             "name": row.name,
             "state": row.state,
             "kind": row.kind,
-            kind.field: kind.message.model_validate_json(row.content),
+            # Of a model nothing may stay when it is withdrawn: it is read anew each time.
+            kind.field: _CONTENTS.of(row) if kind.has_records else _content_message(row),
             kind.digest_field: row.content_digest,
             "records": row.records,
-            "parts": len(parts),
-            "parts_received": [part.number for part in parts if part.received is not None],
+            "parts": parts,
+            "parts_received": received,
             "digest": row.digest,
             "created": row.created,
             "sealed": row.sealed,
             "consistency": consistency_of(row),
         }
+    )
+
+
+def _content_message(row: ReleaseRow) -> Any:
+    return kind_of_release(row).message.model_validate_json(row.content)
+
+
+_CONTENTS = Remembered(_content_message, most=64, longest=1 << 17)
+"""The messages of what releases hold: plans are long to read, and shown again and again."""
+
+
+def parts_arrived(session: Session, rows: Sequence[ReleaseRow]) -> dict[str, tuple[int, list[int]]]:
+    """Return of each release how many parts it has and the numbers of those that arrived.
+
+    Three statements, whatever the number of releases, and no row per part: numbers start at 0 and
+    have no gap, a sealed release has all of them, and of one whose parts are on their way the
+    database tells the stretches of numbers that are there.
+    """
+    last = select(func.max(PartRow.number)).where(PartRow.release == ReleaseRow.id)
+    announced = select(ReleaseRow.id, last.correlate(ReleaseRow).scalar_subquery()).where(
+        ReleaseRow.id.in_([row.id for row in rows])
+    )
+    parts = {
+        name: 0 if number is None else number + 1 for name, number in session.execute(announced)
+    }
+    there = PartRow.received.is_not(None)
+    counted = select(PartRow.release, func.count()).where(
+        PartRow.release.in_([row.id for row in rows if row.state != "sealed"]), there
+    )
+    arrived = dict(session.execute(counted.group_by(PartRow.release)).all())
+    found: dict[str, list[int]] = {
+        row.id: list(range(parts[row.id]))
+        if row.state == "sealed" or arrived.get(row.id, 0) == parts[row.id]
+        else []
+        for row in rows
+    }
+    partly = [name for name in arrived if arrived[name] < parts[name]]
+    for name, first, end in session.execute(_stretches(partly)):
+        found[name] += range(first, end + 1)
+    return {row.id: (parts[row.id], found[row.id]) for row in rows}
+
+
+def _stretches(releases: Sequence[str]) -> Select[str, int, int]:
+    """Return the query of the stretches of numbers of parts that arrived, first and last."""
+    place = func.row_number().over(partition_by=PartRow.release, order_by=PartRow.number)
+    placed = (
+        select(PartRow.release, PartRow.number, (PartRow.number - place).label("stretch"))
+        .where(PartRow.release.in_(releases), PartRow.received.is_not(None))
+        .subquery()
+    )
+    first = func.min(placed.c.number)
+    return (
+        select(placed.c.release, first, func.max(placed.c.number))
+        .group_by(placed.c.release, placed.c.stretch)
+        .order_by(placed.c.release, first)
     )
 
 
@@ -182,6 +249,21 @@ def announced_releases(session: Session, study: str) -> Sequence[tuple[ReleaseRo
         (row, there or not kind_of_release(row).has_records)
         for row, there in session.execute(query)
     ]
+
+
+def abandoned_releases(session: Session, before: datetime, study: str | None) -> Sequence[str]:
+    """Return the ids of open releases, of a study or of all, that nobody touched since a moment.
+
+    Touched is a release when it is announced and when a part of it arrives.
+    """
+    arrived = select(func.max(PartRow.received)).where(PartRow.release == ReleaseRow.id)
+    last = func.coalesce(arrived.correlate(ReleaseRow).scalar_subquery(), ReleaseRow.created)
+    query = select(ReleaseRow.id).where(
+        ReleaseRow.state == "open", ReleaseRow.created < before, last < before
+    )
+    if study is not None:
+        query = query.where(ReleaseRow.study == study)
+    return session.scalars(query.order_by(ReleaseRow.seq)).all()
 
 
 def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow]:

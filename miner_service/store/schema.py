@@ -12,12 +12,15 @@ from typing import Any, ClassVar
 from sqlalchemy import (
     BigInteger,
     DateTime,
+    Double,
     ForeignKey,
+    Index,
     Integer,
     String,
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -42,6 +45,7 @@ class Base(DeclarativeBase):
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime,
+        float: Double(),
         # Records and bytes are counted beyond 32 bits; SQLite's integers have 64 anyway.
         int: BigInteger().with_variant(Integer(), "sqlite"),
         str: String(300),
@@ -73,7 +77,10 @@ class StudyPlanRow(Base):
 
 
 class TokenRow(Base):
-    """A bearer token, of which only the hash is kept; the admin's has no study."""
+    """A bearer token, of which only the hash is kept; the admin's and a monitor's have no study.
+
+    `days` is for how long such a token is good, `replaces` the token that was rotated into it.
+    """
 
     __tablename__ = "tokens"
 
@@ -86,11 +93,13 @@ class TokenRow(Base):
     created: Mapped[datetime]
     revoked: Mapped[bool] = mapped_column(default=False)
     expires: Mapped[datetime | None]
+    days: Mapped[int | None]
+    replaces: Mapped[str | None]
     last_used: Mapped[datetime | None]
 
 
 class InvitationRow(Base):
-    """An invitation, of which only the hash of the secret is kept."""
+    """An invitation, of which only the hash of the secret is kept; `days` are its token's."""
 
     __tablename__ = "invitations"
 
@@ -101,6 +110,7 @@ class InvitationRow(Base):
     owner: Mapped[str]
     created: Mapped[datetime]
     expires: Mapped[datetime]
+    days: Mapped[int | None]
     accepted: Mapped[datetime | None]
 
 
@@ -151,9 +161,21 @@ class ReleaseRow(Base):
 
 
 class PartRow(Base):
-    """A part as announced; `received` and `media` are set once its bytes are safe on disk."""
+    """A part as announced; `received` and `media` are set once its bytes are safe on disk.
+
+    Those that arrived are counted by an index of their own: what was announced may be much more.
+    """
 
     __tablename__ = "parts"
+    __table_args__ = (
+        Index(
+            "parts_arrived",
+            "release",
+            "number",
+            sqlite_where=text("received IS NOT NULL"),
+            postgresql_where=text("received IS NOT NULL"),
+        ),
+    )
 
     release: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True)
@@ -170,7 +192,8 @@ class JobRow(Base):
     `broken_off` counts the runs in a row in whose middle its worker ended. `lease` names the worker
     that has it and `beat` counts that worker's signs of life; `heartbeat` is when the last came.
     `revision` counts all changes that a reader can see. `records` and `estimator` are those of the
-    specification, by which jobs are looked up. What is predicted is in seconds and bytes.
+    specification, by which jobs are looked up. What is predicted is in seconds and bytes;
+    `predicted_factor` is by what the seconds were corrected.
     """
 
     __tablename__ = "jobs"
@@ -196,6 +219,7 @@ class JobRow(Base):
     revision: Mapped[int] = mapped_column(default=0)
     predicted_seconds: Mapped[float | None]
     predicted_bytes: Mapped[float | None]
+    predicted_factor: Mapped[float | None]
     started: Mapped[datetime | None]
     lease: Mapped[str | None]
     beat: Mapped[int] = mapped_column(default=0)
@@ -203,13 +227,14 @@ class JobRow(Base):
 
 
 class JobLogRow(Base):
-    """A line that a run of a job left for its readers."""
+    """A line that a run of a job left for its readers; `revision` is the job's with this line."""
 
     __tablename__ = "job_log"
 
     seq: Mapped[int] = mapped_column(primary_key=True)
     job: Mapped[str] = mapped_column(ForeignKey("jobs.id"), index=True)
     attempt: Mapped[int]
+    revision: Mapped[int]
     at: Mapped[datetime]
     line: Mapped[str] = mapped_column(Text)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import dataclass
 
 SECRET_BYTES = 32
 ID_BYTES = 6
+_ID = re.compile(r"[a-z]-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ def credential_hash(text: str) -> str:
 
 
 def credential_id(text: str) -> str:
-    """Return the id a credential claims; what it is worth is for `matches` to say."""
-    return text.partition(".")[0]
+    """Return the id a credential claims, or nothing; what it is worth is for `matches` to say."""
+    claimed = text.partition(".")[0]
+    return claimed if _ID.fullmatch(claimed) else ""
 
 
 def matches(text: str, stored_hash: str) -> bool:

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from shared.errors import PramanaError, Unreachable
+from shared.errors import PramanaError, ProtocolUnsupported, Unreachable
 from shared.wire.addresses import is_loopback
 from shared.wire.problems import ProblemDetail, read_problem
+from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
@@ -60,7 +61,9 @@ class Calls:
     """
 
     def __init__(self, url: str, token: str | None, manner: Manner):
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {PROTOCOL_HEADER: str(CURRENT)}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         self.url = url
         self._manner = manner
         self._client = httpx.Client(
@@ -81,12 +84,10 @@ class Calls:
         kind: type[Answer],
         method: str,
         path: str,
-        *,
-        repeatable: bool = True,
         **options: Any,
     ) -> Answer:
         """Send a request and read its answer. Raises what `send` and `read` do."""
-        response = self.send(method, path, repeatable=repeatable, **options)
+        response = self.send(method, path, **options)
         return self.read(kind, method, path, response)
 
     def read(self, kind: type[Answer], method: str, path: str, response: httpx.Response) -> Answer:
@@ -94,6 +95,7 @@ class Calls:
 
         Raises:
             PramanaError: the miner refused, as `Manner.refusal` says it.
+            ProtocolUnsupported: it does not speak this side's version of the protocol.
             Unreachable: what answered does not speak the contract.
         """
         if response.is_success:
@@ -108,18 +110,17 @@ class Calls:
                 f"answered {method} {path} with status {response.status_code} and no problem"
                 " document"
             )
+        if problem.code == ProtocolUnsupported.code:
+            raise self._speaks_another(problem)
         # The status is that of the answer: a document may say another.
         raise self._manner.refusal(problem.model_copy(update={"status": response.status_code}))
 
-    def send(
-        self, method: str, path: str, *, repeatable: bool = True, **options: Any
-    ) -> httpx.Response:
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request until it is answered by anything but "later"; return the answer.
 
         Args:
             method: of HTTP.
             path: under the address.
-            repeatable: whether it may be sent again after it may have arrived.
             options: as `httpx.Client.request` takes them.
 
         Raises:
@@ -131,13 +132,11 @@ class Calls:
             try:
                 response = self._client.request(method, path, **options)
             except httpx.TransportError as error:
-                arrived = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                if attempt == attempts or (arrived and not repeatable):
+                if attempt == attempts:
                     raise self._gave_up(attempt, type(error).__name__) from error
                 pause = delay
             else:
-                last = attempt == attempts or not repeatable
-                if response.status_code not in _BUSY or last:
+                if response.status_code not in _BUSY or attempt == attempts:
                     return response
                 pause = requested_delay(response.headers) or delay
             self._manner.sleep(pause)
@@ -150,6 +149,16 @@ class Calls:
             f"What runs at {self.url} {what}.",
             where=self.url,
             remedy="Check that the address is a miner's and that both sides have one version.",
+        )
+
+    def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
+        """Return the error of a miner that does not speak the version spoken here."""
+        return ProtocolUnsupported(
+            f"The miner at {self.url} does not speak version {CURRENT} of the protocol, as this"
+            f" side does. It says: {problem.detail}",
+            where=self.url,
+            remedy="Install the version of Pramana that the miner has, or ask whoever runs the"
+            " miner to bring it up to date.",
         )
 
     def _gave_up(self, attempts: int, reason: str) -> Unreachable:

@@ -1,7 +1,7 @@
 """The miner's REST contract, as calls; every foreign error becomes one of ours here.
 
-A request that did not get through is tried again, more slowly each time. All calls but `accept`
-may be repeated without harm, because the miner treats a repetition as the same request.
+A request that did not get through is tried again, more slowly each time. All calls may
+be repeated without harm, because the miner treats a repetition as the same request.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Self
 from urllib.parse import quote
+from uuid import uuid4
 
 import httpx
 
@@ -22,6 +23,7 @@ from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import ProblemDetail, read_problem
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 from shared.wire.study_plans import StudyPlanView
+from shared.wire.versions import IDEMPOTENCY_HEADER
 
 
 class Miner:
@@ -58,10 +60,11 @@ class Miner:
         self._calls.close()
 
     def accept(self, secret: str) -> TokenIssued:
-        """Take up an invitation. Not repeated once it may have arrived: it works only once."""
+        """Take up an invitation, which works only once: a key makes repetitions one request."""
         body = InvitationAccept(secret=secret).model_dump(mode="json")
+        headers = {IDEMPOTENCY_HEADER: str(uuid4())}
         return self._calls.call(
-            TokenIssued, "POST", "/v1/invitations/accept", repeatable=False, json=body
+            TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers
         )
 
     def create_release(self, study: str, manifest: ReleaseCreate) -> Release:

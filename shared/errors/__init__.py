@@ -14,6 +14,7 @@
     │   │       └── RecordsCorrected        records-corrected
     │   ├── StructureError          structure-invalid
     │   ├── OptionError             option-invalid
+    │   ├── ProtocolUnsupported     protocol-unsupported
     │   ├── ConfigError             config-invalid
     │   ├── MaskingError            masking-invalid
     │   ├── ModelError              model-invalid
@@ -89,6 +90,7 @@ from shared.errors.input import (
     OptionError,
     PlanConflict,
     PlanError,
+    ProtocolUnsupported,
     RecordsCorrected,
     RequirementUnmet,
     SingularChannel,
@@ -175,6 +177,7 @@ __all__ = [
     "PlanConflict",
     "PlanError",
     "PramanaError",
+    "ProtocolUnsupported",
     "QuotaExceeded",
     "RecordsCorrected",
     "RecordsDoNotAlign",

@@ -83,6 +83,15 @@ class OptionError(InputError, code="option-invalid", title="An option is out of 
     """An option outside its range."""
 
 
+class ProtocolUnsupported(
+    InputError,
+    code="protocol-unsupported",
+    title="The version of the protocol is not served",
+    http_status=400,
+):
+    """Client and miner have no version of the protocol in common."""
+
+
 class ConfigError(InputError, code="config-invalid", title="The configuration is wrong"):
     """A configuration file that cannot be read or says something impossible."""
 

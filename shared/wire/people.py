@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
 from shared.wire.base import Message, Name
 from shared.wire.privacy import Epsilon
+
+Role = Literal["admin", "analyst", "owner", "monitor"]
+"""What a token's holder is; a monitor sees how the service fares, and nothing of a study."""
+
+ValidDays = Annotated[int, Field(ge=1, le=3650)]
+"""For how many days a token is good."""
 
 
 class StudyCreate(Message):
@@ -18,7 +24,7 @@ class StudyCreate(Message):
     """
 
     name: Name
-    title: Annotated[str, StringConstraints(max_length=500)] = ""
+    title: Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")] = ""
     max_epsilon_record: Epsilon | None = None
     max_epsilon_column: Epsilon | None = None
 
@@ -30,37 +36,55 @@ class Study(StudyCreate):
 
 
 class TokenCreate(Message):
-    """A token for an analyst of a study."""
+    """A token for an analyst of a study; without `valid_days` it is good for as long as usual."""
 
     name: Name
+    valid_days: ValidDays | None = None
 
 
 class TokenIssued(Message):
-    """A bearer token; the only time it is shown."""
+    """A bearer token; the only time it is shown. Only an admin's and a monitor's have no study."""
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("expires",)
 
     id: str
-    role: Literal["analyst", "owner"]
-    study: Name
+    role: Role
+    study: Name | None
     name: Name
     token: str
+    expires: datetime | None = None
 
 
 class TokenInfo(Message):
-    """What is known of a token after it was issued."""
+    """What is known of a token after it was issued; its use is noted once in a minute at most."""
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("expires", "last_used")
 
     id: str
-    role: Literal["admin", "analyst", "owner"]
+    role: Role
     study: Name | None
     name: Name
     created: datetime
     revoked: bool
+    expires: datetime | None = None
+    last_used: datetime | None = None
+
+
+class TokenEnding(Message):
+    """A token that ends soon."""
+
+    study: Name | None
+    role: Role
+    name: Name
+    expires: datetime
 
 
 class InvitationCreate(Message):
-    """An invitation for one owner to join a study."""
+    """An invitation for one owner to join a study; the owner's token is good for `valid_days`."""
 
     owner: Name
     valid_hours: Annotated[int, Field(ge=1, le=24 * 90)] = 24 * 7
+    valid_days: ValidDays | None = None
 
 
 class Invitation(Message):

@@ -17,10 +17,11 @@ import pytest
 
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
-from miner_service.store.people import rotate_admin_token
+from miner_service.store.holders.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.surroundings import Surroundings
 from shared.terminal import run
+from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():
     # It warns that it would rather have another HTTP client than the one we pin; it works with it.
@@ -106,7 +107,7 @@ def world(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[World]:
     """A miner without studies."""
-    app = create_app(Settings(tmp_path / "miner-data"))
+    app = create_app(Settings(tmp_path / "miner-data"), crew=crew_of())
     with TestClient(app, raise_server_exceptions=False) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, app.state.services.now()).text

@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits, Settings
-from miner_service.store.people import rotate_admin_token
+from miner_service.store.holders.tokens import rotate_admin_token
 from miner_service.store.schema import Base
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
@@ -34,6 +35,7 @@ from shared.wire.parts import PART_MEDIA_TYPE, RecordSchema, content_digest, enc
 from shared.wire.plans import PlanMessage
 from shared.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():
     # It warns that it would rather have another HTTP client than the one we pin; it works with it.
@@ -208,7 +210,11 @@ class Miner:
     def snapshot(self) -> Any:
         """All rows and all files, to show that a request changed nothing."""
         with self.services.database.read() as session:
-            rows = {t.name: session.execute(t.select()).all() for t in Base.metadata.sorted_tables}
+            rows = {
+                # When a token was used last is noted by every request.
+                t.name: session.execute(select(*(c for c in t.c if c.name != "last_used"))).all()
+                for t in Base.metadata.sorted_tables
+            }
         files = {
             str(p.relative_to(self.data)): hashlib.sha256(p.read_bytes()).hexdigest()
             for folder in ("parts", "columns", "scratch")
@@ -226,12 +232,15 @@ def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
             limits: Limits | None = None,
             learn: Any = learn_model,
             entered: bool = True,
-            **options: float,
+            wanted_seconds: float = 0.2,
+            crew: Any = None,
+            **options: Any,
         ) -> Miner:
             clock = Clock()
-            times = {"event_seconds": 0.01, "stop_seconds": 3600.0, **options}
-            settings = Settings(data, limits=limits or Limits(), **times)
-            app = create_app(settings, clock=clock, learn=learn)
+            crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
+            options = {"event_seconds": 0.01, **options}
+            settings = Settings(data, limits=limits or Limits(), **options)
+            app = create_app(settings, clock=clock, crew=crew)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
                 stack.enter_context(client)
@@ -264,7 +273,7 @@ def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
 
     def begin(miner: Miner, act: Callable[[], None]) -> None:
         def wait() -> None:
-            while not miner.app.state.runner.stopping:
+            while not miner.app.state.crew.stopping:
                 time.sleep(0.005)
             act()
 
@@ -276,7 +285,9 @@ def when_stopping() -> Callable[[Miner, Callable[[], None]], None]:
 @pytest.fixture(scope="session")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The OpenAPI document, which takes long to make and is the same for every miner."""
-    with TestClient(create_app(Settings(tmp_path_factory.mktemp("documented")))) as client:
+    with TestClient(
+        create_app(Settings(tmp_path_factory.mktemp("documented")), crew=crew_of())
+    ) as client:
         told: dict[str, Any] = client.get("/openapi.json").json()
         return told
 

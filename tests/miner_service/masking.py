@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from miner_service.kinds.common.base import ModelKind, TableJobKind
+from miner_service.kinds.common.costs import Work
 from shared.errors import LimitExceeded
 from shared.wire.learning.models import RegressionMessage
 from shared.wire.learning.regression import RegressionSpec
@@ -168,5 +169,7 @@ LEAST_SQUARES = TableJobKind(
     ModelKind(RegressionMessage, {}),
     variables=_variables,
     require_affordable=_require_affordable,
+    work=lambda _spec, _extent: Work(),
+    less=lambda _spec, _extent: (),
     learn=_learn,
 )

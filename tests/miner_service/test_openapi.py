@@ -23,9 +23,11 @@ CHECKED = (
 CONTRACT = {
     "/healthz": {"get"},
     "/readyz": {"get"},
+    "/metrics": {"get"},
     "/v1/studies": {"get", "post"},
     "/v1/studies/{study}": {"get"},
     "/v1/studies/{study}/tokens": {"get", "post"},
+    "/v1/tokens/rotate": {"post"},
     "/v1/tokens/{token}": {"delete"},
     "/v1/studies/{study}/invitations": {"get", "post"},
     "/v1/invitations/{invitation}": {"delete"},
@@ -57,6 +59,7 @@ CONTRACT = {
     "/v1/models/{model}/queries": {"post"},
     "/v1/models/{model}/samples": {"get"},
     "/v1/models/{model}/pseudo-data": {"get"},
+    "/v1/audit": {"get"},
     "/v1/dashboard": {"get"},
 }
 

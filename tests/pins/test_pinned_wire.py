@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
-from miner_service.store.people import rotate_admin_token
+from miner_service.store.holders.tokens import rotate_admin_token
 from owner_agent.peer.identity.identity import PeerIdentity, Pinned
 from owner_agent.peer.identity.signatures import Call, signed_headers, state
 from owner_agent.peer.protocol import messages as peer_messages
@@ -87,6 +87,7 @@ from shared.wire.releases import (
 )
 from shared.wire.releases.masked import MaskedTableMessage
 from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
+from tests.miner_service.crew import crew_of
 from tests.places import ROOT
 
 with warnings.catch_warnings():
@@ -897,7 +898,7 @@ def records(size: int = 3000) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def miner(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A miner in this process with two owners' releases, and an analyst's way to ask it."""
-    app = create_app(Settings(tmp_path_factory.mktemp("miner"), event_seconds=0.01))
+    app = create_app(Settings(tmp_path_factory.mktemp("miner"), event_seconds=0.01), crew=crew_of())
     with TestClient(app) as client:
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, datetime.now(UTC)).text

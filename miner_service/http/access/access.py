@@ -6,7 +6,9 @@ information. Only of what it may see is it told that its role may not do somethi
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -14,21 +16,18 @@ from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import shown_to_owner
 from miner_service.services import Services
+from miner_service.store.holders.owners import find_invitation
+from miner_service.store.holders.tokens import find_token, note_use
 from miner_service.store.jobs import find_job
-from miner_service.store.people import (
-    ADMIN,
-    OWNER,
-    find_invitation,
-    find_study,
-    find_token,
-    no_such,
-)
+from miner_service.store.people import ADMIN, OWNER, find_study, no_such
 from miner_service.store.releases import find_release
-from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow
-from shared.errors import Forbidden, Unauthenticated
+from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
+from shared.errors import Forbidden, NotReady, StorageFull, Unauthenticated
 from shared.wire.learning.jobs import Job
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Alignment
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,10 @@ class Caller:
 
 
 def authenticate(services: Services, header: str | None) -> Caller:
-    """Return who sent a request with this `Authorization` header. Raises Unauthenticated."""
+    """Return who sent a request with this `Authorization` header, and note that the token is used.
+
+    Raises Unauthenticated.
+    """
     scheme, _, text = (header or "").partition(" ")
     if scheme.lower() != "bearer" or not text.strip():
         raise Unauthenticated(
@@ -117,7 +119,29 @@ def authenticate(services: Services, header: str | None) -> Caller:
             where="Authorization",
             remedy="Ask whoever runs the study for a new invitation or token.",
         )
+    now = services.now()
+    if row.expires is not None and row.expires <= now:
+        raise Unauthenticated(
+            f"The token expired at {row.expires:%Y-%m-%d %H:%M} UTC.",
+            where="Authorization",
+            remedy="Use the token it was rotated into, or ask whoever runs the study for a new"
+            " invitation or token.",
+        )
+    _note_use(services, row, now)
     return Caller(row.id, row.role, row.study, row.name)
+
+
+def _note_use(services: Services, row: TokenRow, now: datetime) -> None:
+    """Note that a token is used, rarely enough for reads to stay reads."""
+    settings = services.settings.tokens
+    if row.last_used is not None and (now - row.last_used).total_seconds() < settings.noted_seconds:
+        return
+    try:
+        with services.database.write() as session:
+            note_use(session, row.id, now, overlap=settings.overlap_seconds)
+    except (StorageFull, NotReady) as error:
+        # What only reads is answered all the same.
+        log.warning("the use of a token could not be noted: %s", error.code)
 
 
 def require_study(session: Session, caller: Caller, study: str) -> None:

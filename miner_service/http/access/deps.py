@@ -1,6 +1,6 @@
 """What routes ask for, named once.
 
-All of it is at hand: as coroutines, these cost no request a thread.
+None of it waits, so that it is asked for on the loop, also while all threads wait for a database.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 
 from miner_service.http.access.access import Caller
-from miner_service.jobs.runner import JobRunner
+from miner_service.http.access.probing import Probes
+from miner_service.jobs.crew import Crew
 from miner_service.services import Services
 from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
@@ -30,14 +31,21 @@ async def get_services(request: Request) -> Services:
     return services
 
 
-async def get_runner(request: Request) -> JobRunner:
-    """Return the runner of jobs."""
-    runner: JobRunner = request.app.state.runner
-    return runner
+async def get_crew(request: Request) -> Crew:
+    """Return those who run the jobs."""
+    crew: Crew = request.app.state.crew
+    return crew
 
 
+async def get_probes(request: Request) -> Probes:
+    """Return what asks after the service's dependencies."""
+    probes: Probes = request.app.state.probes
+    return probes
+
+
+ProbesDep = Annotated[Probes, Depends(get_probes)]
 ServicesDep = Annotated[Services, Depends(get_services)]
-RunnerDep = Annotated[JobRunner, Depends(get_runner)]
+CrewDep = Annotated[Crew, Depends(get_crew)]
 
 
 async def get_caller(request: Request) -> Caller:

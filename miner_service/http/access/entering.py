@@ -22,6 +22,7 @@ from miner_service.http.access.access import (
     visible_token,
 )
 from miner_service.http.access.deps import ServicesDep
+from miner_service.http.access.protocol import VersionedRoute
 from miner_service.http.access.rules import ACCESS, Rule, Scope, rule_of
 from miner_service.store.people import no_such
 
@@ -82,6 +83,7 @@ class RuledRouter(APIRouter):
                 Depends(Entering(rule)),
                 *(options.get("dependencies") or ()),
             ]
+        options.setdefault("route_class_override", VersionedRoute)
         super().add_api_route(path, endpoint, **options)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -26,6 +27,7 @@ from shared.wire.problems import (
     problem_of_status,
     unforeseen,
 )
+from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -112,8 +114,24 @@ def _titles(status: int) -> str:
     return "Problem. One of: " + "; ".join(titles) + "."
 
 
+def methods_at(request: Request) -> str:
+    """Return all methods that some route takes at the address of a request, in one order."""
+    taken: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if route.path_regex.fullmatch(request.url.path):
+            taken |= route.methods or set()
+    return ", ".join(sorted(taken - {"HEAD"}))
+
+
 async def _handle(request: Request, error: Exception) -> Response:
-    return failure_response(error, request.url.path)
+    request.state.problem = problem_of_failure(error).code  # the figures count it
+    response = failure_response(error, request.url.path)
+    if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        # The router names only those of the first route that it found.
+        response.headers["Allow"] = methods_at(request)
+    # The last resort for what nobody foresaw stands before all that names the version otherwise.
+    response.headers[PROTOCOL_HEADER] = str(getattr(request.state, "protocol", CURRENT))
+    return response
 
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:

@@ -74,11 +74,13 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
     {
         "read_health": _OPEN,
         "read_readiness": _OPEN,
+        "read_metrics": Rule((ADMIN, MONITOR), Scope.TOKENS_OWN),
         "create_study": _ADMIN,
         "list_studies": _ALL,
         "read_study": _STUDY,
         "issue_token": _STUDY_ADMIN,
         "list_tokens": _STUDY_ADMIN,
+        "rotate_token": Rule(HOLDERS, Scope.TOKENS_OWN),
         "revoke_token": Rule(HOLDERS, Scope.CREDENTIAL),
         "create_invitation": _STUDY_STAFF,
         "list_invitations": _STUDY_STAFF,
@@ -118,6 +120,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "ask_model": _MODEL,
         "sample_model": _MODEL,
         "read_dashboard": _ALL,
+        "read_audit": _ALL,
     }
 )
 """The rule of each route, by the name of its function."""

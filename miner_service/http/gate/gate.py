@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.access import Caller, authenticate
-from miner_service.http.access.problems import failure_response
+from miner_service.http.access.problems import failure_response, problem_of_failure
 from miner_service.http.access.rules import Scope as Access
 from miner_service.http.access.rules import rule_of
 from miner_service.http.gate.addresses import Address, Addresses
@@ -72,6 +72,8 @@ class Gate:
         except ClientDisconnect:
             return
         except (PramanaError, HTTPException) as error:
+            # The figures count it.
+            scope.setdefault("state", {})["problem"] = problem_of_failure(error).code
             await failure_response(error, scope["path"])(scope, receive, send)
 
     async def _enter(self, scope: Scope, body: Incoming, send: Send) -> None:

@@ -12,9 +12,10 @@ from miner_service.http.access.access import Caller
 from miner_service.intake.study_privacy import study_privacy
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
+from miner_service.store.holders.tokens import tokens_ending
 from miner_service.store.jobs import job_message
 from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
-from miner_service.store.releases import release_message
+from miner_service.store.releases import release_messages
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
 from shared.wire.learning.dashboard import Dashboard, DashboardStudy
 from shared.wire.learning.models import ModelEntry
@@ -32,6 +33,13 @@ def dashboard(services: Services, session: Session, caller: Caller) -> Dashboard
     return Dashboard(
         at=services.now(),
         studies=[_study(services, session, caller, study) for study in studies],
+        ending=tokens_ending(
+            session,
+            services.now(),
+            days=services.settings.tokens.warn_days,
+            study=caller.study,
+            owner=caller.name if caller.role == OWNER else None,
+        ),
     )
 
 
@@ -48,9 +56,7 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
     return DashboardStudy(
         study=study_message(study),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
-        releases=[
-            release_message(session, row) for row in _newest(session, releases, ReleaseRow.seq)
-        ],
+        releases=release_messages(session, _newest(session, releases, ReleaseRow.seq)),
         alignment=caller.view_alignment(services.alignment(session, study.name)),
         privacy=study_privacy(services, session, study.name, shown_to_owner=caller.role == OWNER),
         jobs=[

@@ -1,13 +1,17 @@
-"""Is the service alive, is it ready?"""
+"""Is the service alive, is it ready, and how does it fare?"""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from miner_service.http.access.deps import RunnerDep, ServicesDep
+from fastapi import Request, Response
+
+from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
-from shared.errors import NotReady
+from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
+from miner_service.jobs.crew import Crew
+from shared.errors import NotInstalled, NotReady
 from shared.wire.base import Message
 
 router = RuledRouter(tags=["health"])
@@ -27,10 +31,43 @@ async def read_health() -> Health:
 
 
 @router.get("/readyz", responses=problem_responses(422, 500, 503))
-def read_readiness(services: ServicesDep, runner: RunnerDep) -> Health:
-    """Say whether requests can be served: the database, the data directory and the job runner."""
-    services.database.ping()
-    services.segments.check()
-    if not runner.alive:
-        raise NotReady("Jobs are not being run.", where="jobs", remedy="Restart the service.")
+async def read_readiness(services: ServicesDep, crew: CrewDep, probes: ProbesDep) -> Health:
+    """Say whether requests can be served, and if not, what is away.
+
+    That is the database, the place of the records, or whoever runs the jobs.
+    """
+    checks = {
+        "database": services.database.ping,
+        "files": services.segments.check,
+        "jobs": lambda: _require_alive(crew),
+    }
+    await probes.require(checks)
     return Health()
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "One line for each figure.",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        },
+        **problem_responses(401, 403, 422, 500, 501, 503),
+    },
+)
+def read_metrics(request: Request) -> Response:
+    """Tell how this process of the service fares, as Prometheus reads it; nothing of any study."""
+    figures: Figures | None = request.app.state.figures
+    if figures is None:
+        raise NotInstalled(
+            "Figures for monitoring need prometheus-client.",
+            where="metrics",
+            remedy="Install `pramana[miner]` where the miner runs.",
+        )
+    return Response(figures.text(), media_type=MEDIA_TYPE)
+
+
+def _require_alive(crew: Crew) -> None:
+    if not crew.alive:
+        raise NotReady("Jobs are not being run.", where="jobs")

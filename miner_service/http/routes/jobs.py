@@ -13,18 +13,20 @@ from sqlalchemy import select
 from miner_service.http.access.access import Caller, visible_job
 from miner_service.http.access.deps import (
     CallerDep,
+    CrewDep,
     JobPath,
     PagingDep,
-    RunnerDep,
     ServicesDep,
     StudyPath,
 )
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
-from miner_service.jobs import runner as jobs
+from miner_service.jobs import creating as jobs
+from miner_service.jobs.crew import Crew
 from miner_service.services import Services
-from miner_service.store.jobs import UNFINISHED, job_message
+from miner_service.store.jobs import job_message
 from miner_service.store.paging import page_of
+from miner_service.store.queue.states import UNFINISHED
 from miner_service.store.schema import JobRow
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate
@@ -49,13 +51,13 @@ def create_job(
     study: StudyPath,
     body: JobCreate,
     services: ServicesDep,
-    runner: RunnerDep,
+    crew: CrewDep,
     response: Response,
 ) -> Job:
     """Create a job on the releases in use now."""
     job, to_run = jobs.create(services, study, body)
     if to_run:
-        runner.wake()
+        crew.wake()
     response.status_code = 202 if to_run else 200
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     _advise(response, job)
@@ -90,9 +92,11 @@ def read_job(job: JobPath, services: ServicesDep, caller: CallerDep, response: R
 
 
 @router.delete("/jobs/{job}")
-def cancel_job(job: JobPath, services: ServicesDep) -> Job:
+def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep) -> Job:
     """Cancel a job; a finished one stays as it is."""
-    return jobs.cancel(services, job)
+    cancelled = jobs.cancel(services, job)
+    crew.wake()
+    return cancelled
 
 
 @router.get(
@@ -106,24 +110,22 @@ def cancel_job(job: JobPath, services: ServicesDep) -> Job:
     },
 )
 async def stream_job_events(
-    job: JobPath, services: ServicesDep, caller: CallerDep, runner: RunnerDep
+    job: JobPath, services: ServicesDep, caller: CallerDep, crew: CrewDep
 ) -> StreamingResponse:
     """Follow a job until it is finished."""
     first = await run_in_threadpool(_visible, services, caller, job)
     return StreamingResponse(
-        _events(services, caller, first, runner),
+        _events(services, caller, first, crew),
         media_type=EVENT_MEDIA_TYPE,
         headers={"Cache-Control": "no-store"},
     )
 
 
-async def _events(
-    services: Services, caller: Caller, job: Job, runner: jobs.JobRunner
-) -> AsyncIterator[str]:
+async def _events(services: Services, caller: Caller, job: Job, crew: Crew) -> AsyncIterator[str]:
     """Yield an event per change; comments in between keep proxies from closing the line."""
     number, silent = 0, 0
     yield _event(number, job)
-    while job.state in UNFINISHED and not runner.stopping:
+    while job.state in UNFINISHED and not crew.stopping:
         await asyncio.sleep(services.settings.event_seconds)
         now = await run_in_threadpool(_visible, services, caller, job.id)
         silent += 1

@@ -24,6 +24,7 @@ from miner_service.http.gate.bodies import Incoming
 from miner_service.http.gate.pools import Pools
 from miner_service.http.gate.spool import spool
 from miner_service.intake import intake, receiving
+from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
 from miner_service.store.files.durable import storing
 from miner_service.store.paging import page_of
@@ -159,7 +160,7 @@ async def seal_release(release: ReleasePath, services: ServicesDep, request: Req
 @router.post("/releases/{release}/withdraw", responses=problem_responses(409))
 def withdraw_release(release: ReleasePath, services: ServicesDep) -> Release:
     """Withdraw a release: its records are deleted, its entry stays."""
-    return intake.withdraw(services, release)
+    return withdraw(services, release)
 
 
 def _part_media(request: Request) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from fastapi import Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.entering import RuledRouter
+from miner_service.http.access.keyed import KeyedDep
 from miner_service.http.access.problems import problem_responses
 from miner_service.store import people
+from miner_service.store.holders import tokens
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
 from shared.wire.base import Page
@@ -48,14 +51,29 @@ def read_study(study: StudyPath, services: ServicesDep) -> Study:
         return people.study_message(people.find_study(session, study))
 
 
-@router.post("/studies/{study}/tokens", status_code=201)
-def issue_token(study: StudyPath, body: TokenCreate, services: ServicesDep) -> TokenIssued:
+@router.post(
+    "/studies/{study}/tokens",
+    status_code=201,
+    response_model=TokenIssued,
+    responses=problem_responses(409),
+)
+def issue_token(
+    study: StudyPath, body: TokenCreate, services: ServicesDep, keyed: KeyedDep
+) -> Response:
     """Issue a token for an analyst; it is shown this once."""
-    with services.database.write() as session:
-        row, credential = people.issue_token(
-            session, role=people.ANALYST, study=study, name=body.name, now=services.now()
+
+    def issue(session: Session) -> TokenIssued:
+        row, credential = tokens.issue_token(
+            session,
+            role=people.ANALYST,
+            study=study,
+            name=body.name,
+            now=services.now(),
+            days=body.valid_days or services.settings.tokens.valid_days,
         )
-    return people.issued_message(row, credential)
+        return tokens.issued_message(row, credential)
+
+    return keyed.answer(services, body, issue)
 
 
 @router.get("/studies/{study}/tokens")
@@ -63,11 +81,34 @@ def list_tokens(study: StudyPath, services: ServicesDep, paging: PagingDep) -> P
     """List a study's tokens, without what they are."""
     with services.database.read() as session:
         query = select(TokenRow).where(TokenRow.study == study)
-        return page_of(session, query, TokenRow.seq, paging, people.token_message)
+        return page_of(session, query, TokenRow.seq, paging, tokens.token_message)
+
+
+@router.post(
+    "/tokens/rotate",
+    status_code=201,
+    response_model=TokenIssued,
+    responses=problem_responses(409),
+)
+def rotate_token(services: ServicesDep, caller: CallerDep, keyed: KeyedDep) -> Response:
+    """Issue the token that takes the place of the one this request is sent with.
+
+    The old one stays good until the new one is used for the first time, and a few minutes longer.
+    Rotating again before that ends the new one unused: so it can be done again where the answer
+    was lost.
+    """
+
+    def rotate(session: Session) -> TokenIssued:
+        row, credential = tokens.rotate_token(
+            session, caller.token, services.now(), days=services.settings.tokens.valid_days
+        )
+        return tokens.issued_message(row, credential)
+
+    return keyed.answer(services, None, rotate)
 
 
 @router.delete("/tokens/{token}", status_code=204, responses=problem_responses(409))
 def revoke_token(token: str, services: ServicesDep) -> None:
     """Revoke a token; again is harmless."""
     with services.database.write() as session:
-        people.revoke_token(session, token)
+        tokens.revoke_token(session, token)

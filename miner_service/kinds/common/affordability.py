@@ -221,7 +221,7 @@ def require_affordable_search(
             where="search.max_parents",
             remedy="Allow fewer parents, or leave out variables of many categories.",
         )
-    if _by_pairs(spec, nodes, layout):
+    if by_pairs(spec, nodes, layout):
         # Larger families than can be estimated are not learned (`chow_liu.FAMILY_CELLS`).
         _require_tables(*_largest_pair(nodes, layout), limits)
         return
@@ -239,7 +239,7 @@ def require_affordable_search(
         )
 
 
-def _by_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
+def by_pairs(spec: BayesNetStructureSpec, nodes: Sequence[str], layout: RecordLayout) -> bool:
     """Whether a search needs the tables of pairs alone (`structure_learning`)."""
     search = spec.search.options()
     if search.order is not None or search.method == "hill-climbing":

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from miner_service.kinds.common.affordability import RecordLayout
+from miner_service.kinds.common.costs import Less, Work
 from miner_service.settings import Limits
 from shared.domain import Domain
 from shared.marginals.counts import Marginals
@@ -87,6 +88,8 @@ class JobKind(Generic[SpecT]):
         check: raises what is wrong with a specification, whatever the records are.
         variables: the variables it counts, given all that are reported; may raise.
         require_affordable: raises LimitExceeded if what is asked of these variables is too much.
+        work: how much work it is, of these variables and so many records.
+        less: the ways to ask for less of it.
         learn: does the work. The `Marginals` are over the variables, in their order.
     """
 
@@ -96,6 +99,8 @@ class JobKind(Generic[SpecT]):
     model: ModelKind[Any]
     variables: Callable[[SpecT, Domain], tuple[str, ...]]
     require_affordable: Callable[[SpecT, tuple[str, ...], RecordLayout, Limits], None]
+    work: Callable[[SpecT, tuple[str, ...], RecordLayout, int], Work]
+    less: Callable[[SpecT, tuple[str, ...], RecordLayout], Iterable[Less[Any]]]
     learn: Callable[[SpecT, Marginals, Progress], Content]
     check: Callable[[SpecT], object] = field(default=lambda _spec: None)
 
@@ -141,6 +146,8 @@ class TableJobKind(Generic[TableSpecT]):
         variables: those it needs, given all columns that are released; may raise. What it names
             and nobody released is refused for it.
         require_affordable: raises LimitExceeded if what is asked of so much is too much.
+        work: how much work it is.
+        less: the ways to ask for less of it.
         learn: does the work on the variables, in their order.
         check: raises what is wrong with a specification, whatever the records are.
     """
@@ -151,6 +158,8 @@ class TableJobKind(Generic[TableSpecT]):
     model: ModelKind[Any]
     variables: Callable[[TableSpecT, Sequence[TableColumn]], tuple[str, ...]]
     require_affordable: Callable[[TableSpecT, TableExtent, Limits], None]
+    work: Callable[[TableSpecT, TableExtent], Work]
+    less: Callable[[TableSpecT, TableExtent], Iterable[Less[Any]]]
     learn: Callable[[TableSpecT, MaskedTables, Progress], Content]
     check: Callable[[TableSpecT], object] = field(default=lambda _spec: None)
 
@@ -180,6 +189,8 @@ class ModelJobKind(Generic[ModelSpecT]):
         spec: what is asked for.
         model: the kind of model it makes.
         require_affordable: raises LimitExceeded if what is asked of these trees is too much.
+        work: how much work it is.
+        less: the ways to ask for less of it.
         learn: does the work; its content has the `records` that the trees count.
         check: raises what is wrong with a specification, whatever the trees are.
     """
@@ -189,6 +200,8 @@ class ModelJobKind(Generic[ModelSpecT]):
     spec: type[ModelSpecT]
     model: ModelKind[Any]
     require_affordable: Callable[[ModelSpecT, Sequence[TreeSource], Limits], None]
+    work: Callable[[ModelSpecT, Sequence[TreeSource]], Work]
+    less: Callable[[ModelSpecT, Sequence[TreeSource]], Iterable[Less[Any]]]
     learn: Callable[[ModelSpecT, SharedTrees, Progress], tuple[int, Content]]
     check: Callable[[ModelSpecT], object] = field(default=lambda _spec: None)
 

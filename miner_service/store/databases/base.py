@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
-from miner_service.store.databases.failures import answering
+from miner_service.store.databases.failures import answering, reason
 from miner_service.store.databases.locks import Locks
+from miner_service.store.databases.tables import make_tables
+from shared.errors import NotReady
 
 READ_ONLY = "read_only"
 """The execution option of transactions that only read."""
@@ -23,6 +25,21 @@ class SqlDatabase:
         self._reader = reader.execution_options(**{READ_ONLY: True})
         self._names = Locks()
         self._place = place
+
+    def make_tables(self, *, upgrade: bool) -> None:
+        """Make the tables of this version out of what is there. Raises as `tables.make_tables`."""
+        try:
+            make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        except NotReady as error:
+            self.close()
+            raise NotReady(
+                f"The database {self.place} cannot be used: {reason(error)}.",
+                where="database",
+                remedy="Start it if it is stopped; look at its address, user and password.",
+            ) from error
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def place(self) -> str:

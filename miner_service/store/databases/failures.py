@@ -54,6 +54,13 @@ def answering() -> Iterator[None]:
         raise meaning from error
 
 
+def reason(error: NotReady) -> str:
+    """Return why a database did not answer, for whoever runs the service: not for its clients."""
+    cause = error.__cause__
+    told = str(cause.orig if isinstance(cause, DBAPIError) else cause).strip().splitlines()
+    return told[0].rstrip(".") if told else "no answer"
+
+
 def _meaning(error: DBAPIError) -> PramanaError | None:
     """Return what an error of a driver means; None if it is none that is foreseen."""
     if isinstance(error.orig, sqlite3.Error):

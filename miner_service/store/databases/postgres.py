@@ -31,7 +31,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
 from miner_service.store.databases.failures import answering
-from miner_service.store.databases.tables import make_tables
+from miner_service.store.schema import Base
 from shared.errors import NotInstalled, OptionError
 
 SCHEMES = ("postgresql", "postgres")
@@ -80,7 +80,7 @@ class PostgresStore(SqlDatabase):
         self._naming = _engine(url, poolclass=NullPool).execution_options(
             isolation_level="AUTOCOMMIT"
         )
-        make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        self.make_tables(upgrade=upgrade)
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
@@ -96,6 +96,14 @@ class PostgresStore(SqlDatabase):
                 # What was done under the name is done, also if the database went away meanwhile.
                 with suppress(DBAPIError):
                     connection.execute(select(func.pg_advisory_unlock(key)))
+
+    def erase(self) -> bool:
+        """Write the tables anew without what is deleted; the server's own logs are the server's."""
+        with answering(), self._naming.connect() as connection:
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            for table in Base.metadata.sorted_tables:
+                connection.exec_driver_sql(f'VACUUM FULL "{table.name}"')
+        return True
 
 
 def parse_address(address: str) -> URL:

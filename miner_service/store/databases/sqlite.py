@@ -7,13 +7,14 @@ way because another wrote in between; readers never wait for writers.
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event
 
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
-from miner_service.store.databases.tables import make_tables
+from miner_service.store.databases.failures import answering
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -45,7 +46,16 @@ class SqliteStore(SqlDatabase):
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         super().__init__(engine, engine, str(path))
-        make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        self.make_tables(upgrade=upgrade)
+
+    def erase(self) -> bool:
+        """Write the log into the file, where what is deleted is zeros, and empty the log."""
+        with answering(), closing(self._engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            told = cursor.fetchone()
+            cursor.close()
+        return told is not None and told[0] == 0
 
 
 def _make_private(path: Path) -> None:

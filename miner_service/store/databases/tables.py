@@ -46,7 +46,7 @@ def make_tables(writer: Engine, reader: Engine, place: str, *, upgrade: bool) ->
             else:
                 _require_known(found, place)
                 _require_allowed(found, place, upgrade=upgrade)
-                upgrade_tables(connection, found)
+                _upgrade(connection, found, place)
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql(f"PRAGMA user_version={HEAD}")
 
@@ -61,6 +61,18 @@ def revision_of(connection: Connection) -> str:
     if connection.dialect.name == "sqlite":
         return str(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
     return _NOT_OURS
+
+
+def _upgrade(connection: Connection, found: str, place: str) -> None:
+    try:
+        upgrade_tables(connection, found)
+    except ValueError as error:
+        raise StoreCorrupt(
+            f"The database {place} cannot be upgraded from schema {found}: a row of it is damaged."
+            " It is unchanged.",
+            where=place,
+            remedy="Restore a backup, and start again.",
+        ) from error
 
 
 def _require_known(found: str, place: str) -> None:

@@ -5,15 +5,13 @@ Whatever a disk refuses is told in two ways only: there is no room, or it does n
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shared.errors import NotReady, PramanaError, StorageFull
-
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+from shared.full_disks import is_full
 
 
 @contextmanager
@@ -37,11 +35,6 @@ def storing(what: str, *scratch: Path) -> Iterator[None]:
         if isinstance(error, OSError) and not isinstance(error, PramanaError):
             raise refused(what, error) from error
         raise
-
-
-def is_full(error: OSError) -> bool:
-    """Whether the system says that there is no room."""
-    return error.errno in _NO_ROOM
 
 
 def refused(what: str, error: OSError) -> StorageFull | NotReady:

@@ -10,13 +10,13 @@ from pathlib import Path
 from miner_service.store.files.durable import settle, storing, sync_directory
 from miner_service.store.files.scratch import Scratch
 from miner_service.store.files.segments import (
-    NEEDS_DATA,
-    NEEDS_PARTS,
     States,
     damaged_columns,
+    drop,
     file_sha256,
     part_name,
     require_part,
+    unneeded,
 )
 
 
@@ -96,21 +96,17 @@ class LocalSegments:
         """Remove a release's columns. A job that has them open may finish reading."""
         self.data_path(release).unlink(missing_ok=True)
 
-    def sweep(self, states: States) -> list[str]:
-        """Remove the files that no release needs; return their names."""
+    def orphans(self, states: States) -> list[str]:
+        """Return which parts and columns no release needs."""
         parts = [folder.name for folder in (self.root / "parts").iterdir()]
         columns = [path.stem for path in (self.root / "columns").iterdir()]
-        swept = self._scratch.remove_abandoned()
-        known = states()
-        for release in parts:
-            if known.get(release) not in NEEDS_PARTS:
-                self.drop_parts(release)
-                swept.append(f"parts/{release}")
-        for release in columns:
-            if known.get(release) not in NEEDS_DATA:
-                self.drop_data(release)
-                swept.append(f"columns/{release}")
-        return swept
+        return unneeded(parts, columns, states())
+
+    def sweep(self, states: States) -> list[str]:
+        """Remove what no release needs and what processes that ended left; return the names."""
+        found = self.orphans(states)
+        drop(self, found)
+        return found + self._scratch.remove_abandoned()
 
     def _part_path(self, release: str, number: int) -> Path:
         return self.root / "parts" / release / part_name(number)

@@ -19,13 +19,13 @@ from miner_service.store.files.cache import Cache
 from miner_service.store.files.durable import settle, storing
 from miner_service.store.files.scratch import Scratch
 from miner_service.store.files.segments import (
-    NEEDS_DATA,
-    NEEDS_PARTS,
     States,
     damaged_columns,
+    drop,
     file_sha256,
     part_name,
     require_part,
+    unneeded,
 )
 from shared.errors import NotReady, StorageFull
 
@@ -146,25 +146,17 @@ class ObjectSegments:
         with _answering(), suppress(FileNotFoundError):
             self._store.delete_file(self._data(release))
 
+    def orphans(self, states: States) -> list[str]:
+        """Return which parts and columns no release needs."""
+        parts = {info.base_name for info in self._list("parts")}
+        columns = {Path(info.base_name).stem for info in self._list("columns") if info.is_file}
+        return unneeded(parts, columns | set(self._cache.names()), states())
+
     def sweep(self, states: States) -> list[str]:
-        """Remove the objects, and the files of the cache, that no release needs."""
-        parts = [info.base_name for info in self._list("parts")]
-        columns = [Path(info.base_name).stem for info in self._list("columns") if info.is_file]
-        cached = self._cache.names()
-        swept = self._scratch.remove_abandoned()
-        known = states()
-        for release in parts:
-            if known.get(release) not in NEEDS_PARTS:
-                self.drop_parts(release)
-                swept.append(f"parts/{release}")
-        for release in columns:
-            if known.get(release) not in NEEDS_DATA:
-                self.drop_data(release)
-                swept.append(f"columns/{release}")
-        for release in cached:
-            if known.get(release) not in NEEDS_DATA:
-                self._cache.drop(release)
-        return swept
+        """Remove what no release needs and what processes that ended left; return the names."""
+        found = self.orphans(states)
+        drop(self, found)
+        return found + self._scratch.remove_abandoned()
 
     def _upload(self, path: Path, key: str, what: str) -> None:
         with _answering(what):

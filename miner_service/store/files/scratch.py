@@ -13,8 +13,9 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
-from miner_service.store.files.durable import allocate, is_full
+from miner_service.store.files.durable import allocate
 from shared.errors import NotReady
+from shared.full_disks import is_full
 
 ROOM = 1 << 20
 """Bytes that a place which is ready has room for."""

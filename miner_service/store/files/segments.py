@@ -7,7 +7,7 @@ processes may share one place; none removes what another is writing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -63,13 +63,16 @@ class Segments(Protocol):
     def drop_data(self, release: str) -> None:
         """Remove a release's columns. A job that has them open may finish reading."""
 
-    def sweep(self, states: States) -> list[str]:
-        """Remove the files that no release needs; return their names.
+    def orphans(self, states: States) -> list[str]:
+        """Return what is kept and no release needs: `parts/ID` and `columns/ID`.
 
         `states` is asked after the files were listed: a file that is listed has had its row
         before. Parts are needed while their release is open; columns also while it is, because
         another process may just be sealing it.
         """
+
+    def sweep(self, states: States) -> list[str]:
+        """Remove what `orphans` names, and what processes that ended left; return the names."""
 
 
 def require_part(release: str, number: int, body: bytes, sha256: str) -> bytes:
@@ -105,5 +108,22 @@ def part_name(number: int) -> str:
     return f"{number:05d}.part"
 
 
-NEEDS_PARTS = frozenset({"open"})
-NEEDS_DATA = frozenset({"open", "sealed"})
+_NEEDS = {"parts": frozenset({"open"}), "columns": frozenset({"open", "sealed"})}
+
+
+def unneeded(parts: Iterable[str], columns: Iterable[str], states: Mapping[str, str]) -> list[str]:
+    """Return which parts and columns, by release, no release needs in its state."""
+    kept = {"parts": sorted(parts), "columns": sorted(columns)}
+    return [
+        f"{kind}/{release}"
+        for kind, releases in kept.items()
+        for release in releases
+        if states.get(release) not in _NEEDS[kind]
+    ]
+
+
+def drop(segments: Segments, names: Iterable[str]) -> None:
+    """Remove what `unneeded` names."""
+    for name in names:
+        kind, _, release = name.partition("/")
+        (segments.drop_parts if kind == "parts" else segments.drop_data)(release)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from shared.wire.base import Message
 from shared.wire.learning.jobs import Job
 from shared.wire.learning.models import ModelEntry
-from shared.wire.people import Owner, Study
+from shared.wire.people import Owner, Study, TokenEnding
 from shared.wire.privacy import StudyPrivacy
 from shared.wire.releases import Alignment, Release
 
@@ -25,7 +28,10 @@ class DashboardStudy(Message):
 
 
 class Dashboard(Message):
-    """What the caller may see, at one moment."""
+    """What the caller may see, at one moment; `ending` are tokens that end soon."""
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("ending",)
 
     at: datetime
     studies: list[DashboardStudy]
+    ending: Annotated[list[TokenEnding], Field(default_factory=list)]

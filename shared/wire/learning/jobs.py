@@ -60,11 +60,38 @@ class JobCreate(Message):
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
+class JobLine(Message):
+    """A line of a job's log: which run of the job left it, and when."""
+
+    run: int
+    at: datetime
+    line: str
+
+
+LOG_LINES = 20
+"""So many of the last lines of its log a job carries itself."""
+
+SINCE_2 = (
+    "started",
+    "heartbeat_age",
+    "seconds_left",
+    "predicted_seconds",
+    "predicted_bytes",
+    "worker",
+    "runs",
+    "log",
+)
+"""The fields of a job that protocol version 1 does not know."""
+
+
 class Job(Message):
     """A job's state; `progress` runs from 0 to 1.
 
     `inconsistent` maps each of its releases that is inconsistent with its plan, by id, to the
-    p-value; an owner sees its own there.
+    p-value; an owner sees its own there. `started` is when its last run began; `heartbeat_age` is
+    how many seconds ago that run gave its last sign of life, `seconds_left` how many it may still
+    take. `runs` counts its runs, with the one that is to come; `worker` has the last. What was
+    predicted is in seconds and in bytes of memory. `log` has the last lines.
     """
 
     id: str
@@ -78,3 +105,11 @@ class Job(Message):
     created: datetime
     finished: datetime | None
     inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
+    started: datetime | None = None
+    heartbeat_age: float | None = None
+    seconds_left: float | None = None
+    predicted_seconds: float | None = None
+    predicted_bytes: float | None = None
+    worker: str | None = None
+    runs: int | None = None
+    log: Annotated[list[JobLine], Field(default_factory=list)]

@@ -247,7 +247,7 @@ def test_who_may_not_read_a_model_may_do_nothing_with_it(learned, assert_problem
     miner = learned()
     other = miner.study("other")
     with miner.services.database.write() as session:
-        sql = "UPDATE models SET body = json_set(body, '$.spec.records', 'common')"
+        sql = "UPDATE jobs SET spec = json_set(spec, '$.records', 'common'), records = 'common'"
         session.connection().exec_driver_sql(sql)
     for address in ADDRESSES:
         assert_problem(other("GET", miner.model + address), 404, "not-found")

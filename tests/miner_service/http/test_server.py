@@ -24,7 +24,7 @@ from miner_service.http.server import bind, exclusive, url_of, write_ready_file
 from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
 from miner_service.store.databases.sqlite import SqliteStore
-from miner_service.store.people import find_token, rotate_admin_token
+from miner_service.store.holders.tokens import find_token, rotate_admin_token
 from miner_service.store.schema import Base
 from shared.errors import Conflict, OptionError, StoreCorrupt
 from tests.places import ROOT

@@ -57,6 +57,8 @@ def test_a_part_with_any_byte_changed_is_stored_or_refused_never_a_failure(
             refused += 1
             assert_problem(answer, 422, "part-invalid")
             assert miner.snapshot() == before
+        # An owner may only have some releases open at once.
+        assert owner("POST", f"{path}/withdraw").status_code == 200
     assert refused > 20
 
 

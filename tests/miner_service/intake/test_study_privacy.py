@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from miner_service.alignment.align import apart
 from miner_service.cli.main import app
 from miner_service.intake import study_privacy
-from miner_service.intake.remembered import Remembered
+from miner_service.store.remembered import Remembered
 from shared.channels import Grouped, Identity, Symmetric
 from shared.domain import Variable
 from shared.errors import PramanaError

@@ -6,12 +6,13 @@ import threading
 
 import pytest
 
-from miner_service.jobs.runner import JobRunner, learn_model
+from miner_service.jobs.runner import learn_model
 from shared.channels import Dense
 from shared.domain import Variable
 from shared.errors import NotConverged
 from shared.estimation.core import axes
 from shared.plan import Block, Plan
+from tests.miner_service.crew import ThreadCrew
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"spec": {"structure": {"A": []}}}
@@ -45,7 +46,7 @@ def test_an_attempt_that_ends_late_decides_nothing(start, release_a):
     again = analyst("POST", JOBS, json=SPEC)
     assert (again.status_code, again.headers["location"]) == (202, path)
     other = analyst("POST", JOBS, json={"spec": {"structure": {"B": []}}})
-    runner = JobRunner(miner.services, second)
+    runner = ThreadCrew(miner.services, second)
     beside = threading.Thread(target=runner.run_queued)
     with miner.services.database.read() as session:
         query = "SELECT attempt, state FROM jobs ORDER BY seq"
@@ -115,7 +116,7 @@ def interrupted(start, release_a, when_stopping):
 
     def only_start():
         """Begin as a process does, and end before the job is taken up."""
-        runner = JobRunner(miner.services, held)
+        runner = ThreadCrew(miner.services, held)
         runner.ask_to_stop()
         runner.start()
         runner.stop()

@@ -252,7 +252,7 @@ def test_events_tell_a_job_to_its_end(aligned):
 
 @pytest.mark.slow
 def test_events_end_when_the_service_does(held):
-    threading.Timer(0.2, held.app.state.runner.ask_to_stop).start()
+    threading.Timer(0.2, held.app.state.crew.ask_to_stop).start()
     answer = held.north("GET", f"{held.job}/events")
     assert '"state":"running"' in answer.text
     assert held.north.get(held.job)["state"] == "running"

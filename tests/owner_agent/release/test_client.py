@@ -5,7 +5,7 @@ import pytest
 
 from owner_agent.release.client import Miner
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import Refused, Unreachable
+from shared.errors import ProtocolUnsupported, Refused, Unreachable
 
 PROBLEM = {
     "type": "urn:x", "title": "t", "status": 409, "detail": "No such thing.", "code": "conflict",
@@ -63,16 +63,51 @@ def test_pauses_grow_and_the_miner_may_set_them():
     assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
 
 
-def test_an_invitation_that_may_have_been_used_up_is_not_sent_again():
+ISSUED = {"id": "t-1", "role": "owner", "study": "s", "name": "north", "token": "t-1.secret"}
+
+
+def test_an_invitation_whose_answer_was_lost_is_sent_again_under_its_key():
     seen = []
 
-    def cut(request):
-        seen.append(request)
-        raise httpx.ReadError("cut")
+    def lost_twice(request):
+        seen.append(request.headers["Idempotency-Key"])
+        if len(seen) % 3:
+            raise httpx.ReadError("cut")
+        return httpx.Response(201, json=ISSUED)
 
-    with _miner(cut) as miner, pytest.raises(Unreachable, match="tried once"):
-        miner.accept("x" * 20)
-    assert len(seen) == 1
+    with _miner(lost_twice) as miner:
+        for _ in range(2):
+            assert miner.accept("x" * 20).token == ISSUED["token"]
+    assert len(seen) == 6
+    assert len(set(seen[:3])) == len(set(seen[3:])) == 1
+    assert seen[0] != seen[3]
+
+
+def test_every_request_says_which_version_is_spoken():
+    seen = []
+
+    def answer(request):
+        seen.append(request.headers["Pramana-Protocol"])
+        return httpx.Response(201, json=ISSUED)
+
+    with _miner(answer) as miner:
+        # A miner of the last version names none in its answers, and has no `expires`.
+        assert miner.accept("x" * 20).expires is None
+    assert seen == ["2"]
+
+
+def test_a_miner_that_does_not_speak_this_version_is_said_to_be_one():
+    other = {
+        "type": "urn:x", "title": "t", "status": 400, "code": "protocol-unsupported",
+        "detail": "This miner speaks 3 and 4.",
+    }  # fmt: skip
+    refused = httpx.Response(400, json=other)
+    with _miner(lambda r: refused) as miner, pytest.raises(ProtocolUnsupported) as raised:
+        miner.seal("x")
+    told = str(raised.value)
+    assert "does not speak version 2" in told
+    assert "speaks 3 and 4" in told
+    assert "http://127.0.0.1:9" in told
 
 
 def test_an_invitation_that_cannot_have_arrived_is_sent_again():

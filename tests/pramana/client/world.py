@@ -17,11 +17,12 @@ import pramana as pm
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Settings
-from miner_service.store.people import rotate_admin_token
+from miner_service.store.holders.tokens import rotate_admin_token
 from pramana.client.connecting import Miner
 from shared.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
 from shared.wire.plans import PlanMessage
 from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():
     # It warns that it would rather have another HTTP client than the one we pin; it works with it.
@@ -120,7 +121,7 @@ class World:
 @contextmanager
 def opened(folder: Path, learn: Any = learn_model) -> Iterator[World]:
     """Run a miner with an empty study."""
-    app = create_app(Settings(folder / "miner-data", stop_seconds=3600.0), learn=learn)
+    app = create_app(Settings(folder / "miner-data"), crew=crew_of(learn))
     with TestClient(app, raise_server_exceptions=False) as client:
         services = app.state.services
         with services.database.write() as session:

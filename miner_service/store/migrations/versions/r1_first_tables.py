@@ -142,7 +142,7 @@ def _jobs() -> None:
         _name("state"),
         _number("attempt"),
         _number("broken_off"),
-        sa.Column("progress", sa.Float(), nullable=False),
+        sa.Column("progress", sa.Double(), nullable=False),
         _name("model", nullable=True),
         _text("problem", nullable=True),
         _moment("created"),

@@ -11,7 +11,7 @@ down_revision = "2"
 
 def upgrade() -> None:
     """Add the columns: nothing was known of them before."""
-    op.add_column("studies", sa.Column("max_epsilon_record", sa.Float(), nullable=True))
-    op.add_column("studies", sa.Column("max_epsilon_column", sa.Float(), nullable=True))
+    op.add_column("studies", sa.Column("max_epsilon_record", sa.Double(), nullable=True))
+    op.add_column("studies", sa.Column("max_epsilon_column", sa.Double(), nullable=True))
     op.add_column("releases", sa.Column("draws", sa.Text(), nullable=True))
     op.add_column("releases", sa.Column("consistency", sa.Text(), nullable=True))

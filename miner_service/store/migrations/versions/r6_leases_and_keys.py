@@ -25,19 +25,34 @@ def upgrade() -> None:
         for column in columns:
             op.add_column(table, column)
     _make_tables()
+    arrived = sa.text("received IS NOT NULL")
+    op.create_index(
+        "parts_arrived",
+        "parts",
+        ["release", "number"],
+        sqlite_where=arrived,
+        postgresql_where=arrived,
+    )
     _fill_jobs(op.get_bind())
     _fill_models(op.get_bind())
 
 
 def _columns() -> dict[str, list[sa.Column[Any]]]:
     return {
-        "tokens": [sa.Column("expires", sa.DateTime()), sa.Column("last_used", sa.DateTime())],
+        "tokens": [
+            sa.Column("expires", sa.DateTime()),
+            sa.Column("days", _NUMBER),
+            sa.Column("replaces", _NAME),
+            sa.Column("last_used", sa.DateTime()),
+        ],
+        "invitations": [sa.Column("days", _NUMBER)],
         "jobs": [
             sa.Column("records", _NAME),
             sa.Column("estimator", _NAME),
             sa.Column("revision", _NUMBER, nullable=False, server_default="0"),
-            sa.Column("predicted_seconds", sa.Float()),
-            sa.Column("predicted_bytes", sa.Float()),
+            sa.Column("predicted_seconds", sa.Double()),
+            sa.Column("predicted_bytes", sa.Double()),
+            sa.Column("predicted_factor", sa.Double()),
             sa.Column("started", sa.DateTime()),
             sa.Column("lease", _NAME),
             sa.Column("beat", _NUMBER, nullable=False, server_default="0"),
@@ -56,6 +71,7 @@ def _make_tables() -> None:
         sa.Column("seq", _NUMBER, primary_key=True),
         sa.Column("job", _NAME, sa.ForeignKey("jobs.id"), nullable=False, index=True),
         sa.Column("attempt", _NUMBER, nullable=False),
+        sa.Column("revision", _NUMBER, nullable=False),
         sa.Column("at", sa.DateTime(), nullable=False),
         sa.Column("line", sa.Text(), nullable=False),
     )

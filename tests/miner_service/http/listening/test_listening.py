@@ -23,6 +23,7 @@ from miner_service.http.server import bind, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.people import rotate_admin_token
 from shared.errors import OptionError
+from tests.miner_service.crew import crew_of
 from tests.miner_service.http.listening.certificates import Authority
 
 Listening = Callable[..., tuple[str, str]]
@@ -43,7 +44,7 @@ def listen(tmp_path) -> Iterator[Listening]:
 
 @contextmanager
 def _serving(settings):
-    app, tls = create_app(settings), open_tls(settings.web)
+    app, tls = create_app(settings, crew=crew_of()), open_tls(settings.web)
     services = app.state.services
     with services.database.write() as session:
         token = rotate_admin_token(session, services.now()).text

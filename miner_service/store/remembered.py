@@ -14,13 +14,21 @@ FoundT = TypeVar("FoundT")
 class Remembered(Generic[FoundT]):
     """What follows from the identity of releases' contents alone; the last `most` are known.
 
+    Of a content whose JSON is longer than `longest` characters nothing is kept.
+
     A content that was deleted when its release was withdrawn keeps its identity, so that nothing
     may be asked for here that is not the same afterwards.
     """
 
-    def __init__(self, find: Callable[[ReleaseRow], FoundT], most: int = 256) -> None:
+    def __init__(
+        self,
+        find: Callable[[ReleaseRow], FoundT],
+        most: int = 256,
+        longest: int | None = None,
+    ) -> None:
         self._find = find
         self._most = most
+        self._longest = longest
         self._known: dict[tuple[str, str], FoundT] = {}
         self._changing = threading.Lock()
 
@@ -30,6 +38,8 @@ class Remembered(Generic[FoundT]):
         if key in self._known:
             return self._known[key]
         found = self._find(row)
+        if self._longest is not None and len(row.content) > self._longest:
+            return found
         with self._changing:
             if len(self._known) >= self._most:
                 del self._known[next(iter(self._known))]

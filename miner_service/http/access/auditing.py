@@ -1,0 +1,102 @@
+"""Who asked for what and what became of it, noted before the answer leaves.
+
+Requests that change something, that were refused for lack of rights, or that carried a model away
+are noted. A line holds no secret: no header, body or query string. A change is refused before its
+body is read if there is no room for its line; any other answer that cannot be noted is not given.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from miner_service.http.access.problems import problem_response
+from shared.audit.log import AuditLog
+from shared.errors import PramanaError
+from shared.wire.problems import problem_of
+
+log = logging.getLogger(__name__)
+
+_LONGEST_PATH = 200
+_READ_TOO = ("read_model", "sample_model")
+"""How the names of the routes begin that carry a model away."""
+
+
+class AuditMiddleware:
+    """Keeps room for the line of a change, and writes each line just before the answer starts."""
+
+    def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
+        self._app = app
+        self._audit = audit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or not _changes(scope):
+            await self._served(scope, receive, send)
+            return
+        try:
+            self._audit.promise()
+        except PramanaError as error:
+            await _refuse(error, scope, receive, send)
+            return
+        try:
+            await self._served(scope, receive, send)
+        finally:
+            self._audit.release()
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = refused = False
+
+        async def send_after_entry(message: Message) -> None:
+            nonlocal started, refused
+            if message["type"] == "http.response.start":
+                started = True
+                try:
+                    self._note(scope, int(message["status"]))
+                except PramanaError as error:
+                    if not _changes(scope):
+                        refused = True
+                        await _refuse(error, scope, receive, send)
+                    else:  # What was done is told as it is.
+                        log.critical("%s: a change is not in the audit log", error.code)
+            if not refused:
+                await send(message)
+
+        try:
+            await self._app(scope, receive, send_after_entry)
+        except BaseException:
+            if scope["type"] == "http" and not started:
+                self._note(scope, 500)
+            raise
+
+    def _note(self, scope: Scope, status: int) -> None:
+        """Write the line of a request, if it has one. Raises PramanaError."""
+        action = getattr(scope.get("endpoint"), "__name__", None)
+        if action is None:
+            return  # no such route: nothing was asked of the store
+        if not (_changes(scope) or status in (401, 403) or action.startswith(_READ_TOO)):
+            return
+        caller = scope.get("state", {}).get("caller")
+        self._audit.write(
+            {
+                "token": caller.token if caller else None,
+                "role": caller.role if caller else None,
+                "name": caller.name if caller else None,
+                "study": caller.study if caller else None,
+                "action": action,
+                "resource": scope["path"][:_LONGEST_PATH],
+                "outcome": status,
+            }
+        )
+
+
+def _changes(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["method"] not in {"GET", "HEAD"}
+
+
+async def _refuse(error: PramanaError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with a problem document; the connection ends, as the body was not read."""
+    document = problem_of(error, instance=scope["path"])
+    log.error("%s at %s", document.code, scope["path"])
+    await problem_response(document, {"Connection": "close"})(scope, receive, send)

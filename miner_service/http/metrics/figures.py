@@ -1,0 +1,116 @@
+"""The figures of one process, and what is looked up when somebody reads them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from miner_service.services import Services
+from miner_service.store.schema import JobRow, SupervisorRow
+from shared.errors import NotInstalled, NotReady
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+_SECONDS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+"""The bounds of the classes of durations."""
+
+
+class Figures:
+    """Counts what one process did.
+
+    Raises:
+        NotInstalled: the extra `miner` is not there.
+    """
+
+    def __init__(self, services: Services) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+        except ImportError as error:
+            raise NotInstalled(
+                "Figures for monitoring need prometheus-client.",
+                remedy="Install `pramana[miner]` where the miner runs.",
+            ) from error
+        self.registry: CollectorRegistry = CollectorRegistry()
+        own: dict[str, Any] = {"namespace": "pramana", "registry": self.registry}
+        self.requests = Counter(
+            "requests", "Requests answered.", ("route", "method", "status"), **own
+        )
+        self.seconds = Histogram(
+            "request_seconds",
+            "Time to the start of an answer.",
+            ("route",),
+            buckets=_SECONDS,
+            **own,
+        )
+        self.problems = Counter("problems", "Problems answered, by their code.", ("code",), **own)
+        self.parts = Counter("parts_received", "Parts of releases stored.", **own)
+        self.part_bytes = Counter("part_bytes_received", "Bytes of the parts stored.", **own)
+        ProcessCollector(registry=self.registry)
+        self.registry.register(_Looked(services))
+
+    def text(self) -> bytes:
+        """Return all figures as Prometheus reads them."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry)
+
+
+class _Looked:
+    """What is looked up in the store and on the disk whenever the figures are read."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def describe(self) -> list[Any]:
+        """Name nothing beforehand: nothing is looked up until somebody reads."""
+        return []
+
+    def collect(self) -> Iterator[Any]:
+        """Yield the figures; without a store those of the disk alone."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        up = GaugeMetricFamily("pramana_store_up", "Whether the database answers.")
+        try:
+            with self._services.database.read() as session:
+                found = list(_of_store(self._services, session))
+            up.add_metric((), 1)
+        except NotReady:
+            found = []
+            up.add_metric((), 0)
+        yield up
+        yield from found
+        free = shutil.disk_usage(self._services.settings.data_dir).free
+        yield GaugeMetricFamily(
+            "pramana_disk_free_bytes", "Free in the data directory.", value=free
+        )
+
+
+def _of_store(services: Services, session: Session) -> Iterator[Any]:
+    from prometheus_client.core import GaugeMetricFamily
+
+    jobs = GaugeMetricFamily("pramana_jobs", "Jobs of all studies, by state.", labels=("state",))
+    query = select(JobRow.state, func.count()).group_by(JobRow.state)
+    found = dict(session.execute(query).all())
+    for state in STATES:
+        jobs.add_metric((state,), found.get(state, 0))
+    yield jobs
+    oldest = session.scalar(select(func.min(JobRow.created)).where(JobRow.state == "queued"))
+    waited = 0.0 if oldest is None else max((services.now() - oldest).total_seconds(), 0.0)
+    yield GaugeMetricFamily(
+        "pramana_job_queue_age_seconds", "How long the oldest queued job waits.", value=waited
+    )
+    seen = services.now() - timedelta(seconds=2 * services.settings.jobs.lease_seconds)
+    workers = select(func.coalesce(func.sum(SupervisorRow.workers), 0))
+    yield GaugeMetricFamily(
+        "pramana_workers",
+        "Workers whose supervisor gave a sign of life lately.",
+        value=float(session.scalar(workers.where(SupervisorRow.seen >= seen)) or 0),
+    )

@@ -1,0 +1,84 @@
+"""How a release goes: its records are deleted, and what was to be learned from them ends."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from miner_service.services import Services
+from miner_service.store.queue.states import drop_models_with, fail_jobs_on
+from miner_service.store.releases import (
+    abandoned_releases,
+    content_of,
+    find_release,
+    kind_of_release,
+    release_message,
+)
+from miner_service.store.schema import ReleaseRow
+from shared.errors import Conflict
+from shared.wire.problems import ProblemDetail, problem_of
+from shared.wire.releases import Release
+
+
+def closing(release: str) -> str:
+    """Return the name that is held while a release is sealed or withdrawn."""
+    return f"closing {release}"
+
+
+def withdraw(services: Services, release: str) -> Release:
+    """Withdraw a release: its records are deleted, its row stays; again is harmless.
+
+    What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
+    that have it in them. Unfinished jobs that were to use it fail.
+    """
+    with services.database.exclusive(closing(release)):
+        with services.database.write() as session:
+            message = _withdraw(services, session, find_release(session, release))
+        _drop(services, release)
+    return message
+
+
+def withdraw_abandoned(services: Services, before: datetime, study: str | None) -> list[Release]:
+    """Withdraw the open releases that nobody touched since a moment; return them.
+
+    What they held back of quotas and of a budget is free again; what arrived of them stays told.
+    """
+    with services.database.read() as session:
+        found = abandoned_releases(session, before, study)
+    withdrawn = []
+    for release in found:
+        with services.database.exclusive(closing(release)):
+            with services.database.write() as session:
+                if release not in abandoned_releases(session, before, study):
+                    continue  # somebody came back to it in the meantime
+                withdrawn.append(_withdraw(services, session, find_release(session, release)))
+            _drop(services, release)
+    return withdrawn
+
+
+def _withdraw(services: Services, session: Session, row: ReleaseRow) -> Release:
+    row.state = "withdrawn"
+    kind = kind_of_release(row)
+    row.content = kind.remainder(content_of(row)).canonical_json().decode()
+    problem = gone(row, "withdrawn")
+    fail_jobs_on(session, row.id, problem, services.now())
+    if not kind.has_records:
+        drop_models_with(session, row.id, problem, services.now())
+    return release_message(session, row)
+
+
+def _drop(services: Services, release: str) -> None:
+    services.segments.drop_parts(release)
+    services.segments.drop_data(release)
+
+
+def gone(row: ReleaseRow, how: str) -> ProblemDetail:
+    """Return the problem of a job whose release went away."""
+    return problem_of(
+        Conflict(
+            f"Release {row.name} of {row.owner} was {how} before the job had finished.",
+            where=row.id,
+            remedy="Create the job again; it will use the releases there are then.",
+        )
+    )

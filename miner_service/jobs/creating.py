@@ -1,0 +1,53 @@
+"""Jobs as they are asked for: created as rows, and cancelled."""
+
+from __future__ import annotations
+
+from miner_service.jobs.predicted import predicted
+from miner_service.mining import mining
+from miner_service.services import Services
+from miner_service.store import jobs as job_rows
+from miner_service.store.people import find_study
+from miner_service.store.queue.creating import create_job
+from miner_service.store.queue.states import UNFINISHED, finish
+from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
+
+
+def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
+    """Create a job, or find the same one created before; say whether it is to run.
+
+    Raises:
+        StructureError, RecordsDoNotAlign, VariablesMissing, Conflict, LimitExceeded: it cannot
+            run, or its key belongs to another job.
+        QuotaExceeded: too many jobs of the study wait.
+    """
+    with services.database.read() as session:
+        find_study(session, study)
+        if body.key is not None:
+            known = job_rows.job_by_key(session, study, body.key)
+            if known is not None and read_job_spec(known.spec) == body.spec:
+                return job_rows.job_message(session, known), False
+        prepared = services.prepare(session, study, body.spec)
+        expected = predicted(session, body.spec, prepared, services.settings.limits)
+    with services.database.write() as session:
+        row, to_run = create_job(
+            session,
+            study=study,
+            key=body.key or mining.default_key(body.spec, prepared.alignment),
+            default_key=body.key is None,
+            spec=body.spec,
+            releases=[source.release for source in prepared.sources],
+            most_queued=services.settings.quotas.queued_jobs,
+            now=services.now(),
+        )
+        if to_run:
+            expected.note(row)
+        return job_rows.job_message(session, row), to_run
+
+
+def cancel(services: Services, identifier: str) -> Job:
+    """Cancel a job; one that is finished stays as it is. Raises NotFound."""
+    with services.database.write() as session:
+        row = job_rows.find_job(session, identifier)
+        if row.state in UNFINISHED:
+            finish(session, row, "cancelled", services.now())
+        return job_rows.job_message(session, row)

@@ -1,0 +1,195 @@
+"""A chained log on disk: many threads and processes append to one file, and none loses a line.
+
+Room for lines is set aside before a change is made: blocks behind the end of the file, which
+readers do not see and nobody else can take. So a change whose line could not be written is refused
+before it is made. Half a line, left by a crash, is cut off at the next line, and the chain says so.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from shared.audit.anchors import Anchor
+from shared.audit.chain import BEGINS, LONGEST, TORN, Head, Link, link_after, read_link
+from shared.audit.room import set_aside
+from shared.errors import StoreCorrupt
+from shared.full_disks import no_room, storing
+
+SPARE = 16
+"""Lines for which there is always room beside those in flight: for other processes."""
+
+_AHEAD = 256 * 1024
+"""Bytes that are set aside at once where there is room for them."""
+
+_WHAT = "the audit log"
+
+
+@dataclass
+class AuditLog:
+    """Appends to one chained log, and keeps room in it.
+
+    Args:
+        path: the file, made with mode 0600 at its first line.
+        clock: the time of each line.
+        durable: whether each line is on disk before `write` returns. Otherwise lines reach the
+            disk when the system writes them, and at each anchor.
+
+    Every method raises StorageFull where there is no room, and StoreCorrupt where the file's last
+    line is none of a chain.
+    """
+
+    path: Path
+    clock: Callable[[], datetime]
+    durable: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _promised: int = field(default=0, repr=False)
+    _room: tuple[int, int] = field(default=(0, 0), repr=False)
+    """The file's number in its file system, and up to which byte there is room."""
+    _name: tuple[int, str] | None = field(default=None, repr=False)
+
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Keep room for one line meanwhile: whoever changes something holds it while it does."""
+        self.promise()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def promise(self) -> None:
+        """Keep room for one line, until `release`. Raises StorageFull, and nothing is kept."""
+        with self._lock:
+            needed = (self._promised + 1 + SPARE) * LONGEST
+            try:
+                found = self.path.stat()
+                kept = self._room[0] == found.st_ino and found.st_size + needed <= self._room[1]
+            except FileNotFoundError:
+                kept = False
+            if not kept:
+                with self._opened() as descriptor:
+                    self._set_aside(descriptor, needed)
+            self._promised += 1
+
+    def release(self) -> None:
+        """Give back what `promise` kept."""
+        with self._lock:
+            self._promised -= 1
+
+    def write(self, entry: Mapping[str, Any]) -> Head:
+        """Append one entry with the time; return where the chain ends with it."""
+        with self._lock, self._opened() as descriptor:
+            head = self._end(descriptor)
+            head = self._append(descriptor, head, entry, os.fstat(descriptor).st_size).head
+            if self.durable:
+                os.fsync(descriptor)
+            return head
+
+    def anchor(self) -> Anchor:
+        """Return the state of the log, once it is on disk."""
+        with ExitStack() as stack:
+            with self._lock, self._opened() as descriptor:
+                head = self._end(descriptor)
+                name = self._named(descriptor) if head.entries else None
+                kept = os.dup(descriptor)
+                stack.callback(os.close, kept)
+            os.fsync(kept)  # Nobody waits for the disk but who asked.
+        return Anchor(name, head.entries, head.hash, self.clock().isoformat())
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Hold the file against other processes; it is opened each time, as others may move it."""
+        with storing(_WHAT):
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            # Not left to `close`: whoever holds a copy of the descriptor would keep it locked.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+    def _end(self, descriptor: int) -> Head:
+        """Return where the chain ends; mend what a crash or an earlier version left there."""
+        size = os.fstat(descriptor).st_size
+        tail = os.pread(descriptor, 2 * LONGEST, max(size - 2 * LONGEST, 0))
+        whole, _, torn = tail.rpartition(b"\n")
+        last = read_link(whole[whole.rfind(b"\n") + 1 :] + b"\n")
+        end, head = size - len(torn), Head() if last is None else last.head
+        missing: list[dict[str, Any]] = []
+        if last is None and end > 0:
+            missing.append({"action": BEGINS, "before": self._unchained(descriptor, end)})
+        if torn:
+            missing.append({"action": TORN, "cut": _digest(len(torn), hashlib.sha256(torn))})
+        for entry in missing:
+            link = self._append(descriptor, head, entry, end)
+            head, end = link.head, end + len(link.text())
+        return head
+
+    def _unchained(self, descriptor: int, end: int) -> dict[str, Any]:
+        """Return the digest of a log from before there were hashes."""
+        digest, read = hashlib.sha256(), 0
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            file.seek(0)
+            while read < end and (line := file.readline(min(end - read, LONGEST + 1))):
+                if read_link(line) is not None:
+                    raise StoreCorrupt(
+                        "The last line of the audit log is none of its chain.",
+                        where=_WHAT,
+                        remedy="Keep the file, find out who wrote to it (`pramana audit verify`),"
+                        " and move it away; a new log begins then.",
+                    )
+                digest.update(line)
+                read += len(line)
+        return _digest(end, digest)
+
+    def _append(self, descriptor: int, head: Head, entry: Mapping[str, Any], at: int) -> Link:
+        """Write the next line at a place, and cut off what half a line left behind it."""
+        link = link_after(head, self.clock(), entry)
+        line, size = link.text(), os.fstat(descriptor).st_size
+        written = False
+        try:
+            with storing(_WHAT):
+                written = os.pwrite(descriptor, line, at) == len(line)
+        finally:
+            if not written and at == size:
+                os.ftruncate(descriptor, size)
+        if not written:
+            raise no_room(_WHAT)
+        if size > at + len(line):
+            os.ftruncate(descriptor, at + len(line))
+            self._room = (0, 0)
+        return link
+
+    def _set_aside(self, descriptor: int, needed: int) -> None:
+        found = os.fstat(descriptor)
+        for more in (needed + _AHEAD, needed):
+            if set_aside(descriptor, found.st_size, more):
+                self._room = (found.st_ino, found.st_size + more)
+                return
+        raise no_room(_WHAT)
+
+    def _named(self, descriptor: int) -> str | None:
+        """Return the hash of the first line of the chain."""
+        number = os.fstat(descriptor).st_ino
+        if self._name is None or self._name[0] != number:
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                file.seek(0)
+                links = (read_link(line) for line in file)
+                first = next((link for link in links if link is not None), None)
+            if first is None:
+                return None
+            self._name = number, first.hash
+        return self._name[1]
+
+
+def _digest(size: int, digest: Any) -> dict[str, Any]:
+    return {"bytes": size, "sha256": digest.hexdigest()}

@@ -1,0 +1,120 @@
+"""What the dashboard costs does not grow with the number of parts that were announced."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import pytest
+from sqlalchemy import event
+
+OWNERS, RELEASES = 4, 3
+
+
+@dataclass
+class Work:
+    """Statements that a database was sent, and rows that it answered."""
+
+    statements: int = 0
+    rows: int = 0
+
+
+@pytest.fixture
+def watched():
+    """Count what a miner's database does: call it with the miner."""
+
+    def watch(miner):
+        work = Work()
+
+        def row(_cursor, values):
+            work.rows += 1
+            return values
+
+        def begin(connection, *_):
+            connection.row_factory = row
+
+        def statement(*_):
+            work.statements += 1
+
+        engine = miner.services.database._engine
+        event.listen(engine, "checkout", begin)
+        event.listen(engine, "before_cursor_execute", statement)
+        return work
+
+    return watch
+
+
+def announced(miner, manifest, plan, study, parts):
+    """Announce releases of so many parts each; one of them arrives in part."""
+    analyst = miner.study(study)
+    for number in range(OWNERS):
+        owner = miner.owner(study, f"o{number}")
+        for release in range(RELEASES):
+            bodies = [bytes([i % 256]) * 10 for i in range(parts)]
+            built = manifest(plan, bodies, [1] * parts, f"r{release}")
+            owner.announce(study, built)
+    return analyst
+
+
+def cost(analyst, work):
+    """Statements, rows and seconds of one view, the second: the first fills what is remembered."""
+    analyst.get("/v1/dashboard")
+    before, start = (work.statements, work.rows), time.perf_counter()
+    told = analyst.get("/v1/dashboard")
+    taken = time.perf_counter() - start
+    return (work.statements - before[0], work.rows - before[1]), taken, told
+
+
+@pytest.mark.slow
+def test_the_dashboard_costs_the_same_whatever_was_announced(miner, manifest, plan_a, watched):
+    few = announced(miner, manifest, plan_a, "few", 2)
+    many = announced(miner, manifest, plan_a, "many", 834)
+    work = watched(miner)
+    small, quick, _ = cost(few, work)
+    large, taken, told = cost(many, work)
+    print(f"\n{OWNERS * RELEASES * 834} parts announced: {taken * 1000:.0f} ms,", end=" ")
+    print(f"{large[0]} statements, {large[1]} rows; of 24 parts {quick * 1000:.0f} ms")
+    assert small == large
+    assert large[1] < 200
+    shown = told["studies"][0]["releases"]
+    assert [release["parts"] for release in shown] == [834] * (OWNERS * RELEASES)
+
+
+def test_the_numbers_of_parts_that_arrived_are_told_whatever_their_order(miner, build, plan_a):
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    codes = {"A": [i % 2 for i in range(90)], "B": [i % 3 for i in range(90)]}
+    built = build(plan_a, range(90), codes, per_part=10)
+    path = owner.announce("s", built)
+    expected: list[int] = []
+    for number in (4, 5, 0, 8, 2, 7, 1, 3, 6):
+        assert owner.get(path)["parts_received"] == sorted(expected)
+        assert owner.put(path, number, built.parts[number]).status_code == 201
+        expected.append(number)
+    told = owner.get(path)
+    assert (told["parts"], told["parts_received"]) == (9, list(range(9)))
+    assert owner("POST", f"{path}/seal").json()["parts_received"] == list(range(9))
+    assert (
+        owner.get("/v1/dashboard")["studies"][0]["releases"][0]["parts_received"]
+        == told["parts_received"]
+    )
+
+
+@pytest.mark.slow
+def test_rows_grow_with_the_gaps_alone(miner, build, plan_a, watched):
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    codes = {"A": [i % 2 for i in range(60)], "B": [i % 3 for i in range(60)]}
+    built = build(plan_a, range(60), codes, per_part=1)
+    path = owner.announce("s", built)
+    work = watched(miner)
+    for number in range(10):
+        owner.put(path, number, built.parts[number])
+    (_, few), _, _ = cost(owner, work)
+    for number in range(10, 59):
+        owner.put(path, number, built.parts[number])
+    (_, many), _, told = cost(owner, work)
+    assert few == many
+    assert told["studies"][0]["releases"][0]["parts_received"] == list(range(59))
+    with_gap = owner.put(path, 59, built.parts[59])
+    assert with_gap.status_code == 201

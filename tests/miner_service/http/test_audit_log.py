@@ -1,0 +1,116 @@
+"""The miner's audit log: chained, anchored, and never behind what was done, also on a full disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from shared.audit.verifying import Broken, Verified, verify
+from shared.errors import StorageFull
+from shared.wire.audit import AuditAnchor
+from tests.full_disk import files_no_longer_than
+
+
+def log_of(miner) -> Path:
+    return miner.data / "audit.jsonl"
+
+
+def actions(miner) -> list[tuple[str, int]]:
+    lines = log_of(miner).read_text().splitlines()
+    return [(told["action"], told["outcome"]) for told in map(json.loads, lines)]
+
+
+@contextmanager
+def without_room(miner) -> Iterator[None]:
+    """A disk that was full before this: whatever room there was is promised to others."""
+    promised = 0
+    with files_no_longer_than(log_of(miner).stat().st_size + 10):
+        try:
+            with suppress(StorageFull):
+                while promised < 10_000:
+                    miner.services.audit.promise()
+                    promised += 1
+            yield
+        finally:
+            for _ in range(promised):
+                miner.services.audit.release()
+
+
+def test_everybody_with_a_token_may_remember_the_state_of_the_log(miner, assert_problem):
+    analyst, owner = miner.study("asia"), miner.owner("asia", "north")
+    told = [AuditAnchor(**person.get("/v1/audit")) for person in (miner.admin, analyst, owner)]
+    assert [anchor.entries for anchor in told] == [4, 4, 4]
+    assert {(anchor.log, anchor.head) for anchor in told} == {(told[0].log, told[0].head)}
+    assert_problem(miner.nobody("GET", "/v1/audit"), 401, "unauthenticated")
+    early = told[0].to_anchor()
+    miner.study("other")
+    assert isinstance(verify(log_of(miner), [early]), Verified)
+
+
+def test_a_log_rewritten_behind_an_anchor_is_found(miner):
+    miner.study("asia")
+    miner.owner("asia", "north")
+    anchor = AuditAnchor(**miner.admin.get("/v1/audit")).to_anchor()
+    lines = log_of(miner).read_bytes().splitlines(keepends=True)
+    log_of(miner).write_bytes(b"".join(lines[:2]))
+    miner.study("other")  # The miner itself goes on without noticing.
+    assert isinstance(verify(log_of(miner)), Verified)
+    found = verify(log_of(miner), [anchor])
+    assert isinstance(found, Broken)
+    assert found.kind == "rewritten"
+    assert AuditAnchor(**miner.admin.get("/v1/audit")).entries == anchor.entries
+    assert AuditAnchor(**miner.admin.get("/v1/audit")).head != anchor.head
+
+
+def test_a_change_that_could_not_be_noted_is_refused_before_it_is_made(
+    miner, release_a, assert_problem
+):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    before, noted = miner.snapshot(), actions(miner)
+    with without_room(miner):
+        part = owner.put(path, 0, release_a.parts[0])
+        study = miner.admin("POST", "/v1/studies", json={"name": "late"})
+    for refused in (part, study):
+        problem = assert_problem(refused, 507, "storage-full", "audit log", "nothing was changed")
+        assert str(miner.data) not in f"{problem}"
+        assert refused.headers["connection"] == "close"
+    assert (miner.snapshot(), actions(miner)) == (before, noted)
+    assert owner.put(path, 0, release_a.parts[0]).status_code == 201
+    assert isinstance(verify(log_of(miner)), Verified)
+
+
+def test_what_may_only_be_read_with_a_note_is_not_given_without_one(miner, assert_problem):
+    """What changes nothing is served; what must be noted is not, and tells why."""
+    miner.study("asia")
+    with without_room(miner):
+        assert miner.admin("GET", "/v1/studies").status_code == 200
+        assert_problem(miner.nobody("GET", "/v1/studies"), 507, "storage-full")
+    assert_problem(miner.nobody("GET", "/v1/studies"), 401, "unauthenticated")
+
+
+def test_a_request_that_fails_unforeseen_is_noted_too(miner, monkeypatch, assert_problem):
+    def broken(*_arguments: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("miner_service.store.people.create_study", broken)
+    response = miner.admin("POST", "/v1/studies", json={"name": "asia"})
+    assert_problem(response, 500, "internal")
+    assert actions(miner) == [("create_study", 500)]
+
+
+@pytest.mark.parametrize("ending", [b"", b'{"action": "hal'])
+def test_a_log_of_an_earlier_version_is_continued(start, ending):
+    miner = start()
+    old = b'{"time": "2025-01-01", "action": "put_part", "outcome": 201}\n'
+    log_of(miner).write_bytes(old + ending)
+    miner.study("asia")
+    assert log_of(miner).read_bytes().startswith(old)
+    found = verify(log_of(miner))
+    assert isinstance(found, Verified)
+    assert found.entries == 3 + bool(ending)

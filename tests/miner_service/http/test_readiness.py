@@ -1,0 +1,97 @@
+"""Readiness says which dependency is away, waits for none that stands still, and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from miner_service.http.access.probing import Probes
+from shared.errors import NotReady, StorageFull
+from tests.postgres import own_postgres
+
+__all__ = ["own_postgres"]
+
+
+def well():
+    """A dependency that is there."""
+
+
+def test_what_is_there_is_ready():
+    asyncio.run(Probes().require({"database": well, "files": well}))
+
+
+def test_all_that_is_away_is_named_and_what_is_unforeseen_is_not_told():
+    def full():
+        raise StorageFull("There is no room.")
+
+    def odd():
+        raise ValueError("secret")
+
+    with pytest.raises(NotReady) as told:
+        asyncio.run(Probes().require({"database": odd, "files": full, "jobs": well}))
+    assert told.value.where == "database, files"
+    assert told.value.message == "database: it cannot be used. files: There is no room."
+
+
+def test_what_stands_still_is_away_and_is_asked_once_until_it_answers():
+    go_on, asked = threading.Event(), []
+
+    def stands_still():
+        asked.append(threading.current_thread())
+        go_on.wait()
+
+    async def ask_twice():
+        for _ in range(2):
+            with pytest.raises(NotReady, match=r"files: no answer within 0\.02 seconds") as told:
+                await Probes.require(probes, {"database": well, "files": stands_still})
+            assert told.value.where == "files"
+
+    probes = Probes(0.02)
+    asyncio.run(ask_twice())
+    (thread,) = asked
+    go_on.set()
+    thread.join()
+    probes = Probes()
+    asyncio.run(probes.require({"files": stands_still}))
+
+
+@pytest.mark.end_to_end
+def test_a_postgresql_that_is_killed_and_started_again_is_missed_and_found(
+    serve, own_postgres, tmp_path
+):
+    """Nothing that was acknowledged is lost, and nobody has to start the service again."""
+    token = tmp_path / "token"
+    url, process, log = serve("--database", own_postgres.url(), "--admin-token-file", str(token))
+    admin = {"Authorization": f"Bearer {token.read_text().strip()}"}
+    with httpx.Client(base_url=url, headers=admin, timeout=60) as client:
+        assert client.get("/readyz").status_code == 200
+        assert client.post("/v1/studies", json={"name": "before"}).status_code == 201
+        own_postgres.kill()
+        missed = client.get("/readyz")
+        assert (missed.status_code, missed.json()["where"]) == (503, "database"), missed.text
+        assert client.post("/v1/studies", json={"name": "during"}).status_code == 503
+        assert client.get("/healthz").status_code == 200
+        own_postgres.start()
+        while client.get("/readyz").status_code != 200:
+            assert process.poll() is None
+        assert client.post("/v1/studies", json={"name": "after"}).status_code == 201
+        names = [study["name"] for study in client.get("/v1/studies").json()["items"]]
+        assert names == ["before", "after"]
+
+        # One that stands still holds up whoever asks it, but not the word that it does.
+        own_postgres.freeze()
+        with ThreadPoolExecutor(50) as pool:
+            waiting = [pool.submit(client.get, "/v1/studies") for _ in range(50)]
+            assert client.get("/readyz").status_code == 503
+            assert client.get("/healthz").status_code == 200
+            own_postgres.thaw()
+            assert {answer.result().status_code for answer in waiting} <= {200, 503}
+        while client.get("/readyz").status_code != 200:
+            assert process.poll() is None
+    process.terminate()
+    assert process.wait() == 0
+    assert "not-shown" not in log.read_text()

@@ -1,0 +1,129 @@
+"""How much an owner may keep here, and how room is made again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from miner_service.cli.main import app
+from miner_service.intake.withdrawing import withdraw_abandoned
+from miner_service.settings import Quotas
+
+
+def named(built, name):
+    """The body of a release by another name."""
+    return {**built.body, "name": name}
+
+
+def bytes_of(built):
+    """The bytes of all its parts."""
+    return sum(map(len, built.parts))
+
+
+@pytest.fixture
+def tight(start, release_a):
+    """A miner that keeps little: `(limits) -> owner`."""
+
+    def make(**limits):
+        miner = start(quotas=Quotas(**limits))
+        miner.study("s")
+        return miner, miner.owner("s", "north")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"open_releases": 2}, ("3 open releases", "2 are allowed", "withdraw")),
+        ({"announced_parts": 8}, ("9 parts of open", "8 are allowed", "Seal")),
+    ],
+)
+def test_what_is_open_is_bounded(tight, release_a, assert_problem, limits, words):
+    miner, owner = tight(**limits)
+    first = owner.announce("s", release_a)
+    second = owner("POST", "/v1/studies/s/releases", json=named(release_a, "r2"))
+    assert second.status_code == 201
+    before = miner.snapshot()
+    refused = owner("POST", "/v1/studies/s/releases", json=named(release_a, "r3"))
+    assert_problem(refused, 409, "quota-exceeded", "north", "study s", *words)
+    assert miner.snapshot() == before
+    # The same announcement again is none; another owner has a quota of its own.
+    assert owner("POST", "/v1/studies/s/releases", json=release_a.body).status_code == 200
+    assert miner.owner("s", "south").announce("s", release_a)
+    assert owner("POST", f"{first}/withdraw").status_code == 200
+    again = owner("POST", "/v1/studies/s/releases", json=named(release_a, "r3"))
+    assert again.status_code == 201
+
+
+def test_what_is_sealed_makes_room_for_another_announcement(tight, release_a, assert_problem):
+    _, owner = tight(open_releases=1)
+    path = owner.send("s", release_a)
+    other = named(release_a, "r2")
+    refused = owner("POST", "/v1/studies/s/releases", json=other)
+    assert_problem(refused, 409, "quota-exceeded", "open releases")
+    assert owner("POST", f"{path}/seal").status_code == 200
+    assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
+
+
+def test_bytes_are_bounded_announced_and_stored(start, release_a, assert_problem):
+    miner = start(quotas=Quotas(announced_bytes=bytes_of(release_a)))
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    path = owner.send("s", release_a)
+    other = named(release_a, "r2")
+    answer = owner("POST", "/v1/studies/s/releases", json=other)
+    assert_problem(answer, 409, "quota-exceeded", "bytes of open releases")
+    assert owner("POST", f"{path}/seal").status_code == 200
+    assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
+
+
+def test_what_is_stored_is_bounded_though_it_is_sealed(start, release_a, assert_problem):
+    miner = start(quotas=Quotas(stored_bytes=bytes_of(release_a)))
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    path = owner.publish("s", release_a)
+    other = named(release_a, "r2")
+    answer = owner("POST", "/v1/studies/s/releases", json=other)
+    assert_problem(answer, 409, "quota-exceeded", "not withdrawn", "Withdraw releases")
+    assert owner("POST", f"{path}/withdraw").status_code == 200
+    assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
+
+
+def test_what_nobody_touched_is_withdrawn(miner, release_a, release_c):
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    path = owner.announce("s", release_a)
+    started = owner.announce("s", release_c.__class__(named(release_c, "c"), [], release_c.plan))
+    miner.clock.ahead = timedelta(days=8)
+    assert owner.put(started, 0, release_c.parts[0]).status_code == 201
+    miner.clock.ahead = timedelta(days=10)
+    week_ago = miner.clock() - timedelta(days=7)
+    assert withdraw_abandoned(miner.services, week_ago, "another") == []
+    gone = withdraw_abandoned(miner.services, week_ago, None)
+    assert [release.name for release in gone] == ["r1"]
+    assert owner.get(path)["state"] == "withdrawn"
+    assert owner.get(started)["state"] == "open"
+    assert withdraw_abandoned(miner.services, week_ago, None) == []
+
+
+def test_the_operator_expires_what_was_never_finished(miner, release_a):
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    path = owner.announce("s", release_a)
+
+    def expire(*options):
+        run = ["releases", "expire", "--data", str(miner.data), *options]
+        return CliRunner().invoke(app, run, catch_exceptions=False).output
+
+    assert "No open release" in expire("--days", "1")
+    assert owner.get(path)["state"] == "open"
+    miner.clock.ahead = timedelta(days=-3)
+    late = owner("POST", "/v1/studies/s/releases", json=named(release_a, "late")).json()
+    miner.clock.ahead = timedelta()
+    assert "Withdrawn: late of north in study s" in expire("--days", "2", "--study", "s")
+    assert owner.get(f"/v1/releases/{late['id']}")["state"] == "withdrawn"
+    assert owner.get(path)["state"] == "open"
+    assert '"expire_release"' in (miner.data / "audit.jsonl").read_text()

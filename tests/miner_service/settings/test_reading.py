@@ -1,0 +1,89 @@
+"""The settings file: what it says holds, what it cannot mean is refused by name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from miner_service.cli.opening import settings_of
+from miner_service.settings import Settings
+from miner_service.settings.reading import SECTIONS, read_settings
+from shared.errors import ConfigError
+from tests.places import ROOT
+
+SAMPLE = ROOT / "deploy" / "miner.toml"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a settings file; return its path."""
+
+    def write(text):
+        path = tmp_path / "miner.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_what_a_file_says_holds_and_the_rest_is_as_without_one(written, tmp_path):
+    file = written(
+        "[jobs]\nworkers = 5\nlease_seconds = 30\n[web]\ncertificate = 'tls/miner.pem'\n"
+        "[storage]\ndatabase = 'postgresql://db/miner'\n"
+    )
+    settings = settings_of(tmp_path, None, file, port=0)
+    assert settings.jobs.workers == 5
+    assert settings.jobs.lease_seconds == 30.0
+    assert settings.jobs.beat_seconds == Settings(tmp_path).jobs.beat_seconds
+    assert settings.web.certificate == tmp_path / "tls" / "miner.pem"
+    assert settings.storage.database == "postgresql://db/miner"
+    assert settings.limits == Settings(tmp_path).limits
+    assert settings.port == 0
+
+
+def test_the_command_line_holds_before_the_file(written, tmp_path):
+    file = written("[storage]\ndatabase = 'postgresql://db/miner'\nfiles = 's3://bucket'\n")
+    settings = settings_of(tmp_path, "postgresql://other/miner", file)
+    assert settings.storage.database == "postgresql://other/miner"
+    assert settings.storage.files == "s3://bucket"
+    assert "other" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[job]\n", ["'job', which is no section", "Did you mean 'jobs'", "limits, quotas"]),
+        ("[jobs]\nworker = 1\n", ["'worker', which is no setting of [jobs]", "lease_seconds"]),
+        ("jobs = 3\n", ["jobs is not a section"]),
+        ("[jobs]\nworkers = 'two'\n", ["jobs.workers is not a whole number"]),
+        ("[jobs]\nworkers = 2.5\n", ["jobs.workers is not a whole number"]),
+        ("[jobs]\nworkers = true\n", ["jobs.workers is not a whole number"]),
+        ("[web]\ncertificate = 1\n", ["web.certificate is not a path"]),
+        ("[jobs]\nlease_seconds = 0\n", ["lease_seconds is 0.0; it must be positive"]),
+        ("[storage]\ndatabase = postgresql://u:geheim@h/x\n", ["not TOML (at line 2"]),
+    ],
+)
+def test_what_a_file_cannot_mean_is_refused_by_name(written, text, words):
+    with pytest.raises(ConfigError) as told:
+        read_settings(written(text))
+    for word in words:
+        assert word in str(told.value)
+    assert "geheim" not in str(told.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        read_settings(tmp_path / "miner.toml")
+
+
+def test_the_sample_has_every_setting_with_the_value_it_has_without(tmp_path: Path):
+    """Those that are something else than a default are there as comments."""
+    read = read_settings(SAMPLE)
+    assert read == {name: section() for name, section in SECTIONS.items()}
+    told = tomllib.loads(re.sub(r"^# (?=[a-z_]+ = )", "", SAMPLE.read_text(), flags=re.MULTILINE))
+    for name, section in SECTIONS.items():
+        assert set(told[name]) == {field.name for field in fields(section)}, name

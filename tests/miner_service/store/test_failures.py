@@ -1,0 +1,207 @@
+"""Databases that are full, away, or named wrongly: what is told, what is left, and no password."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import event, text
+
+from miner_service.store.databases.postgres import parse_address, shown
+from miner_service.store.people import create_study, find_study
+from miner_service.store.schema import StudyRow
+from shared.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
+from shared.wire.people import StudyCreate
+
+NOW = datetime(2026, 2, 3, tzinfo=UTC)
+PASSWORD = "not-shown"
+
+
+def add_study(database, name, title=""):
+    with database.write() as session:
+        create_study(session, StudyCreate(name=name, title=title), NOW)
+
+
+def add_many(database):
+    for number in range(2000):
+        add_study(database, f"s{number}", "x" * 500)
+
+
+def change_much(database):
+    with database.write() as session:
+        find_study(session, "before").title = "changed"
+        for number in range(2000):
+            create_study(session, StudyCreate(name=f"t{number}", title="x" * 500), NOW)
+
+
+def add_while(database, happen):
+    with database.write() as session:
+        create_study(session, StudyCreate(name="during"), NOW)
+        happen()
+        create_study(session, StudyCreate(name="during-too"), NOW)
+
+
+def count(database):
+    with database.read() as session:
+        return session.query(StudyRow).count()
+
+
+@pytest.fixture
+def full(place):
+    """Take the room of an open database away; return what gives it back.
+
+    SQLite gets no further page. PostgreSQL's disk cannot be filled for one of its databases, so a
+    trigger raises what the server raises then.
+    """
+
+    def fill(database):
+        with database.write() as session:
+            connection = session.connection()
+            if isinstance(place, str):
+                connection.execute(text(
+                    "CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION"
+                    " 'could not extend file' USING ERRCODE = 'disk_full'; END $$ LANGUAGE plpgsql"
+                ))  # fmt: skip
+                connection.execute(text(
+                    "CREATE TRIGGER full_disk BEFORE INSERT ON studies"
+                    " FOR EACH ROW EXECUTE FUNCTION full_disk()"
+                ))  # fmt: skip
+        if not isinstance(place, str):
+            database.close()  # what follows is for the next connection
+            with closing(sqlite3.connect(place)) as connection:
+                (used,) = connection.execute("PRAGMA page_count").fetchone()
+            event_of(database, f"PRAGMA max_page_count={used}")
+
+    def free(database):
+        if isinstance(place, str):
+            with database.write() as session:
+                session.execute(text("DROP TRIGGER full_disk ON studies"))
+        else:
+            database.close()
+            event_of(database, "PRAGMA max_page_count=1000000")
+
+    return fill, free
+
+
+def event_of(database, pragma):
+    """Run a pragma on every connection from now on."""
+    event.listen(
+        database._engine, "connect", lambda connection, _: connection.execute(pragma).close()
+    )
+
+
+def test_a_full_database_is_told_changes_nothing_and_goes_on_when_there_is_room(
+    place, open_at, full
+):
+    fill, free = full
+    database = open_at(place)
+    add_study(database, "before")
+    fill(database)
+    with pytest.raises(StorageFull, match="no room left; nothing was changed"):
+        add_many(database)
+    kept = count(database)
+    with pytest.raises(StorageFull):
+        change_much(database)
+    assert count(database) == kept
+    with database.read() as session:
+        assert find_study(session, "before").title == ""
+    free(database)
+    add_study(database, "after")
+    assert count(database) == kept + 1
+
+
+def test_a_damaged_file_is_told(tmp_path, open_at):
+    add_study(open_at(tmp_path / "a"), "asia")
+    (tmp_path / "b").write_bytes(b"nothing of a database" * 400)
+    with pytest.raises(StoreCorrupt, match="damaged"):
+        open_at(tmp_path / "b")
+
+
+def test_a_command_that_keeps_the_write_lock_too_long_is_not_waited_for(tmp_path, open_at):
+    database = open_at(tmp_path / "a")
+    event_of(database, "PRAGMA busy_timeout=10")
+    with sqlite3.connect(tmp_path / "a", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        database.close()
+        with pytest.raises(NotReady, match="does not answer"):
+            add_study(database, "asia")
+        other.execute("ROLLBACK")
+    other.close()
+    add_study(database, "asia")
+
+
+@pytest.mark.end_to_end
+def test_a_server_that_is_killed_leaves_nothing_half_done_and_is_found_again(own_postgres, open_at):
+    place = own_postgres.url()
+    database, other = open_at(place), open_at(place)
+    add_study(database, "before")
+    with pytest.raises(NotReady):
+        add_while(database, own_postgres.kill)
+    for each in (database, other):
+        with pytest.raises(NotReady, match="does not answer"):
+            each.ping()
+    with pytest.raises(NotReady), database.exclusive("closing r-1"):
+        pass
+    own_postgres.start()
+    for each in (database, other):
+        each.ping()
+        assert count(each) == 1
+    add_study(other, "after")
+    assert count(database) == 2
+
+
+@pytest.mark.end_to_end
+def test_a_name_is_free_again_when_its_holder_lost_the_server(own_postgres, open_at):
+    place = own_postgres.url()
+    database, other = open_at(place), open_at(place)
+    entered = threading.Event()
+
+    def enter():
+        with other.exclusive("closing r-1"):
+            entered.set()
+
+    with database.exclusive("closing r-1"):
+        own_postgres.kill()
+        own_postgres.start()
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+        assert entered.is_set()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://u:not-shown@h/x",
+        "postgresql://u:not-shown@h",
+        "not-shown",
+        "postgresql://h:not-shown/x",
+    ],
+)
+def test_an_address_that_is_none_is_told_without_what_it_holds(address):
+    with pytest.raises(OptionError, match="not one of PostgreSQL") as told:
+        parse_address(address)
+    assert PASSWORD not in str(told.value)
+    assert told.value.__cause__ is None
+
+
+def test_no_password_is_in_an_error_or_a_log(open_at, caplog):
+    caplog.set_level(logging.DEBUG)
+    address = f"postgresql://miner:{PASSWORD}@127.0.0.1:1/miner"
+    with pytest.raises(NotReady, match=r"postgresql://127\.0\.0\.1:1/miner cannot be used") as told:
+        open_at(address)
+    seen, error = [str(told.value), repr(told.value), caplog.text], told.value.__cause__
+    while error is not None:
+        seen += [str(error), repr(error), repr(getattr(error, "args", ""))]
+        error = error.__cause__ or error.__context__
+    assert PASSWORD not in " ".join(seen)
+    assert shown(parse_address(address)) == "postgresql://127.0.0.1:1/miner"
+
+
+def test_a_wrong_name_of_a_database_is_told_by_the_servers_own_words(postgres, open_at):
+    with pytest.raises(PramanaError, match='database "nowhere" does not exist'):
+        open_at(postgres.address("nowhere"))

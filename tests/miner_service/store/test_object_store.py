@@ -1,0 +1,44 @@
+"""A service whose records are in an object store, which goes away and comes back."""
+
+from __future__ import annotations
+
+import pytest
+
+from miner_service.settings import StorageSettings
+from tests.miner_service.store.object_store import KEYS, object_store, one_object_store
+
+__all__ = ["object_store", "one_object_store"]
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_is_there_after_the_object_store_was_away(
+    start, object_store, release_a, assert_problem, caplog
+):
+    storage = StorageSettings(files=object_store.bucket())
+    miner = start(storage=storage)
+    analyst = miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    assert owner.put(path, 0, release_a.parts[0]).status_code == 201
+    assert miner.nobody("GET", "/readyz").status_code == 200
+    object_store.stop()
+    before = miner.snapshot()
+    assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready", "object store")
+    assert_problem(owner.put(path, 1, release_a.parts[1]), 503, "not-ready", "object store")
+    assert miner.snapshot() == before
+    # A service that starts meanwhile says that it is not ready, and waits.
+    other = start(storage=storage)
+    assert_problem(other.nobody("GET", "/readyz"), 503, "not-ready")
+    object_store.start()
+    assert miner.nobody("GET", "/readyz").status_code == 200
+    for number in (1, 2):
+        assert owner.put(path, number, release_a.parts[number]).status_code == 201
+    assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
+    spec = {"kind": "contingency-table", "variables": ["A", "B"]}
+    job = analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec})
+    assert analyst.wait(job.headers["location"])["state"] == "succeeded"
+    assert not any(value in caplog.text for value in KEYS.values())
+    # Withdrawn, its records are nowhere.
+    assert owner("POST", f"{path}/withdraw").status_code == 200
+    assert list((miner.data / "cache").iterdir()) == []
+    assert miner.services.segments.orphans(dict) == []

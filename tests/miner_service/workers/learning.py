@@ -1,0 +1,66 @@
+"""A worker whose jobs do what a test wants: `python -m tests.miner_service.workers.learning`.
+
+The environment says what: `PRAMANA_TEST_LEARN`, and `PRAMANA_TEST_FOLDER`, where each run leaves a
+file with the number of its process.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from miner_service.jobs.runner import learn_model
+from miner_service.workers import process
+
+
+def loop():
+    while True:
+        pass
+
+
+def hold_everything():
+    """One call of C that keeps the interpreter's lock."""
+    return 3 ** (1 << 34)
+
+
+def hog():
+    kept = []
+    while True:
+        kept.append(np.ones(1 << 20))
+        time.sleep(0.001)
+
+
+def take_all_at_once():
+    return np.ones(1 << 36)
+
+
+def die():
+    os.abort()
+
+
+WHAT = {f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, die)}
+
+
+def learn(spec, prepared, services, on_step):
+    folder = Path(os.environ["PRAMANA_TEST_FOLDER"])
+    for number in itertools.count():
+        try:
+            with (folder / f"run-{number}").open("x") as file:
+                file.write(str(os.getpid()))
+            break
+        except FileExistsError:
+            continue
+    on_step(1, 4)
+    what = os.environ["PRAMANA_TEST_LEARN"]
+    once = what.removeprefix("once ")
+    if once == what or number == 0:
+        WHAT[once]()
+    return learn_model(spec, prepared, services, on_step)
+
+
+if __name__ == "__main__":
+    process.main(learn)
