@@ -21,7 +21,7 @@ from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls, open_tls
 from miner_service.http.server import bind, url_of
 from miner_service.settings import Settings, WebSettings
-from miner_service.store.people import rotate_admin_token
+from miner_service.store.holders.tokens import rotate_admin_token
 from shared.errors import OptionError
 from tests.miner_service.crew import crew_of
 from tests.miner_service.http.listening.certificates import Authority
