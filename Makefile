@@ -98,6 +98,10 @@ benchmark: $(STAMP) ## ratios against peers, measured side by side
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.wide
 
+.PHONY: load
+load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile
+	$(BIN)/python -m benchmarks.load
+
 .PHONY: rooms
 rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
 	$(BIN)/python -m docs.rooms

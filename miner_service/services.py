@@ -21,6 +21,7 @@ from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
 from miner_service.store.schema import ReleaseRow
+from miner_service.store.together import Together
 from shared.audit.log import AuditLog
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
@@ -40,10 +41,14 @@ class Services:
     audit: AuditLog
     cursors: Cursors
     aligner: Aligner = field(init=False)
+    together: Together = field(init=False)
+    checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
+    """Held while a part is checked, which takes memory."""
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "together", Together(self.database))
         load = self.segments.data_path
         object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
 

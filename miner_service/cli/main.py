@@ -68,18 +68,30 @@ def serve_command(
     ] = None,
     allow_remote: Annotated[
         bool,
-        typer.Option("--allow-remote", help="Listen on an address other machines can reach."),
+        typer.Option(
+            "--allow-remote", help="Listen on an address other machines can reach, without TLS."
+        ),
     ] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Speak TLS with this certificate and its chain (PEM).")
+    ] = None,
+    private_key: Annotated[
+        Path | None, typer.Option(help="The private key of the certificate (PEM).")
+    ] = None,
+    client_authority: Annotated[
+        Path | None, typer.Option(help="Only let clients in whose certificate this signed (PEM).")
+    ] = None,
     workers: Workers = None,
     database: DatabaseAddress = None,
     settings_file: SettingsFile = None,
 ) -> None:
     """Run the service until it is told to end (SIGTERM, Ctrl-C).
 
-    It speaks plain HTTP and listens on this machine only; for others put a proxy that speaks TLS
-    before it.
+    Without a certificate it speaks plain HTTP and listens on this machine only. Certificates are
+    read again when their files change.
     """
     from miner_service.http.app import create_app
+    from miner_service.http.listening.tls import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
     from miner_service.workers.crew import crew_of
 
@@ -87,14 +99,22 @@ def serve_command(
         data,
         database,
         settings_file,
-        said={"jobs": {"workers": workers}},
+        said={
+            "jobs": {"workers": workers},
+            "web": {
+                "certificate": certificate,
+                "private_key": private_key,
+                "client_authority": client_authority,
+            },
+        },
         host=host,
         port=port,
         allow_remote=allow_remote,
     )
+    tls = open_tls(settings.web)
     with exclusive(data):
         sock = bind(settings)
-        url = url_of(sock)
+        url = url_of(sock, over_tls=tls is not None)
         if ready_file:
             ready_file.unlink(missing_ok=True)
         first_token(settings, admin_token_file)
@@ -105,7 +125,7 @@ def serve_command(
             _say(f"The miner is ready at {url}")
 
         try:
-            serve(create_app(settings, crew=crew_of), sock, announce=announce)
+            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
         finally:
             sock.close()
             if ready_file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
@@ -11,14 +12,18 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
 
 from miner_service.http.access import problems
 from miner_service.http.access.auditing import AuditMiddleware
-from miner_service.http.access.bodies import JsonLimitMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
 from miner_service.http.access.probing import Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
+from miner_service.http.gate.addresses import Addresses
+from miner_service.http.gate.gate import Gate
+from miner_service.http.gate.headers import SecurityHeaders
+from miner_service.http.gate.pools import Pools
 from miner_service.http.metrics.counting import CountingMiddleware
 from miner_service.http.metrics.figures import Figures
 from miner_service.http.routes import (
@@ -48,23 +53,30 @@ Every error is a problem document (RFC 9457) with a stable `code`. Unknown field
 parameters are refused by name. Creating the same thing twice answers the same `Location`.
 """
 
-_COMMON = (401, 403, 404, 413, 422, 500, 503)
+_COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 
 
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
     figures = _figures(services)
-    app = FastAPI(
+    pools = Pools()
+    app = _Miner(
         title="Pramana miner",
         version="1",
         description=DESCRIPTION,
-        lifespan=_lifespan(services, crew(services)),
+        lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
             Middleware(CountingMiddleware, figures=figures),
             Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
-            Middleware(JsonLimitMiddleware, limit=settings.limits.json_bytes),
+            Middleware(
+                Gate,
+                services=services,
+                addresses=_addresses(),
+                pools=pools,
+                now=time.monotonic,
+            ),
         ],
         routes=_routes(),
         # The pages of the usual viewers load scripts from elsewhere; the document is enough.
@@ -78,6 +90,19 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
     app.state.probes = Probes()
     problems.install(app)
     return app
+
+
+class _Miner(FastAPI):
+    """The application, whose every answer has the headers: those to unforeseen errors, too."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Put the headers around all else."""
+        return SecurityHeaders(super().build_middleware_stack())
+
+
+@cache
+def _addresses() -> Addresses:
+    return Addresses.of(_routes())
 
 
 def _figures(services: Services) -> Figures | None:
@@ -103,7 +128,7 @@ def _routes() -> list[BaseRoute]:
 
 
 def _lifespan(
-    services: Services, crew: Crew
+    services: Services, pools: Pools, crew: Crew
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -114,6 +139,7 @@ def _lifespan(
             yield
         finally:
             await run_in_threadpool(crew.stop)
+            pools.close()
             services.database.close()
 
     return lifespan

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
+import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +17,16 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from miner_service.settings import Settings
+from miner_service.http.listening.protocol import bounded_protocol
+from miner_service.http.listening.tls import Tls
+from miner_service.settings import Settings, WebSettings
 from miner_service.store.files.durable import storing
 from shared.errors import Conflict, OptionError
 
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
+_OTHER_FILES = 512
+_RECEIVED = 1 << 19
 
 
 @contextmanager
@@ -48,6 +55,7 @@ def bind(settings: Settings) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED)
         sock.bind((settings.host, settings.port))
         sock.listen(_BACKLOG)
     except OSError as error:
@@ -60,16 +68,34 @@ def bind(settings: Settings) -> socket.socket:
     return sock
 
 
-def url_of(sock: socket.socket) -> str:
+def url_of(sock: socket.socket, *, over_tls: bool = False) -> str:
     """Return the address of a listening socket."""
     host, port = sock.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if over_tls else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
-def serve(app: FastAPI, sock: socket.socket, *, announce: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken."""
+def serve(
+    app: FastAPI,
+    sock: socket.socket,
+    web: WebSettings,
+    tls: Tls | None,
+    *,
+    announce: Callable[[], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken.
+
+    SIGHUP reads the certificates again.
+    """
+    _allow_files(web.connections)
+    # Threads that compute give way to the one that answers soon, not only every 5 ms.
+    sys.setswitchinterval(0.0005)
+    signal.signal(signal.SIGHUP, lambda *_: None if tls is None else tls.reload())
     config = uvicorn.Config(
         app,
+        http=bounded_protocol(web, tls),
+        ws="none",
+        timeout_keep_alive=math.ceil(web.header_seconds),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -81,6 +107,15 @@ def serve(app: FastAPI, sock: socket.socket, *, announce: Callable[[], None]) ->
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     _Server(config, announce, lambda: app.state.crew.ask_to_stop()).run(sockets=[sock])
+
+
+def _allow_files(connections: int) -> None:
+    """Let this process have as many files open as it may have connections, and what it needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * connections + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 def write_ready_file(path: Path, url: str) -> None:

@@ -7,7 +7,6 @@ when it is announced; sealing puts it to use.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,17 +14,16 @@ from typing import Any
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.examining import examined
 from miner_service.intake.quotas import require_within_quota
+from miner_service.intake.receiving import decode, require_state
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
 from miner_service.settings import Limits
 from miner_service.store.files.columns import SealedFile, build_columns
-from miner_service.store.files.durable import storing
 from miner_service.store.releases import (
     anything_arrived,
     content_of,
     create_release,
-    find_part,
     find_release,
     kind_of_release,
     mark_sealed,
@@ -34,37 +32,22 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import PartRow, ReleaseRow
 from shared.errors import (
-    BudgetExceeded,
     LimitExceeded,
     NotFound,
     NotReady,
-    PartConflict,
-    PartDigestMismatch,
-    PartInvalid,
     PlanError,
     ReleaseIncomplete,
-    ReleaseNotOpen,
 )
 from shared.plan import Plan
 from shared.wire.parts import (
-    PART_JSON_MEDIA_TYPE,
     Keys,
     RecordSchema,
     Values,
-    content_digest,
-    decode_part,
-    decode_part_json,
 )
-from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate, release_digest
+from shared.wire.releases import Consistency, Release, ReleaseCreate, release_digest
 from shared.wire.releases.base import ReleaseKind
 
 _NAMED = 10
-
-_NOT_OPEN_REMEDY = {
-    "sealed": "It takes no more records; more or corrected records are another release.",
-    "withdrawn": "It stays so, and its name stays taken; more or corrected records are another"
-    " release.",
-}
 
 
 def announce(
@@ -105,80 +88,6 @@ def announce(
         return release_message(session, row), new
 
 
-def receive_part(
-    services: Services,
-    release: str,
-    number: int,
-    body: bytes,
-    *,
-    media: str,
-    digest_header: str | None,
-) -> tuple[PartReceipt, bool]:
-    """Store one part durably, or find the same bytes stored before; say which.
-
-    Raises:
-        PartDigestMismatch: not the bytes that the header or the manifest announced.
-        PartConflict: stored with other bytes; those stay.
-        ReleaseNotOpen: sealed or withdrawn.
-        PartInvalid: not what the release announces.
-        BudgetExceeded: it is the first of its release, and the study's budget has no room left.
-    """
-    if digest_header is not None and digest_header.strip() != content_digest(body):
-        raise PartDigestMismatch(
-            f"Part {number} was damaged on its way: it does not have the digest in its header.",
-            where=str(number),
-            remedy="Send it again.",
-        )
-    sha256 = hashlib.sha256(body).hexdigest()
-    with services.database.read() as session:
-        row = find_release(session, release)
-        part = find_part(session, release, number)
-    receipt = PartReceipt(release=release, number=number, sha256=sha256, records=part.records)
-    if _stored_before(row, part, sha256):
-        return receipt, False
-    _require_announced(part, body, sha256)
-    _require_valid(row, part, body, media)
-    scratch = services.segments.scratch_path()
-    with storing(f"Part {number}", scratch):
-        scratch.write_bytes(body)
-    services.segments.put_part(release, number, scratch)
-    return receipt, _acknowledge(services, part, media)
-
-
-def _acknowledge(services: Services, part: PartRow, media: str) -> bool:
-    """Note that a part is on disk, or that it was before; say whether it is new.
-
-    If the release was sealed or withdrawn while the part was written, nobody else would remove it.
-
-    What was announced is held back by the budget only while its owner is in the study, so it is
-    asked again where nothing has left yet.
-
-    Raises:
-        ReleaseNotOpen: withdrawn, or sealed without this part.
-        BudgetExceeded: it is the first part, and there is no room left.
-    """
-    with services.database.write() as session:
-        try:
-            row = find_release(session, part.release)
-        except NotFound:  # its study was deleted
-            services.segments.drop_part(part.release, part.number)
-            raise
-        stored = find_part(session, part.release, part.number)
-        if row.state != "open":
-            services.segments.drop_part(part.release, part.number)
-        if _stored_before(row, stored, part.sha256):
-            return False
-        if not anything_arrived(session, row):
-            try:
-                require_within_budget(session, row)
-            except BudgetExceeded:
-                services.segments.drop_part(part.release, part.number)
-                raise
-        stored.received = services.now()
-        stored.media = media
-    return True
-
-
 def seal(services: Services, release: str) -> Release:
     """Close a release, join its parts into columns and examine them; again is harmless.
 
@@ -200,7 +109,7 @@ def _seal(services: Services, release: str) -> Release:
         parts = parts_of_release(session, release)
         if row.state == "sealed":
             return release_message(session, row)
-    _require_state(row, "open")
+    require_state(row, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
     kind, content = kind_of_release(row), content_of(row)
     if not kind.has_records:
@@ -237,7 +146,7 @@ def _commit_seal(
             return release_message(session, row)
         if row.state == "withdrawn":
             services.segments.drop_data(release)
-        _require_state(row, "open")
+        require_state(row, "open")
         mark_sealed(
             session,
             row,
@@ -257,54 +166,7 @@ def _decoded(
 ) -> Iterator[tuple[Keys, dict[str, Values]]]:
     for part in parts:
         body = services.segments.read_part(row.id, part.number, part.sha256)
-        yield _decode(schema, body, str(part.media))
-
-
-def _decode(schema: RecordSchema, body: bytes, media: str) -> tuple[Keys, dict[str, Values]]:
-    decode = decode_part_json if media == PART_JSON_MEDIA_TYPE else decode_part
-    return decode(schema, body)
-
-
-def _stored_before(row: ReleaseRow, part: PartRow, sha256: str) -> bool:
-    """Whether these bytes are stored. Raises PartConflict, ReleaseNotOpen."""
-    if part.received is not None and part.sha256 != sha256:
-        raise PartConflict(
-            f"Part {part.number} is stored with other bytes; those are unchanged.",
-            where=str(part.number),
-            remedy="Send the bytes announced; other content is another release.",
-        )
-    if row.state == "withdrawn" or part.received is None:
-        _require_state(row, "open")
-    return part.received is not None
-
-
-def _require_state(row: ReleaseRow, wanted: str) -> None:
-    if row.state != wanted:
-        raise ReleaseNotOpen(
-            f"The release is {row.state}.",
-            where=row.id,
-            remedy=_NOT_OPEN_REMEDY[row.state],
-        )
-
-
-def _require_announced(part: PartRow, body: bytes, sha256: str) -> None:
-    if len(body) != part.bytes or sha256 != part.sha256:
-        raise PartDigestMismatch(
-            f"Part {part.number} has {len(body)} bytes with SHA-256 {sha256}; announced were"
-            f" {part.bytes} bytes with {part.sha256}. Nothing was stored.",
-            where=str(part.number),
-            remedy="Send the bytes that the manifest describes.",
-        )
-
-
-def _require_valid(row: ReleaseRow, part: PartRow, body: bytes, media: str) -> None:
-    keys, _ = _decode(kind_of_release(row).schema_of(content_of(row)), body, media)
-    if len(keys) != part.records:
-        raise PartInvalid(
-            f"Part {part.number} holds {len(keys)} records; {part.records} were announced.",
-            where=str(part.number),
-            remedy="Announce another release, with the right numbers.",
-        )
+        yield decode(schema, body, str(part.media))
 
 
 def _require_complete(release: str, missing: list[int]) -> None:

@@ -30,7 +30,7 @@ class Settings:
 
     Raises:
         OptionError: a port outside 0..65535, or a host that is not this machine's own unless
-            `allow_remote`.
+            `allow_remote` or the service speaks TLS.
     """
 
     data_dir: Path
@@ -51,13 +51,15 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
             raise OptionError(f"Port {self.port} is not between 0 and 65535.", where="port")
-        if not (self.allow_remote or is_loopback(self.host)):
+        protected = self.allow_remote or self.web.certificate is not None
+        if not (protected or is_loopback(self.host)):
             raise OptionError(
                 f"The host {self.host} can be reached from other machines, and this service"
                 " speaks plain HTTP.",
                 where="host",
-                remedy="Listen on 127.0.0.1 behind a proxy that speaks TLS, or say --allow-remote"
-                " if the network between is protected otherwise.",
+                remedy="Speak TLS (--certificate and --private-key), listen on 127.0.0.1 behind a"
+                " proxy that does, or say --allow-remote if the network between is protected"
+                " otherwise.",
             )
 
 

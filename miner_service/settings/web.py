@@ -7,6 +7,7 @@ from pathlib import Path
 
 from miner_service.settings.limits import MEBIBYTE
 from miner_service.settings.positive import require_positive
+from shared.errors import OptionError
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class WebSettings:
     `client_authority`: PEM file; only clients with a certificate that it signed are let in.
 
     Raises:
-        OptionError: a number that is not positive.
+        OptionError: a number that is not positive; or a key or an authority without a
+            certificate, or a certificate without a key.
     """
 
     header_seconds: float = 10.0
@@ -40,3 +42,16 @@ class WebSettings:
 
     def __post_init__(self) -> None:
         require_positive(self)
+        if (self.certificate is None) != (self.private_key is None):
+            raise OptionError(
+                "TLS takes a certificate and its private key; one of them is not given.",
+                where="private_key" if self.private_key is None else "certificate",
+                remedy="Give both, --certificate and --private-key, or neither.",
+            )
+        if self.client_authority is not None and self.certificate is None:
+            raise OptionError(
+                "The certificates of clients are only asked for over TLS, and there is no"
+                " certificate of the service.",
+                where="client_authority",
+                remedy="Give --certificate and --private-key, too.",
+            )

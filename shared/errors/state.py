@@ -85,7 +85,13 @@ class StorageFull(StateError, code="storage-full", title="No room to store it", 
 class TooManyRequests(
     StateError, code="too-many-requests", title="Too many requests at once", http_status=429
 ):
-    """Somebody sends more, or more at once, than the service takes from one; it may wait."""
+    """Somebody sends more, or more at once, than the service takes from one; it may wait.
+
+    Attributes:
+        retry_seconds: after how many seconds the next try can succeed.
+    """
+
+    retry_seconds: int = 1
 
 
 class QuotaExceeded(StateError, code="quota-exceeded", title="More than one may keep here"):

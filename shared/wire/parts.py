@@ -31,6 +31,9 @@ PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 PART_JSON_MEDIA_TYPE = "application/json"
 DIGEST_HEADER = "Content-Digest"
 
+_BLOCK = 1 << 14
+"""So many pseudonyms are compared at once."""
+
 Keys = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
 
@@ -150,7 +153,7 @@ def encode_part(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values])
     return data
 
 
-def decode_part(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Values]]:
+def decode_part(schema: RecordSchema, body: bytes | pa.Buffer) -> tuple[Keys, dict[str, Values]]:
     """Read one part and check it against the schema of its release.
 
     Raises:
@@ -184,12 +187,27 @@ def decode_part(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Valu
             "The part's pseudonyms are not strictly ascending.",
             remedy="Sort the records by pseudonym and send each once.",
         )
-    columns = {name: combined.column(name).to_numpy() for name in schema.sizes}
+    columns = {name: _values(combined.column(name), schema.dtype(name)) for name in schema.sizes}
     schema.require(columns)
     return keys, columns
 
 
-def _refuse_compression(schema: RecordSchema, body: bytes) -> None:
+def _values(column: pa.ChunkedArray, dtype: np.dtype[Any]) -> Values:
+    """Return a column without nulls, where it is one piece without a copy.
+
+    Arrow's own conversion loads pandas.
+    """
+    pieces = [
+        np.frombuffer(
+            chunk.buffers()[1], dtype, count=len(chunk), offset=chunk.offset * dtype.itemsize
+        )
+        for chunk in column.chunks
+        if len(chunk)
+    ]
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, dtype), *pieces])
+
+
+def _refuse_compression(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
     """Check that no batch could become larger than the bytes it came in.
 
     The Arrow library decompresses while it reads, and an older form hides the compression in a
@@ -294,6 +312,12 @@ def key_column(keys: Keys) -> pa.Array:
 
 def key_array(column: pa.ChunkedArray) -> Keys:
     """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
+    if column.num_chunks == 1:  # as it is, without a copy
+        chunk = column.chunk(0)
+        start = chunk.offset * KEY_BYTES
+        return np.frombuffer(
+            chunk.buffers()[1], dtype=f"V{KEY_BYTES}", count=len(chunk), offset=start
+        )
     raw = b"".join(
         chunk.buffers()[1].to_pybytes()[
             chunk.offset * KEY_BYTES : (chunk.offset + len(chunk)) * KEY_BYTES
@@ -321,10 +345,14 @@ def key_order(keys: Keys) -> npt.NDArray[np.intp]:
 
 def strictly_ascending(keys: Keys) -> bool:
     """Whether pseudonyms ascend as bytes, none repeated."""
-    words = key_words(keys)
-    high, low = words[:, 0], words[:, 1]
-    rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
-    return bool(rises.all())
+    # Block by block, each with the key before it: quick, and in the memory of one block.
+    for start in range(0, len(keys), _BLOCK):
+        words = key_words(keys[max(0, start - 1) : start + _BLOCK])
+        high, low = words[:, 0], words[:, 1]
+        rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+        if not rises.all():
+            return False
+    return True
 
 
 def locate(

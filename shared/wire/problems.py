@@ -1,6 +1,6 @@
 """Problem documents (RFC 9457): what of an error is told over HTTP, by all services alike.
 
-Status and title of an error are those of its class; the three codes of HTTP itself are here.
+Status and title of an error are those of its class; the codes of HTTP itself are here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _TYPE_PREFIX = "urn:pramana:problem:"
 HTTP_PROBLEMS: Mapping[str, tuple[int, str]] = {
     "request-invalid": (422, "The request is not well formed"),
     "method-not-allowed": (405, "The resource does not take this method"),
+    "request-timeout": (408, "The request came too slowly"),
     "internal": (500, "Internal error"),
 }
 """Status and title of the codes that no class of `shared.errors` has."""
@@ -85,6 +86,13 @@ def problem_of_status(status: int, instance: str | None = None) -> ProblemDetail
             "method-not-allowed",
             "The resource does not take this method.",
             remedy="The Allow header lists those it takes.",
+            instance=instance,
+        )
+    if status == HTTP_PROBLEMS["request-timeout"][0]:
+        return _http_problem(
+            "request-timeout",
+            "The body of the request came too slowly, or not at all.",
+            remedy="Send it again, over a better line or in smaller parts.",
             instance=instance,
         )
     if status < 500:

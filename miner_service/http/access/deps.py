@@ -82,7 +82,7 @@ async def refuse_unknown_query(request: Request) -> None:
 CallerDep = Annotated[Caller, Depends(get_caller)]
 
 
-def get_paging(
+async def get_paging(
     request: Request,
     services: ServicesDep,
     caller: CallerDep,

@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute
 
 from miner_service.http.access.access import (
     Caller,
-    authenticate,
     require_study,
     visible_invitation,
     visible_job,
@@ -59,9 +58,6 @@ class Entering:
         _credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     ) -> None:
         """Let a request in, or raise Unauthenticated, NotFound, Forbidden."""
-        if getattr(request.state, "caller", None) is None:
-            # The audit log reads it, too.
-            request.state.caller = authenticate(services, request.headers.get("authorization"))
         caller: Caller = request.state.caller
         visible = _VISIBLE.get(self.rule.scope)
         if visible is not None:

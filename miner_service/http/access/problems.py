@@ -17,7 +17,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from shared.errors import PramanaError
+from shared.errors import PramanaError, TooManyRequests
 from shared.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
@@ -32,7 +32,8 @@ from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1
-_LOGGED = {500, 503}
+_LOGGED = {500, 503, 507}
+_LATER = {429, 503}
 _LONGEST_NAME = 64
 _KIND = "kind"
 """The field that tells kinds of jobs apart, which the validator does not name."""
@@ -69,14 +70,27 @@ def problem_response(document: ProblemDetail, headers: Mapping[str, str] | None 
     extra = dict(headers or {})
     if document.status == 401:
         extra["WWW-Authenticate"] = "Bearer"
-    if document.status == 503:
-        extra["Retry-After"] = str(RETRY_SECONDS)
+    if document.status in _LATER:
+        extra.setdefault("Retry-After", str(RETRY_SECONDS))
     return JSONResponse(
         document.model_dump(exclude_none=True),
         status_code=document.status,
         headers=extra,
         media_type=PROBLEM_MEDIA_TYPE,
     )
+
+
+def failure_response(error: Exception, instance: str) -> Response:
+    """Return the answer to a request that failed, and log what whoever runs this should know."""
+    document = problem_of_failure(error, instance=instance)
+    if document.status in _LOGGED:
+        # What is not ready is asked again and again: one line each, without the way there.
+        trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
+        log.error("%s at %s", document.code, instance, exc_info=trace)
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    if isinstance(error, TooManyRequests):
+        headers["Retry-After"] = str(error.retry_seconds)
+    return problem_response(document, headers)
 
 
 def install(app: FastAPI) -> None:
@@ -110,19 +124,14 @@ def methods_at(request: Request) -> str:
 
 
 async def _handle(request: Request, error: Exception) -> Response:
-    document = problem_of_failure(error, instance=request.url.path)
-    request.state.problem = document.code  # the figures count it
-    if document.status in _LOGGED:
-        # What is not ready is asked again and again: one line each, without the way there.
-        trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
-        log.error("%s at %s", document.code, request.url.path, exc_info=trace)
-    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    if document.status == HTTPStatus.METHOD_NOT_ALLOWED:
+    request.state.problem = problem_of_failure(error).code  # the figures count it
+    response = failure_response(error, request.url.path)
+    if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         # The router names only those of the first route that it found.
-        headers["Allow"] = methods_at(request)
+        response.headers["Allow"] = methods_at(request)
     # The last resort for what nobody foresaw stands before all that names the version otherwise.
-    headers[PROTOCOL_HEADER] = str(getattr(request.state, "protocol", CURRENT))
-    return problem_response(document, headers)
+    response.headers[PROTOCOL_HEADER] = str(getattr(request.state, "protocol", CURRENT))
+    return response
 
 
 def _describe_fields(errors: Iterable[Any], sent: Any) -> tuple[str, str]:

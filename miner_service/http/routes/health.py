@@ -26,6 +26,7 @@ class Health(Message):
 @router.get("/healthz", responses=problem_responses(422, 500))
 async def read_health() -> Health:
     """Say that the process is alive."""
+    # It waits for no thread: it answers however many requests hold one.
     return Health()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import select
 
-from miner_service.http.access.bodies import read_limited
 from miner_service.http.access.deps import (
     CallerDep,
     PagingDep,
@@ -19,8 +20,13 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
-from miner_service.intake import intake
+from miner_service.http.gate.bodies import Incoming
+from miner_service.http.gate.pools import Pools
+from miner_service.http.gate.spool import spool
+from miner_service.intake import intake, receiving
 from miner_service.intake.withdrawing import withdraw
+from miner_service.services import Services
+from miner_service.store.files.durable import storing
 from miner_service.store.paging import page_of
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
@@ -98,6 +104,7 @@ async def put_part(
     number: PartPath,
     request: Request,
     services: ServicesDep,
+    caller: CallerDep,
     response: Response,
     digest: Annotated[
         str | None,
@@ -105,23 +112,49 @@ async def put_part(
     ] = None,
 ) -> PartReceipt:
     """Store one part; acknowledged when it is safe on disk."""
-    media = _part_media(request)
-    limits = services.settings.limits
-    json_part = media == PART_JSON_MEDIA_TYPE
-    body = await read_limited(
-        request, limits.json_bytes if json_part else limits.part_bytes, "part"
+    body: Incoming = request.state.body
+    pools: Pools = request.state.pools
+    expected = await run_in_threadpool(
+        receiving.expect_part,
+        services,
+        release,
+        number,
+        media=_part_media(request),
+        length=body.announced,
     )
-    receipt, new = await run_in_threadpool(
-        intake.receive_part, services, release, number, body, media=media, digest_header=digest
-    )
+    with request.state.in_flight.held(caller.token, expected.part.bytes):
+        async with _received(services, expected, body, pools) as arrived:
+            receipt, new = await pools.storing.run(
+                receiving.take_part, services, expected, arrived, digest
+            )
     response.status_code = 201 if new else 200
     return receipt
 
 
+@asynccontextmanager
+async def _received(
+    services: Services, expected: receiving.Expected, body: Incoming, pools: Pools
+) -> AsyncIterator[receiving.Arrived]:
+    """Receive a part into a file that nobody else leaves behind, or only hash it."""
+    chunks = body.chunks(expected.part.bytes, "part")
+    if expected.stored:
+        came = await spool(chunks, None, pools.writing)
+        yield receiving.Arrived(None, came.size, came.digest.digest())
+        return
+    scratch = services.segments.scratch_path()
+    try:
+        with storing(f"Part {expected.part.number}"), scratch.open("wb", buffering=0) as file:
+            came = await spool(chunks, file, pools.writing)
+        yield receiving.Arrived(scratch, came.size, came.digest.digest())
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
 @router.post("/releases/{release}/seal", responses=problem_responses(409))
-def seal_release(release: ReleasePath, services: ServicesDep) -> Release:
+async def seal_release(release: ReleasePath, services: ServicesDep, request: Request) -> Release:
     """Seal a release that has all its parts; from now on it is used."""
-    return intake.seal(services, release)
+    sealed: Release = await request.state.pools.sealing.run(intake.seal, services, release)
+    return sealed
 
 
 @router.post("/releases/{release}/withdraw", responses=problem_responses(409))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -10,9 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
-from starlette.requests import ClientDisconnect, Request
 
-from miner_service.http.access.bodies import read_limited
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.settings import Limits, Settings
 from shared.errors import OptionError, PramanaError
@@ -133,23 +130,6 @@ def test_a_part_above_its_limit_is_refused_before_it_is_read(start, release_a, a
     answer = owner.put(path, 0, b"x" * (longest + 1))
     assert_problem(answer, 413, "limit-exceeded", f"{longest} bytes")
     assert miner.snapshot() == before
-
-
-def test_a_client_that_goes_away_is_not_waited_for():
-    pieces = iter(
-        [
-            {"type": "http.request", "body": b"abc", "more_body": True},
-            {"type": "http.disconnect"},
-        ]
-    )
-
-    async def receive():
-        return next(pieces)
-
-    request = Request({"type": "http", "headers": []}, receive)
-    with pytest.raises(ClientDisconnect):
-        asyncio.run(read_limited(request, 10, "part"))
-    assert problem_of_failure(ClientDisconnect()).code == "request-invalid"
 
 
 @pytest.mark.slow

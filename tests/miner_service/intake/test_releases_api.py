@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from miner_service.intake import intake
+from miner_service.settings import WebSettings
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.plan import Block, Plan
@@ -366,7 +367,8 @@ def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, release_a, mo
     assert owner.put(path, 0, release_a.parts[0]).status_code == 201
 
 
-def test_parts_sent_at_once_are_each_stored_once(miner, release_a):
+def test_parts_sent_at_once_are_each_stored_once(start, release_a):
+    miner = start(web=WebSettings(bodies_per_token=8))
     miner.study("asia")
     owner = miner.owner("asia", "north")
     path = owner.announce("asia", release_a)

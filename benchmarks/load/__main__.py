@@ -1,0 +1,79 @@
+"""Run the load and print the ratios; `--short` takes a few seconds."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.load.holding import held_bodies, resident
+from benchmarks.load.running import announce, cut, miner, plain_server
+from benchmarks.load.uploading import probing, upload
+from shared.terminal import console
+
+MEBIBYTE = 1 << 20
+
+
+def throughput(folder: Path, *, owners: int, parts: int, size: int, rounds: int) -> float:
+    """Return the miner's throughput as a share of the plain server's; both run in turn."""
+    plan, bodies, records = cut(parts, size)
+    ratios = []
+    with plain_server(folder / f"plain{size}") as plain, miner(folder / f"miner{size}") as served:
+        for turn in range(rounds + 1):
+            targets = announce(served, owners, plan, bodies, records)
+            ours = upload(served, targets, bodies)
+            theirs = upload(plain, targets, bodies)
+            if turn:  # the first warms both up
+                ratios.append(ours / theirs)
+                _say(f"  {ours / MEBIBYTE:7.1f} of {theirs / MEBIBYTE:7.1f} MiB/s")
+    return statistics.median(ratios)
+
+
+def health(folder: Path, *, owners: int, parts: int, size: int) -> tuple[float, float]:
+    """Return p99 of /healthz under load over the idle median, and the memory then in MiB."""
+    plan, bodies, records = cut(parts, size)
+    with miner(folder / "health") as served:
+        targets = announce(served, owners, plan, bodies, records)
+        with probing(served) as idle:
+            time.sleep(1.0)
+        with probing(served) as busy:
+            upload(served, targets, bodies)
+        return busy.p99 / idle.median, resident(served.process.pid) / MEBIBYTE
+
+
+def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
+    """Return the miner's memory in MiB while clients hold bodies open."""
+    plan, bodies, records = cut(each, size)
+    with miner(folder / "holding") as served:
+        targets = announce(served, owners, plan, bodies, records)
+        with held_bodies(served, targets, bodies[0], each=each, share=0.9):
+            return resident(served.process.pid) / MEBIBYTE
+
+
+def main() -> None:
+    """Measure everything in turn."""
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--short", action="store_true")
+    short = reader.parse_args().short
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rounds = 1 if short else 5
+        for size in (256 * 1024, 4 * MEBIBYTE):
+            parts = max(2, (2 if short else 8) * MEBIBYTE // size)
+            share = throughput(folder, owners=8, parts=parts, size=size, rounds=rounds)
+            _say(f"parts of {size // 1024} KiB: {share:.0%} of a plain server's throughput")
+        times, memory = health(folder, owners=50, parts=2 if short else 4, size=MEBIBYTE)
+        _say(f"/healthz while 50 owners send: p99 {times:.1f} times the idle median")
+        _say(f"memory after it: {memory:.0f} MiB")
+        memory = holding(folder, owners=25, each=4, size=8 * MEBIBYTE)
+        _say(f"memory while 100 clients hold bodies open: {memory:.0f} MiB")
+
+
+def _say(text: str) -> None:
+    console().print(text, markup=False, highlight=False)
+
+
+if __name__ == "__main__":
+    main()

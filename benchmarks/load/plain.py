@@ -1,0 +1,53 @@
+"""What the miner is measured against: a server that writes bodies to files, synced, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+
+def store(path: Path, body: bytes) -> None:
+    """Write a file, and wait until it is on the disk."""
+    with path.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def application(folder: Path) -> Any:
+    """Return an application that stores the body of every request under a name of its own."""
+    number = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal number
+        if scope["type"] != "http":
+            return
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        number += 1
+        await asyncio.to_thread(store, folder / str(number), bytes(body))
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    return app
+
+
+if __name__ == "__main__":
+    config = uvicorn.Config(
+        application(Path(sys.argv[1])),
+        port=int(sys.argv[2]),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        http="h11",
+        ws="none",
+    )
+    uvicorn.Server(config).run()

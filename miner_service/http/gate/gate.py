@@ -1,0 +1,160 @@
+"""Lets a request in: its sender's rate, then its token, then its body.
+
+Nothing of a body is read for somebody who is not known, or where no endpoint would take it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from miner_service.http.access.access import Caller, authenticate
+from miner_service.http.access.problems import failure_response, problem_of_failure
+from miner_service.http.access.rules import Scope as Access
+from miner_service.http.access.rules import rule_of
+from miner_service.http.gate.addresses import Address, Addresses
+from miner_service.http.gate.bodies import Incoming, replay, too_long
+from miner_service.http.gate.pools import Pools
+from miner_service.http.gate.shares import InFlight, Now, Rates
+from miner_service.http.gate.spool import spool
+from miner_service.services import Services
+from shared.errors import PramanaError
+
+STREAMED = frozenset({"put_part"})
+"""The endpoints that read their bodies themselves, from `request.state.body`."""
+
+OPEN_BODY = 4096
+"""The largest body, in bytes, of a request without a token: room for a secret."""
+
+_SMALL = 64 * 1024
+"""Bodies up to this size are held in memory; no share is taken of them."""
+
+_LARGE_AT_ONCE = 2
+"""So many large JSON bodies are in memory at once; the others wait on the disk."""
+
+
+class Gate:
+    """The middleware around all endpoints.
+
+    What it finds out is in the request's state: `caller`, the `body` as it comes in, `pools` and
+    the bodies `in_flight`.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, services: Services, addresses: Addresses, pools: Pools, now: Now
+    ) -> None:
+        web = services.settings.web
+        self._app = app
+        self._services = services
+        self._addresses = addresses
+        self._pools = pools
+        self._rates = Rates(web, now)
+        self._in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = Incoming(scope, receive, self._services.settings.web)
+        send = _closing(body, send)
+        try:
+            await self._enter(scope, body, send)
+        except ClientDisconnect:
+            return
+        except (PramanaError, HTTPException) as error:
+            # The figures count it.
+            scope.setdefault("state", {})["problem"] = problem_of_failure(error).code
+            await failure_response(error, scope["path"])(scope, receive, send)
+
+    async def _enter(self, scope: Scope, body: Incoming, send: Send) -> None:
+        self._rates.take_address((scope.get("client") or ("", 0))[0])
+        address = self._addresses.find(scope)
+        if address is None:
+            # The application says what there is instead, or shows the document of its interface.
+            await self._app(scope, body.receive, send)
+            return
+        scope["endpoint"] = address.endpoint  # the audit log reads it
+        state = scope.setdefault("state", {})
+        state.update(body=body, pools=self._pools, in_flight=self._in_flight)
+        caller = await self._identify(scope, address)
+        if address.name in STREAMED:
+            await self._app(scope, body.receive, send)
+        elif caller is None:
+            small = await _read(body, OPEN_BODY)
+            await self._app(scope, replay(small, body), send)
+        else:
+            await self._pass_json(scope, body, send, caller)
+
+    async def _identify(self, scope: Scope, address: Address) -> Caller | None:
+        """Return who sent a request; None where nobody has to be known."""
+        if rule_of(address.name).scope is Access.OPEN:
+            return None
+        header = Headers(scope=scope).get("authorization")
+        caller = await run_in_threadpool(authenticate, self._services, header)
+        scope["state"]["caller"] = caller  # endpoints and the audit log read it
+        self._rates.take_token(caller.token)
+        return caller
+
+    async def _pass_json(self, scope: Scope, body: Incoming, send: Send, caller: Caller) -> None:
+        limit = self._services.settings.limits.json_bytes
+        if body.whole or (body.announced is not None and body.announced <= _SMALL):
+            small = await _read(body, min(limit, _SMALL))
+            await self._app(scope, replay(small, body), send)
+            return
+        if body.announced is not None and body.announced > limit:
+            raise too_long("JSON body", limit)
+        with ExitStack() as stack:
+            stack.enter_context(self._in_flight.held(caller.token, body.announced or limit))
+            folder: Path = self._services.settings.data_dir
+            # It has no name: it is gone when it is closed, however that comes about.
+            file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
+            await spool(body.chunks(limit, "JSON body"), file, self._pools.writing)
+            await self._large.acquire()
+            release = stack.enter_context(_Once(self._large.release))
+            file.seek(0)
+            large = await self._pools.writing.run(file.read)
+
+            async def send_then_release(message: Message) -> None:
+                release()  # what was sent has been taken in
+                await send(message)
+
+            await self._app(scope, replay(large, body), send_then_release)
+
+
+class _Once(ExitStack):
+    """Something to be done once: when it is called, or else at the end."""
+
+    def __init__(self, act: object) -> None:
+        super().__init__()
+        self.callback(act)  # type: ignore[arg-type]
+
+    def __call__(self) -> None:
+        self.close()
+
+
+async def _read(body: Incoming, limit: int) -> bytes:
+    held = bytearray()
+    async for chunk in body.chunks(limit, "JSON body"):
+        held += chunk
+    return bytes(held)
+
+
+def _closing(body: Incoming, send: Send) -> Send:
+    """Return a `send` that ends the connection after an answer to a body that was not read."""
+
+    async def send_and_close(message: Message) -> None:
+        if message["type"] == "http.response.start" and not body.whole:
+            MutableHeaders(scope=message)["Connection"] = "close"
+        await send(message)
+
+    return send_and_close
