@@ -11,7 +11,15 @@ import pytest
 
 from miner_service.settings import JobSettings
 from miner_service.workers.crew import COMMAND, ProcessCrew
-from tests.miner_service.workers.conftest import SPEC, create, end, exists, supervisor_of, wait_gone
+from tests.miner_service.workers.conftest import (
+    SPEC,
+    create,
+    end,
+    exists,
+    supervisor_of,
+    told,
+    wait_gone,
+)
 
 pytestmark = pytest.mark.end_to_end
 
@@ -66,6 +74,9 @@ def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin
     miner = begin("once loop", lease_seconds=3600)
     path = create(miner)
     worker, first = runs.pid(), supervisor_of(miner)
+    while miner.analyst.get(path)["progress"] == 0:
+        time.sleep(0.01)
+    # It has written all there is to write for a while, and so holds no lock of the database.
     os.kill(first, signal.SIGSTOP)
     impatient = JobSettings(workers=1, lease_seconds=5)
     settings = replace(miner.services.settings, jobs=impatient)
@@ -73,7 +84,7 @@ def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin
     other.start()
     try:
         job, _ = model_of(miner, path)
-        assert (job["runs"], runs.count) == (2, 1)
+        assert (told(miner, path)["runs"], runs.count) == (2, 1)
         os.kill(first, signal.SIGCONT)
         wait_gone(worker)
         assert miner.analyst.get(path) == job
@@ -92,7 +103,8 @@ def test_two_supervisors_never_have_the_same_job(begin):
             time.sleep(0.05)
         assert set(states) <= {"running", "succeeded"}
         for path in paths:
-            assert miner.analyst.wait(path)["runs"] == 1
+            assert miner.analyst.wait(path)["state"] == "succeeded"
+            assert told(miner, path)["runs"] == 1
             log = miner.analyst.get(f"{path}/log")["items"]
             assert [one["line"] for one in log] == ["Queued.", "Run 1 began.", "Succeeded."]
     finally:
