@@ -60,7 +60,8 @@ owner_agent.report owner_agent.design owner_agent.peer.protocol
 owner_agent.masking owner_agent.model_sharing
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
 miner_service.http.metrics
-owner_agent.http owner_agent.peer.exchange miner_service.http.gate miner_service.http.listening
+owner_agent.http owner_agent.peer.exchange miner_service.http.gate
+miner_service.http.listening
 owner_agent.peer.session miner_service.http.routes
 owner_agent.peer.disclosure miner_service.http
 owner_agent.peer.members miner_service.cli

@@ -90,11 +90,6 @@ def serve_command(
     Without a certificate it speaks plain HTTP and listens on this machine only. Certificates are
     read again when their files change.
     """
-    from miner_service.http.app import create_app
-    from miner_service.http.listening.tls import open_tls
-    from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.workers.crew import crew_of
-
     settings = settings_of(
         data,
         database,
@@ -111,25 +106,7 @@ def serve_command(
         port=port,
         allow_remote=allow_remote,
     )
-    tls = open_tls(settings.web)
-    with exclusive(data):
-        sock = bind(settings)
-        url = url_of(sock, over_tls=tls is not None)
-        if ready_file:
-            ready_file.unlink(missing_ok=True)
-        first_token(settings, admin_token_file)
-
-        def announce() -> None:
-            if ready_file:
-                write_ready_file(ready_file, url)
-            _say(f"The miner is ready at {url}")
-
-        try:
-            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
-        finally:
-            sock.close()
-            if ready_file:
-                ready_file.unlink(missing_ok=True)
+    _serve(settings, admin_token_file, ready_file)
 
 
 @app.command("worker")
@@ -152,6 +129,34 @@ def worker_command(
     settings = settings_of(data, database, settings_file, said={"jobs": {"workers": workers}})
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
     supervise(settings)
+
+
+def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
+    """Listen and serve; `ready_file` is there while requests are taken."""
+    from miner_service.http.app import create_app
+    from miner_service.http.listening.tls import open_tls
+    from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
+    from miner_service.workers.crew import crew_of
+
+    tls = open_tls(settings.web)
+    with exclusive(settings.data_dir):
+        sock = bind(settings)
+        url = url_of(sock, over_tls=tls is not None)
+        if ready_file:
+            ready_file.unlink(missing_ok=True)
+        first_token(settings, admin_token_file)
+
+        def announce() -> None:
+            if ready_file:
+                write_ready_file(ready_file, url)
+            _say(f"The miner is ready at {url}")
+
+        try:
+            serve(create_app(settings, crew=crew_of), sock, settings.web, tls, announce=announce)
+        finally:
+            sock.close()
+            if ready_file:
+                ready_file.unlink(missing_ok=True)
 
 
 @app.command("admin-token")
