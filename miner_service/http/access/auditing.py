@@ -98,5 +98,5 @@ def _changes(scope: Scope) -> bool:
 async def _refuse(error: PramanaError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with a problem document; the connection ends, as the body was not read."""
     document = problem_of(error, instance=scope["path"])
-    log.error("%s at %s", document.code, scope["path"])
+    log.error("%s at %r", document.code, scope["path"])
     await problem_response(document, {"Connection": "close"})(scope, receive, send)

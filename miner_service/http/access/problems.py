@@ -86,7 +86,8 @@ def failure_response(error: Exception, instance: str) -> Response:
     if document.status in _LOGGED:
         # What is not ready is asked again and again: one line each, without the way there.
         trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
-        log.error("%s at %s", document.code, instance, exc_info=trace)
+        # Quoted: the address is the sender's, and may hold the end of a line.
+        log.error("%s at %r", document.code, instance, exc_info=trace)
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.retry_seconds)
