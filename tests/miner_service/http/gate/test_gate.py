@@ -260,6 +260,18 @@ def test_a_client_that_goes_away_is_not_waited_for():
         asyncio.run(read())
 
 
+def test_the_document_of_the_interface_is_not_made_on_the_loop(miner, monkeypatch):
+    """It takes seconds, and anybody may ask for it."""
+
+    def made():
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(miner.app, "openapi", made)
+    assert miner.nobody("GET", "/openapi.json").json() == {"openapi": "3.1.0"}
+
+
 def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError
