@@ -59,7 +59,6 @@ _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
-    figures = _figures(services)
     pools = Pools()
     app = _Miner(
         title="Pramana miner",
@@ -67,7 +66,6 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         description=DESCRIPTION,
         lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
-            Middleware(CountingMiddleware, figures=figures),
             Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(
@@ -85,7 +83,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         redirect_slashes=False,
     )
     app.state.services = services
-    app.state.figures = figures
+    app.state.figures = _figures(services)
     app.state.followed = Followed(services)
     app.state.probes = Probes()
     problems.install(app)
@@ -93,11 +91,12 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
 
 
 class _Miner(FastAPI):
-    """The application, whose every answer has the headers: those to unforeseen errors, too."""
+    """The application, whose every answer is counted and has the headers, whatever goes wrong."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put the headers around all else."""
-        return SecurityHeaders(super().build_middleware_stack())
+        """Put the headers and the figures around all else."""
+        stack = super().build_middleware_stack()
+        return SecurityHeaders(CountingMiddleware(stack, figures=self.state.figures))
 
 
 @cache
