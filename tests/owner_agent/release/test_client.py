@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from owner_agent.release.calls import requested_delay
 from owner_agent.release.client import Miner
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import ProtocolUnsupported, Refused, Unreachable
@@ -61,6 +62,30 @@ def test_pauses_grow_and_the_miner_may_set_them():
     with patient as miner, pytest.raises(Refused):
         miner.seal("x")
     assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
+
+
+NOON = "Sun, 06 Nov 1994 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "9" * 5000}, 60.0),
+        ({"Retry-After": "Sun, 06 Nov 1994 12:00:09 GMT", "Date": NOON}, 9.0),
+        ({"Retry-After": "Sunday, 06-Nov-94 12:00:09 GMT", "Date": NOON}, 9.0),
+        ({"Retry-After": "Mon, 07 Nov 1994 12:00:00 GMT", "Date": NOON}, 60.0),
+        ({"Retry-After": NOON, "Date": "Sun, 06 Nov 1994 12:00:09 GMT"}, 0.0),
+        ({"Retry-After": NOON}, 0.0),
+        ({"Retry-After": "Fri, 31 Dec 9999 12:00:00 GMT", "Date": "yesterday"}, 60.0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-7"}, None),
+        ({"Retry-After": "Sun, 06 Nov 99999999999999999999 12:00:00 GMT"}, None),
+    ],
+)
+def test_a_pause_is_asked_for_in_seconds_or_by_a_date(headers, seconds):
+    assert requested_delay(httpx.Headers(headers)) == seconds
 
 
 def test_an_invitation_whose_answer_was_lost_is_sent_again_with_the_same_key():
