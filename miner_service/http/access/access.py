@@ -84,6 +84,8 @@ class Caller:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
         hidden = dict.fromkeys(_STAFFS_ONLY)
+        if not job.progress:  # until then the time left is the one predicted
+            hidden["seconds_left"] = None
         job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job
@@ -134,6 +136,12 @@ def authenticate(services: Services, header: str | None) -> Caller:
         )
     _note_use(services, row, now)
     return Caller(row.id, row.role, row.study, row.name)
+
+
+def still_good(session: Session, caller: Caller, now: datetime) -> bool:
+    """Whether the token of a caller was not revoked and has not expired since it was let in."""
+    row = session.scalar(select(TokenRow).where(TokenRow.id == caller.token))
+    return row is not None and not row.revoked and (row.expires is None or row.expires > now)
 
 
 def _note_use(services: Services, row: TokenRow, now: datetime) -> None:

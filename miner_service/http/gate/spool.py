@@ -30,7 +30,9 @@ class Spooled:
     def take(self, block: bytes) -> None:
         """Write a block."""
         if self.file is not None:
-            self.file.write(block)
+            left = memoryview(block)
+            while left:  # a disk takes less than all of it before it says that it is full
+                left = left[self.file.write(left) :]
         self.digest.update(block)
         self.size += len(block)
 
