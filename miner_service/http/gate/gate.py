@@ -24,7 +24,7 @@ from miner_service.http.gate.addresses import Address, Addresses
 from miner_service.http.gate.bodies import Incoming, replay, too_long
 from miner_service.http.gate.pools import Pools
 from miner_service.http.gate.shares import InFlight, Now, Rates
-from miner_service.http.gate.spool import spool
+from miner_service.http.gate.spool import gather, spool
 from miner_service.services import Services
 from shared.errors import PramanaError
 
@@ -143,10 +143,7 @@ class _Once(ExitStack):
 
 
 async def _read(body: Incoming, limit: int) -> bytes:
-    held = bytearray()
-    async for chunk in body.chunks(limit, "JSON body"):
-        held += chunk
-    return bytes(held)
+    return await gather(body.chunks(limit, "JSON body"))
 
 
 def _closing(body: Incoming, send: Send) -> Send:
