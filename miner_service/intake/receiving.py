@@ -86,7 +86,9 @@ _PART = (
         PartRow.bytes,
         PartRow.sha256,
         PartRow.received,
-        exists().where(_other.release == ReleaseRow.id, _other.received.is_not(None)).label("begun"),
+        exists()
+        .where(_other.release == ReleaseRow.id, _other.received.is_not(None))
+        .label("begun"),
     )
     .join(PartRow, PartRow.release == ReleaseRow.id)
     .where(ReleaseRow.id == bindparam("release"), PartRow.number == bindparam("number"))

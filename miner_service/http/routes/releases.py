@@ -22,7 +22,7 @@ from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.gate.bodies import Incoming
 from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.spool import gather, spool
+from miner_service.http.gate.spool import BLOCK, gather, spool
 from miner_service.intake import intake, receiving
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
@@ -37,9 +37,6 @@ from shared.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TY
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 
 router = RuledRouter(tags=["releases"])
-
-_SMALL = 256 * 1024
-"""Parts up to this size come in memory: less than what of a larger one is there at a time."""
 
 _PART_BODY: dict[str, Any] = {
     "requestBody": {
@@ -126,7 +123,7 @@ async def put_part(
         length=body.announced,
     )
     with request.state.in_flight.held(caller.token, expected.bytes):
-        if expected.bytes <= _SMALL:
+        if expected.bytes <= BLOCK:  # no more is in memory of a larger one, either
             small = await gather(body.chunks(expected.bytes, "part"))
             receipt, new = await pools.storing.run(
                 receiving.take_small_part, services, expected, small, digest
