@@ -6,7 +6,6 @@ It is acknowledged only when its bytes and its row are both on disk.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -142,10 +141,9 @@ def expect_part(
 
 
 def take_small_part(
-    services: Services, expect: Callable[..., Expected], body: bytes, digest_header: str | None
+    services: Services, expected: Expected, body: bytes, digest_header: str | None
 ) -> tuple[PartReceipt, bool]:
-    """Do as `expect_part` and `take_part` with a part that came in memory."""
-    expected = expect(length=len(body))
+    """Do as `take_part` with a part that came in memory."""
     scratch = None if expected.stored else services.segments.scratch_path()
     arrived = Arrived(scratch, len(body), sha256(body).digest())
     _require_bytes(expected, arrived, digest_header)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
@@ -115,17 +114,21 @@ async def put_part(
     """Store one part; acknowledged when it is safe on disk."""
     body: Incoming = request.state.body
     pools: Pools = request.state.pools
-    expect = partial(receiving.expect_part, services, release, number, media=_part_media(request))
-    if body.announced is not None and body.announced <= BLOCK:
-        # No more is in memory of a larger one, either.
-        with request.state.in_flight.held(caller.token, body.announced):
-            small = await gather(body.chunks(body.announced, "part"))
+    expected = await run_in_threadpool(
+        receiving.expect_part,
+        services,
+        release,
+        number,
+        media=_part_media(request),
+        length=body.announced,
+    )
+    with request.state.in_flight.held(caller.token, expected.bytes):
+        if expected.bytes <= BLOCK:  # no more is in memory of a larger one, either
+            small = await gather(body.chunks(expected.bytes, "part"))
             receipt, new = await pools.storing.run(
-                receiving.take_small_part, services, expect, small, digest
+                receiving.take_small_part, services, expected, small, digest
             )
-    else:
-        expected = await run_in_threadpool(expect, length=body.announced)
-        with request.state.in_flight.held(caller.token, expected.bytes):
+        else:
             async with _received(services, expected, body, pools) as arrived:
                 receipt, new = await pools.storing.run(
                     receiving.take_part, services, expected, arrived, digest
