@@ -127,7 +127,8 @@ def _routes() -> list[BaseRoute]:
     )
     root.include_router(health.router)
     version_1 = APIRouter(prefix="/v1", responses=problems.problem_responses(*_COMMON))
-    for module in (audit, studies, owners, study_plans, releases, privacy, jobs, models, results):
+    # The first is found first: most requests are parts of releases.
+    for module in (releases, audit, studies, owners, study_plans, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
     require_ruled(root.routes)
