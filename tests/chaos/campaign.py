@@ -191,7 +191,7 @@ class Campaign:
                 self._look_after(blows.pop(0).deed)
                 self.proxy.wait_for_traps({blow.step for blow in blows})
                 trap = None
-            elif blows and blows[0].step != "write" and (trap is None or trap.sprung.done()):
+            elif blows and blows[0].step != "write" and (trap is None or _missed(trap)):
                 trap = self._trap(study, owners, *blows[0])
             time.sleep(0.01)
         self.disk.free()
@@ -268,13 +268,13 @@ class Campaign:
         count = {"kind": "contingency-table", "variables": list(NAMES)}
         jobs = [self._ask(study, count)]
         self.after.tables[study] = jobs[0]
-        while blows or self._unfinished():
-            worn = any(self._of_job[job] >= MOST_OF_ONE_JOB for job in self._unfinished())
-            if blows and not self._unfinished():
+        while (unfinished := self._unfinished()) or blows:
+            worn = any(self._of_job[job] >= MOST_OF_ONE_JOB for job in unfinished)
+            if not unfinished:
                 jobs.append(self._ask(study, {**_LEARN, "seed": len(jobs)}))
             if blows and not worn and self._running() and self._interrupt(study, blows[0].deed):
                 blows.pop(0)
-            time.sleep(0.01)
+            time.sleep(0.02 if blows else 0.1)
         with self._admin as admin:
             for job in jobs:
                 found = admin.get(f"/v1/jobs/{job}")
@@ -373,3 +373,8 @@ class Campaign:
         killed = ", ".join(f"{n} x {victim} in {during}" for (victim, during), n in by.items())
         bad = ", ".join(f"{n} {what}" for what, n in sorted(self.proxy.done.items()))
         return f"{len(self.kills)} kills ({killed}); {self.service.starts} starts; requests: {bad}"
+
+
+def _missed(trap: Trap) -> bool:
+    """Whether whom it was meant for was not there when it sprang."""
+    return trap.sprung.done() and not trap.sprung.result()

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ from tests.chaos.service import marked
 _FOLDERS = ("parts", "columns", "scratch")
 _OF_ITS_RUN = ("id", "job", "created")
 """What differs between two jobs that learn the same."""
+
+
+@cache
+def _engine(database: str) -> sa.Engine:
+    return sa.create_engine(database, poolclass=sa.NullPool)
 
 
 @dataclass
@@ -50,8 +56,7 @@ class Aftermath:
 
     def rows(self, query: str) -> list[Mapping[str, Any]]:
         """Ask the miner's database."""
-        engine = sa.create_engine(self.database, poolclass=sa.NullPool)
-        with engine.connect() as connection:
+        with _engine(self.database).connect() as connection:
             return [dict(row) for row in connection.execute(sa.text(query)).mappings()]
 
     def sealed(self, study: str) -> dict[str, Mapping[str, Any]]:

@@ -20,25 +20,29 @@ class Blow(NamedTuple):
     deed: Deed
 
 
-_SQLITE: dict[Step, tuple[Deed, ...]] = {
-    "upload": ("agent", "service", "disk"),
-    "seal": ("agent", "service", "disk"),
-    "learn": ("worker", "supervisor", "service", "disk"),
-}
-SHORT = tuple(Blow(step, deed) for step, deeds in _SQLITE.items() for deed in deeds)
-"""All of a campaign without a database."""
+def _blows(deeds: dict[Step, tuple[Deed, ...]]) -> tuple[Blow, ...]:
+    return tuple(Blow(step, deed) for step, several in deeds.items() for deed in several)
 
-SHORT_WITH_DATABASE = (
-    *(Blow("upload", "service"), Blow("seal", "database")),
-    *(Blow("learn", "database"), Blow("learn", "worker")),
-)
-"""What a database adds, in a campaign that is short."""
 
-LONG = (Blow("write", "agent"), Blow("upload", "agent"), Blow("upload", "service"), *SHORT)
-LONG_WITH_DATABASE = (
-    *LONG,
-    *(Blow(step, "database") for step in ("upload", "seal", "learn")),
+SHORT = _blows(
+    {
+        "upload": ("agent", "disk"),
+        "seal": ("agent", "service", "disk"),
+        "learn": ("worker", "supervisor", "service", "disk"),
+    }
 )
+SHORT_WITH_DATABASE = _blows(
+    {"upload": ("service", "database"), "seal": ("database",), "learn": ("database",)}
+)
+LONG = _blows(
+    {
+        "write": ("agent",),
+        "upload": ("agent", "agent", "service", "service", "disk"),
+        "seal": ("agent", "service", "disk"),
+        "learn": ("worker", "supervisor", "service", "disk"),
+    }
+)
+LONG_WITH_DATABASE = (*LONG, *SHORT_WITH_DATABASE[1:])
 
 
 class Schedule:
