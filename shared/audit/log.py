@@ -20,6 +20,7 @@ from typing import Any
 
 from shared.audit.anchors import Anchor
 from shared.audit.chain import BEGINS, LONGEST, TORN, Head, Link, link_after, read_link
+from shared.audit.moments import head_before
 from shared.audit.room import set_aside
 from shared.errors import StoreCorrupt
 from shared.full_disks import no_room, storing
@@ -93,16 +94,18 @@ class AuditLog:
                 os.fsync(descriptor)
             return head
 
-    def anchor(self) -> Anchor:
-        """Return the state of the log, once it is on disk."""
+    def anchor(self, before: datetime | None = None) -> Anchor:
+        """Return the state of the log, now or when a moment began, once it is on disk."""
         with ExitStack() as stack:
             with self._lock, self._opened() as descriptor:
                 head = self._end(descriptor)
+                if before is not None:
+                    head = head_before(descriptor, before)
                 name = self._named(descriptor) if head.entries else None
                 kept = os.dup(descriptor)
                 stack.callback(os.close, kept)
             os.fsync(kept)  # Nobody waits for the disk but who asked.
-        return Anchor(name, head.entries, head.hash, self.clock().isoformat())
+        return Anchor(name, head.entries, head.hash, (before or self.clock()).isoformat())
 
     @contextmanager
     def _opened(self) -> Iterator[int]:

@@ -3,11 +3,15 @@
 Requests that change something, that were refused for lack of rights, or that carried a model away
 are noted. A line holds no secret: no header, body or query string. A change is refused before its
 body is read if there is no room for its line; any other answer that cannot be noted is not given.
+Of what is asked without a token that is good, one line a minute is written for each action: whoever
+has none could fill the disk otherwise.
 """
 
 from __future__ import annotations
 
 import logging
+from datetime import datetime, timedelta
+from http import HTTPStatus
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,6 +23,7 @@ from shared.wire.problems import problem_of
 log = logging.getLogger(__name__)
 
 _LONGEST_PATH = 200
+_A_MINUTE = timedelta(minutes=1)
 _READ_TOO = ("read_model", "sample_model")
 """How the names of the routes begin that carry a model away."""
 
@@ -29,6 +34,7 @@ class AuditMiddleware:
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app
         self._audit = audit
+        self._strangers = _Strangers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -78,6 +84,12 @@ class AuditMiddleware:
         if not (_changes(scope) or status in (401, 403) or action.startswith(_READ_TOO)):
             return
         caller = scope.get("state", {}).get("caller")
+        unnoted = 0
+        if status == HTTPStatus.UNAUTHORIZED:
+            counted = self._strangers.count(action, self._audit.clock())
+            if counted is None:
+                return
+            unnoted = counted
         self._audit.write(
             {
                 "token": caller.token if caller else None,
@@ -87,8 +99,25 @@ class AuditMiddleware:
                 "action": action,
                 "resource": scope["path"][:_LONGEST_PATH],
                 "outcome": status,
+                **({"unnoted": unnoted} if unnoted else {}),
             }
         )
+
+
+class _Strangers:
+    """Counts what was refused for lack of a good token, by action."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[datetime, int]] = {}
+
+    def count(self, action: str, now: datetime) -> int | None:
+        """Return how many refusals went unnoted before this one, or None if this one does, too."""
+        noted, unnoted = self._last.get(action, (None, 0))
+        if noted is not None and now - noted < _A_MINUTE:
+            self._last[action] = noted, unnoted + 1
+            return None
+        self._last[action] = now, 0
+        return unnoted
 
 
 def _changes(scope: Scope) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -40,15 +41,37 @@ def without_room(miner) -> Iterator[None]:
                 miner.services.audit.release()
 
 
+def anchors(*people) -> list[AuditAnchor]:
+    return [AuditAnchor(**person.get("/v1/audit")) for person in people]
+
+
 def test_everybody_with_a_token_may_remember_the_state_of_the_log(miner, assert_problem):
+    """But only the admin learns of it at once: from its growth one could tell who sends when."""
     analyst, owner = miner.study("asia"), miner.owner("asia", "north")
-    told = [AuditAnchor(**person.get("/v1/audit")) for person in (miner.admin, analyst, owner)]
-    assert [anchor.entries for anchor in told] == [4, 4, 4]
-    assert {(anchor.log, anchor.head) for anchor in told} == {(told[0].log, told[0].head)}
+    (now,) = anchors(miner.admin)
+    assert now.entries == 4
+    assert {anchor.entries for anchor in anchors(analyst, owner)} == {0}
     assert_problem(miner.nobody("GET", "/v1/audit"), 401, "unauthenticated")
-    early = told[0].to_anchor()
+    miner.clock.ahead += timedelta(hours=1)
+    told = anchors(analyst, owner)
+    assert {(a.log, a.entries, a.head) for a in told} == {(now.log, 5, told[0].head)}
     miner.study("other")
-    assert isinstance(verify(log_of(miner), [early]), Verified)
+    assert anchors(analyst, owner) == told
+    assert {a.at for a in told} == {told[0].at.replace(minute=0, second=0, microsecond=0)}
+    assert anchors(miner.admin)[0].entries > 5
+    remembered = [now.to_anchor(), *(anchor.to_anchor() for anchor in told)]
+    assert isinstance(verify(log_of(miner), remembered), Verified)
+
+
+def test_strangers_do_not_fill_the_log(miner):
+    for _ in range(5):
+        miner.nobody("GET", "/v1/studies")
+    miner.nobody("GET", "/v1/dashboard")
+    assert actions(miner) == [("list_studies", 401), ("read_dashboard", 401)]
+    miner.clock.ahead += timedelta(minutes=1)
+    miner.nobody("GET", "/v1/studies")
+    last = json.loads(log_of(miner).read_text().splitlines()[-1])
+    assert (last["action"], last["outcome"], last["unnoted"]) == ("list_studies", 401, 4)
 
 
 def test_a_log_rewritten_behind_an_anchor_is_found(miner):
