@@ -276,7 +276,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(gate, "authenticate", fails)
+    monkeypatch.setattr(gate, "enter", fails)
     expected = {"/healthz": 200, "/x": 404, "/v1/studies": 500}
     for path, status in expected.items():
         answer = miner.nobody("GET", path)

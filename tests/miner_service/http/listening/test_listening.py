@@ -22,8 +22,8 @@ from miner_service.http.server import bind, configured, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.holders.tokens import rotate_admin_token
 from shared.errors import OptionError
+from tests.certificates import Authority
 from tests.miner_service.crew import crew_of
-from tests.miner_service.http.listening.certificates import Authority
 
 Listening = Callable[..., tuple[str, str]]
 
