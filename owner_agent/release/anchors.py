@@ -7,9 +7,8 @@ a miner that shows each of them another log is found out, too.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from owner_agent.release.client import Miner
@@ -46,7 +45,7 @@ def _remembered(state: Path, url: str, told: Anchor, surroundings: Surroundings)
     known = _kept(path) if path.exists() else ()
     if known and (known[-1].log, known[-1].entries, known[-1].head) == _state_of(told):
         return None
-    wrong = next((why for old in known if (why := contradiction(old, told)) is not None), None)
+    *_, wrong = _findings((*known, told))
     if wrong is not None:
         with noted(state, surroundings.now(), "miner_log_rewritten", miner=url, why=wrong):
             _keep(path, (*known, told))
@@ -70,9 +69,22 @@ def all_anchors(state: Path) -> Mapping[str, tuple[Anchor, ...]]:
 
 
 def wrong_with(anchors: tuple[Anchor, ...]) -> str | None:
-    """Return why states, in the order in which they were told, cannot be of one log, or None."""
-    found = (contradiction(*pair) for pair in itertools.pairwise(anchors))
-    return next((why for why in found if why is not None), None)
+    """Return why states, in the order in which they were told, cannot be right, or None."""
+    return next((why for why in _findings(anchors) if why is not None), None)
+
+
+def _findings(anchors: Iterable[Anchor]) -> Iterator[str | None]:
+    """Say of each state why it cannot be of the logs that were told of before it, or None.
+
+    Several services may answer at one address, each with a log of its own: a state is held against
+    the last of the same log. A log that nobody knew is found once.
+    """
+    latest: dict[str | None, Anchor] = {}
+    before: Anchor | None = None
+    for told in anchors:
+        known = latest.get(told.log, before)
+        yield None if known is None else contradiction(known, told)
+        latest[told.log] = before = told
 
 
 def require_unbroken(seen: Mapping[str, tuple[Anchor, ...]]) -> None:

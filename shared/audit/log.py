@@ -56,6 +56,8 @@ class AuditLog:
     _room: tuple[int, int] = field(default=(0, 0), repr=False)
     """The file's number in its file system, and up to which byte there is room."""
     _name: tuple[int, str] | None = field(default=None, repr=False)
+    _told: Head = field(default_factory=Head, repr=False)
+    """What was last told of an earlier moment: no less is told when a clock is set back."""
 
     @contextmanager
     def room(self) -> Iterator[None]:
@@ -99,9 +101,9 @@ class AuditLog:
         with ExitStack() as stack:
             with self._lock, self._opened() as descriptor:
                 head = self._end(descriptor)
-                if before is not None:
-                    head = head_before(descriptor, before)
                 name = self._named(descriptor) if head.entries else None
+                if before is not None:
+                    head = self._told = max(self._told, head_before(descriptor, before), key=_lines)
                 kept = os.dup(descriptor)
                 stack.callback(os.close, kept)
             os.fsync(kept)  # Nobody waits for the disk but who asked.
@@ -192,6 +194,10 @@ class AuditLog:
                 return None
             self._name = number, first.hash
         return self._name[1]
+
+
+def _lines(head: Head) -> int:
+    return head.entries
 
 
 def _digest(size: int, digest: Any) -> dict[str, Any]:

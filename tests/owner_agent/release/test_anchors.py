@@ -133,3 +133,15 @@ def test_publishing_on_a_full_disk_does_nothing_by_halves_and_works_once_there_i
     assert len(refused) > 5
     assert len(bench.miner.sealed()) == 1
     assert isinstance(verify(bench.state / "audit.jsonl"), Verified)
+
+
+def test_two_services_behind_one_address_have_each_its_own_log(bench, log, tmp_path):
+    other = AuditLog(tmp_path / "other.jsonl", bench.surroundings.now)
+    other.write({"action": "began"})
+    warned = []
+    for asked in (log, other, log, other):
+        asked.write({"action": "seal"})
+        bench.miner.audit = told_by(asked)
+        warned.append(publish(bench.site, bench.surroundings, OPTIONS).log_warning)
+    assert "it began anew" in str(warned[1])
+    assert [warning for warning in warned if warning is not None] == [warned[1]]
