@@ -97,7 +97,9 @@ def prepare(
 
 def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:
     """Return how much work a specification is on the records of a job that can run."""
-    variables = kind.variables(spec, prepared.layout.domain)
+    named = kind.variables(spec, prepared.layout.domain)
+    # One that is named and need not be counted is not in the layout.
+    variables = tuple(name for name in named if name in prepared.variables)
     return kind.work(spec, variables, prepared.layout, prepared.records)
 
 

@@ -957,28 +957,6 @@ def test_what_the_miner_says_of_the_study(pin, miner, view: str):
     pin(f"study: {view}", said, rel=1e-9)
 
 
-def without_words(schema: Any) -> Any:
-    """Leave out what is there for readers: a description may be written better."""
-    if isinstance(schema, dict):
-        words = {"description", "summary", "operationId", "title"}
-        return {
-            k: without_words(v) for k, v in schema.items() if k not in words or isinstance(v, dict)
-        }
-    return [without_words(v) for v in schema] if isinstance(schema, list) else schema
-
-
-@pytest.mark.slow
-def test_the_api_document(pin, miner):
-    client, _ = miner
-    found = client.get("/openapi.json").json()
-    for kind, parts in (("path", found["paths"]), ("schema", found["components"]["schemas"])):
-        digests = {
-            name: sha(json.dumps(without_words(part), sort_keys=True))[:16]
-            for name, part in parts.items()
-        }
-        pin(f"openapi {kind}", dict(sorted(digests.items())))
-
-
 def test_frozen_settings_have_the_same_limits(pin):
     """The limits of a miner that is started without options."""
     limits = dataclasses.asdict(Settings(Path()).limits)

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from miner_service.intake import intake
+from miner_service.intake import intake, receiving, sweeping
 from miner_service.settings import Limits
 from shared.channels import Symmetric
 from shared.domain import Variable
@@ -290,7 +290,7 @@ def test_a_seal_interrupted_at_its_end_can_be_done_again(miner, north, monkeypat
         patched.setattr(intake, "_commit_seal", dies)
         assert north("POST", f"{path}/seal").status_code == 500
     assert north.get(path)["state"] == "open"
-    intake.recover(miner.services)
+    sweeping.recover(miner.services)
     assert north("POST", f"{path}/seal").json()["state"] == "sealed"
     kept = miner.services.columns(path.rsplit("/", 1)[1], ["debt"])["debt"]
     assert kept.tobytes() == built.columns["debt"].tobytes()
@@ -304,10 +304,10 @@ def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, north, monkey
         raise OSError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(intake, "_acknowledge", dies)
+        patched.setattr(receiving, "_acknowledge", dies)
         assert north.put(path, 0, built.parts[0]).status_code == 500
     assert north.get(path)["parts_received"] == []
-    intake.recover(miner.services)
+    sweeping.recover(miner.services)
     for number, part in enumerate(built.parts):
         assert north.put(path, number, part).status_code == 201
     assert north("POST", f"{path}/seal").json()["state"] == "sealed"
