@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shared.errors import OptionError
+from shared.errors import NotFound, OptionError
 
 if TYPE_CHECKING:
     from miner_service.services import Services
@@ -97,7 +97,14 @@ def existing(settings: Settings) -> Iterator[Services]:
             remedy="Look at --data and --database.",
         )
     with opened(settings) as services:
-        yield services
+        try:
+            yield services
+        except NotFound as error:  # Whoever is at the machine has no token that may see less.
+            raise NotFound(
+                f"There is no such {error.where}.",
+                where=error.where,
+                remedy="Look at its name, and at --data and --database.",
+            ) from error
 
 
 def note(services: Services, action: str, study: str | None, outcome: int) -> None:

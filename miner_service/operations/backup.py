@@ -25,7 +25,7 @@ from miner_service.store.migrations import HEAD
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import PartRow, ReleaseRow
 from shared.audit.chain import LONGEST
-from shared.errors import NotReady, OptionError, StoreCorrupt
+from shared.errors import NotReady, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
 """Told how much is done, and of how much."""
@@ -80,11 +80,17 @@ def back_up(services: Services, folder: Path, progress: Progress) -> BackedUp:
     try:
         with storing("The backup"):
             return _back_up(services, folder, progress)
-    except BaseException:
+    except BaseException as error:
         for path in folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         if new:
             folder.rmdir()
+        if isinstance(error, StorageFull):
+            raise StorageFull(
+                f"There is no room for a backup in {folder}; nothing of it is left there.",
+                where="folder",
+                remedy="Make room there, or name a folder on another disk.",
+            ) from error
         raise
 
 

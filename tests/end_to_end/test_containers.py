@@ -22,11 +22,16 @@ import pytest
 import yaml
 
 from tests.places import ROOT
+from tests.test_operations import parse
 
 pytestmark = pytest.mark.end_to_end
 
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
+ON_POSTGRESQL = yaml.safe_load((ROOT / "deploy" / "compose.postgres.yml").read_text())
+OURS_ON_POSTGRESQL = {
+    name: service for name, service in ON_POSTGRESQL["services"].items() if name != "database"
+}
 AGENTS = ("clinic", "laboratory", "registry")
 
 
@@ -227,8 +232,32 @@ def test_every_service_mounts_its_own_volumes_only():
 
 
 def test_every_container_drops_what_it_does_not_need():
-    for name, service in SERVICES.items():
+    for name, service in {**SERVICES, **OURS_ON_POSTGRESQL}.items():
         assert service["read_only"] is True, name
+        assert service["init"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         published = service.get("ports", [])
         assert all(p.startswith("127.0.0.1:") for p in published), name
+
+
+def test_the_miner_on_postgresql_shares_its_records_with_its_workers_alone():
+    assert users(ON_POSTGRESQL["services"]) == {
+        "rows": {"database": True},
+        "miner": {"miner": True, "worker": True},
+        "admin": {"miner": True},
+    }
+    assert set(users(ON_POSTGRESQL["services"])) == set(ON_POSTGRESQL["volumes"])
+    addresses = {
+        service["environment"]["PRAMANA_DATABASE"] for service in OURS_ON_POSTGRESQL.values()
+    }
+    (address,) = addresses
+    password = ON_POSTGRESQL["services"]["database"]["environment"]["POSTGRES_PASSWORD"]
+    assert password.startswith("${")  # It is in no file.
+    assert password in address
+    assert "ports" not in ON_POSTGRESQL["services"]["database"]
+
+
+@pytest.mark.parametrize("service", [SERVICES["miner"], *OURS_ON_POSTGRESQL.values()])
+def test_the_commands_of_the_miner_are_and_may_take_their_time_to_end(service: dict[str, Any]):
+    parse(service["command"])
+    assert service["stop_grace_period"] == "60s"

@@ -61,13 +61,20 @@ class Tls:
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or getattr(error, "strerror", None)
             raise OptionError(
-                f"The certificate and key {[str(path) for path in _files(web)]} cannot be used:"
-                f" {reason or type(error).__name__}.",
+                f"The files of TLS ({', '.join(str(path) for path in _files(web))}) cannot be used:"
+                f" {_WORDS.get(str(reason), reason or type(error).__name__)}.",
                 where="certificate",
                 remedy="Give PEM files that this process may read: a certificate with its chain,"
                 " the private key of it without a passphrase, and the authority of the clients.",
             ) from error
         return context
+
+
+_WORDS = {
+    "KEY_VALUES_MISMATCH": "the private key is not that of the certificate",
+    "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in the authority's file",
+}
+"""What OpenSSL calls its commonest refusals, in words."""
 
 
 def open_tls(web: WebSettings) -> Tls | None:

@@ -22,6 +22,7 @@ from shared.errors import NotReady, PramanaError
 from shared.progress import unwatched
 from tests.miner_service.store.object_store import object_store, one_object_store
 from tests.postgres import postgres
+from tests.small_disk import kinds_of_disks, small_disk
 
 __all__ = ["object_store", "one_object_store", "postgres"]
 
@@ -189,6 +190,19 @@ def test_a_damaged_store_has_no_backup(filled, tmp_path):
     next((filled.data / "columns").iterdir()).write_bytes(b"torn")
     assert refused("backup", tmp_path / "backup", "--data", filled.data).code == "store-corrupt"
     assert not (tmp_path / "backup").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", kinds_of_disks())
+def test_a_backup_without_room_leaves_nothing_and_says_where(filled, kind):
+    with small_disk(kind) as disk:
+        disk.fill(100_000)
+        error = refused("backup", disk.folder / "backup", "--data", filled.data)
+        assert error.code == "storage-full"
+        assert str(disk.folder / "backup") in error.message
+        assert not (disk.folder / "backup").exists()
+        disk.free()
+        ran("backup", disk.folder / "backup", "--data", filled.data)
 
 
 def _write(data, *statements):
