@@ -284,6 +284,8 @@ class Campaign:
     def _interrupt(self, study: str, victim: Deed) -> bool:
         """Kill after a random while; say whether a job was interrupted by that."""
         time.sleep(self.random.choice((0.0, 0.02, 0.05, 0.1, 0.2)))
+        if not self._running():
+            return False
         if victim in ("worker", "supervisor"):
             interrupted = self._kill_children(victim)
         else:

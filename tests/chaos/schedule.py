@@ -27,7 +27,7 @@ def _blows(deeds: dict[Step, tuple[Deed, ...]]) -> tuple[Blow, ...]:
 SHORT = _blows(
     {
         "upload": ("agent", "disk"),
-        "seal": ("agent", "service", "disk"),
+        "seal": ("agent", "disk"),
         "learn": ("worker", "supervisor", "service", "disk"),
     }
 )
