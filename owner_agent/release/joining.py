@@ -6,6 +6,8 @@ at any step gets its token by the same command.
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.site.site import Site
@@ -13,8 +15,11 @@ from owner_agent.state.audit import noted
 from owner_agent.state.retry_keys import RetryKey
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import ConfigError, OptionError, TransportError
+from shared.errors import ConfigError, OptionError, Refused, TransportError
 from shared.wire.people import InvitationAccept, TokenIssued
+
+_NOTHING_TO_GET = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
+"""The miner knows no such invitation, or gave its answer to somebody else."""
 
 
 def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
@@ -43,8 +48,13 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
         site.state, surroundings.now(), "join", miner=site.miner.url, study=site.miner.study
     ):
         key = RetryKey(site.state, secret)
-        with Miner.of(site, None, surroundings) as miner:
-            issued = miner.accept(secret, key.kept(surroundings.random_bytes))
+        try:
+            with Miner.of(site, None, surroundings) as miner:
+                issued = miner.accept(secret, key.kept(surroundings.random_bytes))
+        except Refused as refused:
+            if refused.status in _NOTHING_TO_GET:
+                key.forget()
+            raise
         TokenStore(site.state).save(_study_of(issued), issued.token)
         key.forget()
     if (issued.study, issued.name) != (site.miner.study, site.owner):

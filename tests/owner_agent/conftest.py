@@ -15,10 +15,12 @@ import httpx
 import pytest
 
 from owner_agent.cli.main import build
+from owner_agent.departures.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
+from shared.audit.verifying import Verified, verify
 from shared.study_plan import StudyPlan
 from shared.terminal import run
 from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
@@ -26,6 +28,7 @@ from shared.wire.people import TokenIssued
 from shared.wire.problems import ProblemDetail
 from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
 from shared.wire.study_plans import StudyPlanView
+from tests.full_disk import with_ever_more_room
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 TOKEN = "token-of-clinic-north-0123456789"
@@ -249,6 +252,24 @@ class Bench:
         KeyStore(self.state).add("draw", DRAW_KEY)
         KeyStore(self.state).add("linkage", LINKAGE_KEY)
         TokenStore(self.state).save("asia", TOKEN)
+
+    def done_where_room_is_short(self, act: Callable[[], object]) -> None:
+        """Publish on a full disk that has more room each time, until it is done.
+
+        Whatever file is the first that finds no room, what leaves is in the ledger before, nothing
+        is left half written, and the last attempt seals one release.
+        """
+
+        def look() -> None:
+            ledger = {entry.name: entry.left for entry in Ledger(self.state).entries()}
+            for release in self.miner.releases.values():
+                assert ledger[release["manifest"].name], "sent, and the ledger does not say so"
+            assert not list((self.state / "outbox").glob(".unfinished-*"))
+            assert not list(self.state.rglob(".*.*"))
+
+        assert with_ever_more_room(act, look) > 5
+        assert len(self.miner.releases) == len(self.miner.sealed()) == 1
+        assert isinstance(verify(self.state / "audit.jsonl"), Verified)
 
     def files(self) -> dict[str, bytes]:
         """Return every file of the state directory, by relative path."""

@@ -252,6 +252,7 @@ def test_join_stores_the_token_privately(bench, command, tmp_path):
     assert token.stat().st_mode & 0o777 == 0o600
     assert token.read_text().strip() == bench.miner.issue.token
     assert bench.miner.issue.token not in ended.out + ended.err
+    bench.miner.invitation, bench.miner.accepted = "another-secret-0123456789", None
     secret = tmp_path / "invitation"
     secret.write_text(bench.miner.invitation + "\n")
     assert command("join", "--secret-file", str(secret)).exit_code == 0

@@ -272,3 +272,7 @@ def test_a_site_without_mask_section_says_so(bench):
 def test_a_site_that_masks_alone_has_nothing_to_randomize(shop):
     with pytest.raises(ConfigError, match="only columns to mask"):
         publish(shop.site, shop.surroundings, PublishOptions())
+
+
+def test_on_a_full_disk_nothing_is_done_by_halves_and_room_is_all_it_needs(shop):
+    shop.done_where_room_is_short(lambda: _publish(shop))

@@ -1,6 +1,7 @@
 """Shared trees: the same bytes for the same table, and nothing that another one would tell."""
 
 import httpx
+import joblib  # noqa: F401 - at its import it tries out whether there is room for a semaphore
 import pytest
 
 from owner_agent.costs.summaries import ledger_json
@@ -321,3 +322,11 @@ def test_a_site_that_shares_alone_has_nothing_to_randomize(clinic):
     with pytest.raises(ConfigError, match="only a tree to share") as raised:
         publish(clinic.site, clinic.surroundings, PublishOptions())
     assert "owner-agent share-model --publish" in raised.value.remedy
+
+
+def test_on_a_full_disk_nothing_is_done_by_halves_and_a_private_tree_is_drawn_once(
+    clinic, private_text
+):
+    clinic.write(private_text)
+    clinic.done_where_room_is_short(lambda: _publish(clinic))
+    assert len(set(_sent(clinic))) == 1
