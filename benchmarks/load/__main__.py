@@ -8,9 +8,18 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.load.holding import held_bodies, resident
-from benchmarks.load.running import announce, cut, miner, plain_server
-from benchmarks.load.uploading import probing, upload
+from benchmarks.load.holding import held_bodies, own_memory
+from benchmarks.load.running import (
+    RECORD_BYTES,
+    announce,
+    create_jobs,
+    cut,
+    miner,
+    plain_server,
+    seal,
+)
+from benchmarks.load.uploading import Latencies, probing, upload
+from owner_agent.release.options import PART_RECORDS
 from shared.terminal import console
 
 MEBIBYTE = 1 << 20
@@ -31,16 +40,25 @@ def throughput(folder: Path, *, owners: int, parts: int, size: int, rounds: int)
     return statistics.median(ratios)
 
 
-def health(folder: Path, *, owners: int, parts: int, size: int) -> tuple[float, float]:
-    """Return p99 of /healthz under load over the idle median, and the memory then in MiB."""
+def health(
+    folder: Path, *, owners: int, jobs: int, parts: int, size: int
+) -> tuple[Latencies, Latencies, float]:
+    """Return how long /healthz takes idle and under load, and the memory then in MiB.
+
+    The jobs are created before the owners begin to send, and are being learned meanwhile.
+    """
     plan, bodies, records = cut(parts, size)
     with miner(folder / "health") as served:
+        learned = announce(served, 1, plan, bodies, records)
+        upload(served, learned, bodies)
+        study = seal(served, learned[0])
         targets = announce(served, owners, plan, bodies, records)
         with probing(served) as idle:
             time.sleep(1.0)
+        create_jobs(served, study, list(plan.reported_sizes), jobs)
         with probing(served) as busy:
             upload(served, targets, bodies)
-        return busy.p99 / idle.median, resident(served.process.pid) / MEBIBYTE
+        return idle, busy, own_memory(served.process.pid) / MEBIBYTE
 
 
 def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
@@ -49,7 +67,7 @@ def holding(folder: Path, *, owners: int, each: int, size: int) -> float:
     with miner(folder / "holding") as served:
         targets = announce(served, owners, plan, bodies, records)
         with held_bodies(served, targets, bodies[0], each=each, share=0.9):
-            return resident(served.process.pid) / MEBIBYTE
+            return own_memory(served.process.pid) / MEBIBYTE
 
 
 def main() -> None:
@@ -60,13 +78,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rounds = 1 if short else 5
-        for size in (256 * 1024, 4 * MEBIBYTE):
-            parts = max(2, (2 if short else 8) * MEBIBYTE // size)
+        agents = PART_RECORDS * RECORD_BYTES
+        for size in (agents, 4 * MEBIBYTE, 256 * 1024):
+            parts = max(2, (2 if short else 16) * MEBIBYTE // size)
             share = throughput(folder, owners=8, parts=parts, size=size, rounds=rounds)
-            _say(f"parts of {size // 1024} KiB: {share:.0%} of a plain server's throughput")
-        times, memory = health(folder, owners=50, parts=2 if short else 4, size=MEBIBYTE)
-        _say(f"/healthz while 50 owners send: p99 {times:.1f} times the idle median")
-        _say(f"memory after it: {memory:.0f} MiB")
+            whose = ", the agent's" if size == agents else ""
+            _say(f"parts of {size // 1024} KiB{whose}: {share:.0%} of a plain server's throughput")
+        parts = 2 if short else 8
+        idle, busy, memory = health(folder, owners=50, jobs=20, parts=parts, size=MEBIBYTE)
+        _say(
+            f"/healthz while 50 owners send and 20 jobs are there: p99 {busy.p99 * 1000:.1f} ms,"
+            f" {busy.p99 / idle.median:.1f} times the idle median of {idle.median * 1000:.2f} ms"
+            f" ({len(busy.every)} asked)"
+        )
+        _say(f"memory of the service after it: {memory:.0f} MiB")
         memory = holding(folder, owners=25, each=4, size=8 * MEBIBYTE)
         _say(f"memory while 100 clients hold bodies open: {memory:.0f} MiB")
 

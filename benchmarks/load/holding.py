@@ -33,9 +33,9 @@ def held_bodies(
         yield socks
 
 
-def resident(process: int) -> int:
-    """Return the bytes of memory that a process and its children hold."""
+def own_memory(process: int) -> int:
+    """Return the bytes of memory that a process holds; its workers are not in it."""
     import psutil
 
-    one = psutil.Process(process)
-    return sum(p.memory_info().rss for p in [one, *one.children(recursive=True)])
+    held: int = psutil.Process(process).memory_info().rss
+    return held

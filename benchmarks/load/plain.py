@@ -1,4 +1,4 @@
-"""What the miner is measured against: a server that writes bodies to files, synced, and no more."""
+"""What the miner is measured against: a server that keeps bodies in files, durably, and no more."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ import uvicorn
 
 
 def store(path: Path, body: bytes) -> None:
-    """Write a file, and wait until it is on the disk."""
-    with path.open("wb") as file:
+    """Write a file, and wait until it and its name are on the disk: as an acknowledged part is."""
+    scratch = path.with_suffix(".scratch")
+    with scratch.open("wb") as file:
         file.write(body)
         file.flush()
         os.fsync(file.fileno())
+    scratch.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
 
 
 def application(folder: Path) -> Any:

@@ -137,6 +137,26 @@ def announce(
     return targets
 
 
+def seal(served: Served, target: Target) -> str:
+    """Seal a release that was sent; return its study."""
+    with httpx.Client(base_url=served.url, timeout=120, headers=target.headers) as http:
+        told = http.post(f"{target.path}/seal").raise_for_status().json()
+    return str(told["study"])
+
+
+def create_jobs(served: Served, study: str, names: list[str], number: int) -> None:
+    """Create jobs, each another one: networks in which every variable has a parent."""
+    headers = {"Authorization": f"Bearer {served.token}"}
+    with httpx.Client(base_url=served.url, timeout=120, headers=headers) as http:
+        for which in range(number):
+            parents = {
+                name: [names[place - 1]] if place and which >> (place - 1) & 1 else []
+                for place, name in enumerate(names)
+            }
+            spec = {"kind": "bayes-net-parameters", "structure": parents}
+            http.post(f"/v1/studies/{study}/jobs", json={"spec": spec}).raise_for_status()
+
+
 @contextmanager
 def _ending(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:

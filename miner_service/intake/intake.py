@@ -109,7 +109,7 @@ def _seal(services: Services, release: str) -> Release:
         parts = parts_of_release(session, release)
         if row.state == "sealed":
             return release_message(session, row)
-    require_state(row, "open")
+    require_state(row.id, row.state, "open")
     _require_complete(release, [part.number for part in parts if part.received is None])
     kind, content = kind_of_release(row), content_of(row)
     if not kind.has_records:
@@ -146,7 +146,7 @@ def _commit_seal(
             return release_message(session, row)
         if row.state == "withdrawn":
             services.segments.drop_data(release)
-        require_state(row, "open")
+        require_state(row.id, row.state, "open")
         mark_sealed(
             session,
             row,

@@ -32,6 +32,10 @@ class Remembered(Generic[FoundT]):
         self._known: dict[tuple[str, str], FoundT] = {}
         self._changing = threading.Lock()
 
+    def known(self, kind: str, content_digest: str) -> FoundT | None:
+        """Return what was found of a content before, if it was and is not forgotten."""
+        return self._known.get((kind, content_digest))
+
     def of(self, row: ReleaseRow) -> FoundT:
         """Return what is found of a release's content."""
         key = (row.kind, row.content_digest)

@@ -38,7 +38,8 @@ class Together:
     def run(self, change: Callable[[Session], T]) -> T:
         """Make a change, and return what it returns once it is committed.
 
-        Raises what the change raises, which then has changed nothing; or what the database says.
+        What the change raises is raised, and the others are made all the same: it must have
+        written nothing before it raises a PramanaError. What the database says is raised to all.
         """
         wanted = _Wanted(change)
         with self._gathering:
@@ -59,8 +60,7 @@ class Together:
             with self.database.write() as session:
                 for wanted in gathered:
                     try:
-                        with session.begin_nested():
-                            wanted.value = wanted.change(session)
+                        wanted.value = wanted.change(session)
                     except PramanaError as error:
                         wanted.error = error
         except BaseException as error:  # noqa: BLE001 each thread raises it itself

@@ -10,7 +10,7 @@ import threading
 import httpx
 import pytest
 
-from benchmarks.load.holding import held_bodies, resident
+from benchmarks.load.holding import held_bodies, own_memory
 from benchmarks.load.running import announce, cut, miner
 from benchmarks.load.uploading import upload
 
@@ -36,7 +36,7 @@ def test_bodies_that_are_held_open_hold_no_memory(tmp_path):
                 timeout=60,
             )
             assert answer.status_code in (429, 201)  # 201: the four may have been given up
-            assert resident(served.process.pid) < MOST_MEMORY
+            assert own_memory(served.process.pid) < MOST_MEMORY
         served.process.poll()
 
 
@@ -44,7 +44,7 @@ def test_bodies_that_are_held_open_hold_no_memory(tmp_path):
 def test_large_bodies_to_an_open_address_hold_nothing(tmp_path):
     body = bytes(8_400_000)
     with miner(tmp_path / "miner") as served:
-        before = resident(served.process.pid)
+        before = own_memory(served.process.pid)
 
         def send():
             with httpx.Client(timeout=60) as http:
@@ -56,7 +56,7 @@ def test_large_bodies_to_an_open_address_hold_nothing(tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-        assert resident(served.process.pid) < before + 64 * MEBIBYTE
+        assert own_memory(served.process.pid) < before + 64 * MEBIBYTE
 
 
 @pytest.mark.end_to_end

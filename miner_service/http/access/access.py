@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import shown_to_owner
 from miner_service.services import Services
 from miner_service.store.holders.owners import find_invitation
-from miner_service.store.holders.tokens import find_token, note_use
+from miner_service.store.holders.tokens import KnownToken, find_token, note_use
 from miner_service.store.jobs import find_job
 from miner_service.store.people import ADMIN, OWNER, find_study, no_such
-from miner_service.store.releases import find_release
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
 from shared.errors import Forbidden, NotReady, StorageFull, Unauthenticated
 from shared.wire.learning.jobs import Job
@@ -47,9 +46,9 @@ class Caller:
         """Whether this caller takes part in a study."""
         return self.role == ADMIN or self.study == study
 
-    def sees_release(self, row: ReleaseRow) -> bool:
-        """Whether this caller may read a release."""
-        return self.sees_study(row.study) and (self.role != OWNER or self.name == row.owner)
+    def sees_release(self, study: str, owner: str) -> bool:
+        """Whether this caller may read a release of an owner in a study."""
+        return self.sees_study(study) and (self.role != OWNER or self.name == owner)
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
         """Return what this caller may see of the alignment of its study."""
@@ -70,7 +69,7 @@ class Caller:
         if self.role != OWNER or not found:
             return found
         query = select(ReleaseRow).where(ReleaseRow.id.in_(found))
-        seen = {row.id for row in session.scalars(query) if self.sees_release(row)}
+        seen = {row.id for row in session.scalars(query) if self.sees_release(row.study, row.owner)}
         return {release: p_value for release, p_value in found.items() if release in seen}
 
     def view_job(self, session: Session, job: Job) -> Job:
@@ -84,6 +83,8 @@ class Caller:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
         hidden = dict.fromkeys(_STAFFS_ONLY)
+        if not job.progress:  # until then the time left is the one predicted
+            hidden["seconds_left"] = None
         job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job
@@ -104,11 +105,8 @@ class Caller:
             )
 
 
-def authenticate(services: Services, header: str | None) -> Caller:
-    """Return who sent a request with this `Authorization` header, and note that the token is used.
-
-    Raises Unauthenticated.
-    """
+def bearer_of(header: str | None) -> str:
+    """Return the token in an `Authorization` header. Raises Unauthenticated."""
     scheme, _, text = (header or "").partition(" ")
     if scheme.lower() != "bearer" or not text.strip():
         raise Unauthenticated(
@@ -116,15 +114,18 @@ def authenticate(services: Services, header: str | None) -> Caller:
             where="Authorization",
             remedy="Send the header `Authorization: Bearer <token>`.",
         )
-    with services.database.read() as session:
-        row = find_token(session, text.strip())
+    return text.strip()
+
+
+def valid_token(session: Session, text: str, now: datetime) -> KnownToken:
+    """Return a token that is good now. Raises Unauthenticated."""
+    row = find_token(session, text)
     if row is None:
         raise Unauthenticated(
             "The token is wrong or was revoked.",
             where="Authorization",
             remedy="Ask whoever runs the study for a new invitation or token.",
         )
-    now = services.now()
     if row.expires is not None and row.expires <= now:
         raise Unauthenticated(
             f"The token expired at {row.expires:%Y-%m-%d %H:%M} UTC.",
@@ -132,11 +133,16 @@ def authenticate(services: Services, header: str | None) -> Caller:
             remedy="Use the token it was rotated into, or ask whoever runs the study for a new"
             " invitation or token.",
         )
-    _note_use(services, row, now)
-    return Caller(row.id, row.role, row.study, row.name)
+    return row
 
 
-def _note_use(services: Services, row: TokenRow, now: datetime) -> None:
+def still_good(session: Session, caller: Caller, now: datetime) -> bool:
+    """Whether the token of a caller was not revoked and has not expired since it was let in."""
+    row = session.scalar(select(TokenRow).where(TokenRow.id == caller.token))
+    return row is not None and not row.revoked and (row.expires is None or row.expires > now)
+
+
+def note_used(services: Services, row: KnownToken, now: datetime) -> None:
     """Note that a token is used, rarely enough for reads to stay reads."""
     settings = services.settings.tokens
     if row.last_used is not None and (now - row.last_used).total_seconds() < settings.noted_seconds:
@@ -164,12 +170,15 @@ def visible_invitation(session: Session, caller: Caller, identifier: str) -> Inv
     return row
 
 
-def visible_release(session: Session, caller: Caller, identifier: str) -> ReleaseRow:
-    """Return a release that the caller may read. Raises NotFound."""
-    row = find_release(session, identifier)
-    if not caller.sees_release(row):
+_HOLDER = select(ReleaseRow.study, ReleaseRow.owner).where(ReleaseRow.id == bindparam("wanted"))
+
+
+def visible_release(session: Session, caller: Caller, identifier: str) -> None:
+    """Check that the caller may read a release. Raises NotFound."""
+    # Its row is not loaded: the text of a plan is long.
+    found = session.execute(_HOLDER, {"wanted": identifier}).first()
+    if found is None or not caller.sees_release(found.study, found.owner):
         raise no_such("release")
-    return row
 
 
 def visible_job(session: Session, caller: Caller, identifier: str) -> JobRow:

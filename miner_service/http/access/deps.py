@@ -69,6 +69,8 @@ async def refuse_unknown_query(request: Request) -> None:
 
     Raises RequestValidationError.
     """
+    if not request.scope["query_string"]:
+        return
     taken = inspect.signature(request.scope["endpoint"]).parameters
     known = {parameter for name in taken for parameter in _QUERY_OF.get(name, ())}
     unknown = sorted(set(request.query_params) - known)

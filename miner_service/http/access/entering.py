@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,17 +14,21 @@ from starlette.routing import BaseRoute
 
 from miner_service.http.access.access import (
     Caller,
+    bearer_of,
+    note_used,
     require_study,
+    valid_token,
     visible_invitation,
     visible_job,
     visible_model,
     visible_release,
     visible_token,
 )
-from miner_service.http.access.deps import ServicesDep
 from miner_service.http.access.protocol import VersionedRoute
 from miner_service.http.access.rules import ACCESS, Rule, Scope, rule_of
+from miner_service.services import Services
 from miner_service.store.people import no_such
+from shared.errors import Forbidden, NotFound, PramanaError
 
 _LONGEST = 200
 
@@ -47,27 +51,65 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 
 @dataclass(frozen=True)
 class Entering:
-    """Lets in who may use a route by its rule."""
+    """The mark of a route that `enter` lets into by its rule, before it is come to."""
 
     rule: Rule
 
-    def __call__(
+    async def __call__(
         self,
         request: Request,
-        services: ServicesDep,
         _credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
     ) -> None:
-        """Let a request in, or raise Unauthenticated, NotFound, Forbidden."""
-        caller: Caller = request.state.caller
-        visible = _VISIBLE.get(self.rule.scope)
-        if visible is not None:
-            what = self.rule.scope.value
-            name = str(request.path_params[what])
-            if not name.isprintable() or len(name) > _LONGEST:
-                raise no_such(what)  # no store has such a name, and some cannot look for it
-            with services.database.read() as session:
-                visible(session, caller, name)
-        caller.require_role(*self.rule.roles)
+        """Check that a request was let in by this rule. Raises RuntimeError."""
+        if request.state.entered != self.rule:
+            raise RuntimeError("a request was not let in by the rule of its route")
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Who sent a request, and why it is refused, if it is."""
+
+    caller: Caller
+    refused: PramanaError | None
+
+
+def enter(
+    services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
+) -> Entered:
+    """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
+
+    All of it is seen in one state of the database. A refusal is NotFound or Forbidden; it is
+    returned, as who is refused is counted and noted. That the token is used is noted, too.
+
+    Args:
+        parameters: those of the address, by name.
+
+    Raises:
+        Unauthenticated: it is not known who sent it.
+    """
+    text, now = bearer_of(header), services.now()
+    with services.database.read() as session:
+        token = valid_token(session, text, now)
+        caller = Caller(token.id, token.role, token.study, token.name)
+        try:
+            _require(session, caller, rule, parameters)
+        except (NotFound, Forbidden) as error:
+            refused: PramanaError | None = error
+        else:
+            refused = None
+    note_used(services, token, now)
+    return Entered(caller, refused)
+
+
+def _require(session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]) -> None:
+    visible = _VISIBLE.get(rule.scope)
+    if visible is not None:
+        what = rule.scope.value
+        name = parameters[what]
+        if not name.isprintable() or len(name) > _LONGEST:
+            raise no_such(what)  # no store has such a name, and some cannot look for it
+        visible(session, caller, name)
+    caller.require_role(*rule.roles)
 
 
 class RuledRouter(APIRouter):

@@ -21,6 +21,11 @@ class Address:
     methods: frozenset[str]
     endpoint: Callable[..., Any]
 
+    def parameters(self, scope: Scope) -> dict[str, str]:
+        """Return the parameters in the path of a request that is for this endpoint."""
+        found = self.pattern.match(scope["path"])
+        return {} if found is None else found.groupdict()
+
 
 @dataclass(frozen=True)
 class Addresses:

@@ -1,6 +1,7 @@
-"""Lets a request in: its sender's rate, then its token, then its body.
+"""Lets a request in: its sender's rate, then its token and what that may use, then its body.
 
-Nothing of a body is read for somebody who is not known, or where no endpoint would take it.
+Nothing of a body is read for somebody who is not known or may not do what is asked for, or where
+no endpoint would take it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.access import Caller, authenticate
+from miner_service.http.access.access import Caller
+from miner_service.http.access.entering import enter
 from miner_service.http.access.problems import failure_response, problem_of_failure
 from miner_service.http.access.rules import Scope as Access
 from miner_service.http.access.rules import rule_of
@@ -24,8 +26,9 @@ from miner_service.http.gate.addresses import Address, Addresses
 from miner_service.http.gate.bodies import Incoming, replay, too_long
 from miner_service.http.gate.pools import Pools
 from miner_service.http.gate.shares import InFlight, Now, Rates
-from miner_service.http.gate.spool import spool
+from miner_service.http.gate.spool import gather, spool
 from miner_service.services import Services
+from miner_service.store.files.durable import storing
 from shared.errors import PramanaError
 
 STREAMED = frozenset({"put_part"})
@@ -96,14 +99,19 @@ class Gate:
             await self._pass_json(scope, body, send, caller)
 
     async def _identify(self, scope: Scope, address: Address) -> Caller | None:
-        """Return who sent a request; None where nobody has to be known."""
-        if rule_of(address.name).scope is Access.OPEN:
+        """Return who sent a request that is let in; None where nobody has to be known."""
+        rule = rule_of(address.name)
+        if rule.scope is Access.OPEN:
             return None
         header = Headers(scope=scope).get("authorization")
-        caller = await run_in_threadpool(authenticate, self._services, header)
-        scope["state"]["caller"] = caller  # endpoints and the audit log read it
-        self._rates.take_token(caller.token)
-        return caller
+        parameters = address.parameters(scope)
+        entered = await run_in_threadpool(enter, self._services, header, rule, parameters)
+        # Endpoints and the audit log read it.
+        scope["state"].update(caller=entered.caller, entered=rule)
+        self._rates.take_token(entered.caller.token)
+        if entered.refused is not None:
+            raise entered.refused
+        return entered.caller
 
     async def _pass_json(self, scope: Scope, body: Incoming, send: Send, caller: Caller) -> None:
         limit = self._services.settings.limits.json_bytes
@@ -117,8 +125,9 @@ class Gate:
             stack.enter_context(self._in_flight.held(caller.token, body.announced or limit))
             folder: Path = self._services.settings.data_dir
             # It has no name: it is gone when it is closed, however that comes about.
-            file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
-            await spool(body.chunks(limit, "JSON body"), file, self._pools.writing)
+            with storing("The request"):
+                file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
+                await spool(body.chunks(limit, "JSON body"), file, self._pools.writing)
             await self._large.acquire()
             release = stack.enter_context(_Once(self._large.release))
             file.seek(0)
@@ -143,10 +152,7 @@ class _Once(ExitStack):
 
 
 async def _read(body: Incoming, limit: int) -> bytes:
-    held = bytearray()
-    async for chunk in body.chunks(limit, "JSON body"):
-        held += chunk
-    return bytes(held)
+    return await gather(body.chunks(limit, "JSON body"))
 
 
 def _closing(body: Incoming, send: Send) -> Send:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from miner_service.http.gate.pools import Pool
 
-BLOCK = 256 * 1024
+BLOCK = 512 * 1024
 """So many bytes of a body are gathered in memory before they are written."""
 
 
@@ -27,32 +27,48 @@ class Spooled:
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
 
-    def take(self, block: bytes) -> None:
-        """Write a block."""
-        if self.file is not None:
-            self.file.write(block)
-        self.digest.update(block)
-        self.size += len(block)
+    def take(self, block: list[bytes]) -> None:
+        """Write the pieces of a block, as they came."""
+        for piece in block:
+            if self.file is not None:
+                _write(self.file, piece)
+            self.digest.update(piece)
+            self.size += len(piece)
 
 
 async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> Spooled:
     """Write chunks to a file, or nowhere, and hash them; one block is written as the next comes."""
     spooled = Spooled(file)
-    block = bytearray()
+    block: list[bytes] = []
+    gathered = 0
     writing: asyncio.Future[None] | None = None
     try:
         async for chunk in chunks:
-            block += chunk
-            if len(block) >= BLOCK:
+            block.append(chunk)
+            gathered += len(chunk)
+            if gathered >= BLOCK:
                 if writing is not None:
                     await writing
-                writing = pool.submit(spooled.take, bytes(block))
-                block.clear()
+                writing = pool.submit(spooled.take, block)
+                block, gathered = [], 0
     finally:
         # The file is the caller's again when this ends, however it ends.
         if writing is not None:
             await asyncio.wait([writing])
     if writing is not None:
         await writing
-    await pool.run(spooled.take, bytes(block))
+    if block:
+        await pool.run(spooled.take, block)
     return spooled
+
+
+async def gather(chunks: AsyncIterator[bytes]) -> bytes:
+    """Return all chunks in one piece: for bodies that are small."""
+    return b"".join([chunk async for chunk in chunks])
+
+
+def _write(file: BinaryIO, piece: bytes) -> None:
+    """Write all of a piece, also to a file without a buffer, which may take less at once."""
+    view = memoryview(piece)
+    while view:
+        view = view[file.write(view) :]

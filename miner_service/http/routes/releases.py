@@ -22,7 +22,7 @@ from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.gate.bodies import Incoming
 from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.spool import spool
+from miner_service.http.gate.spool import BLOCK, gather, spool
 from miner_service.intake import intake, receiving
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
@@ -122,11 +122,17 @@ async def put_part(
         media=_part_media(request),
         length=body.announced,
     )
-    with request.state.in_flight.held(caller.token, expected.part.bytes):
-        async with _received(services, expected, body, pools) as arrived:
+    with request.state.in_flight.held(caller.token, expected.bytes):
+        if expected.bytes <= BLOCK:  # no more is in memory of a larger one, either
+            small = await gather(body.chunks(expected.bytes, "part"))
             receipt, new = await pools.storing.run(
-                receiving.take_part, services, expected, arrived, digest
+                receiving.take_small_part, services, expected, small, digest
             )
+        else:
+            async with _received(services, expected, body, pools) as arrived:
+                receipt, new = await pools.storing.run(
+                    receiving.take_part, services, expected, arrived, digest
+                )
     response.status_code = 201 if new else 200
     return receipt
 
@@ -136,14 +142,14 @@ async def _received(
     services: Services, expected: receiving.Expected, body: Incoming, pools: Pools
 ) -> AsyncIterator[receiving.Arrived]:
     """Receive a part into a file that nobody else leaves behind, or only hash it."""
-    chunks = body.chunks(expected.part.bytes, "part")
+    chunks = body.chunks(expected.bytes, "part")
     if expected.stored:
         came = await spool(chunks, None, pools.writing)
         yield receiving.Arrived(None, came.size, came.digest.digest())
         return
     scratch = services.segments.scratch_path()
     try:
-        with storing(f"Part {expected.part.number}"), scratch.open("wb", buffering=0) as file:
+        with storing(f"Part {expected.number}"), scratch.open("wb", buffering=0) as file:
             came = await spool(chunks, file, pools.writing)
         yield receiving.Arrived(scratch, came.size, came.digest.digest())
     finally:

@@ -7,8 +7,9 @@ longer: so an answer that is lost locks nobody out, and requests on their way st
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.people import ADMIN, MONITOR, OWNER, no_such
@@ -82,18 +83,34 @@ def issue_token(
     return row, credential
 
 
-def find_token(session: Session, text: str) -> TokenRow | None:
-    """Return the row of a token that is right and not revoked; it may have expired."""
-    row = session.scalar(select(TokenRow).where(TokenRow.id == credential_id(text)))
-    if row is None or not matches(text, row.hash) or row.revoked:
+class KnownToken(NamedTuple):
+    """What is asked of a token with every request."""
+
+    id: str
+    role: str
+    study: str | None
+    name: str
+    expires: datetime | None
+    last_used: datetime | None
+
+
+_KNOWN = select(*(getattr(TokenRow, name) for name in KnownToken._fields), TokenRow.hash).where(
+    TokenRow.id == bindparam("claimed"), TokenRow.revoked.is_(False)
+)
+
+
+def find_token(session: Session, text: str) -> KnownToken | None:
+    """Return a token that is right and not revoked; it may have expired."""
+    row = session.execute(_KNOWN, {"claimed": credential_id(text)}).first()
+    if row is None or not matches(text, row.hash):
         return None
-    return row
+    return KnownToken(*row[:-1])
 
 
 def note_use(session: Session, identifier: str, now: datetime, *, overlap: float) -> None:
     """Note that a token is used; at the first time, the one it replaces ends in `overlap` s."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
-    if row is None:
+    if row is None or row.revoked:  # in the moment before
         return
     if row.last_used is None and row.replaces is not None:
         end = now + timedelta(seconds=overlap)
