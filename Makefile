@@ -102,6 +102,10 @@ benchmark: $(STAMP) ## ratios against peers, measured side by side
 load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile
 	$(BIN)/python -m benchmarks.load
 
+.PHONY: jobs-benchmark
+jobs-benchmark: $(STAMP) ## how soon a job that would run for very long is ended, and whom it holds up
+	$(BIN)/python -m benchmarks.jobs
+
 .PHONY: rooms
 rooms: $(STAMP) ## draw the rooms again from the imports (docs/architecture.md)
 	$(BIN)/python -m docs.rooms

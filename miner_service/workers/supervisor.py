@@ -68,7 +68,7 @@ class Supervisor:
     def ask_to_stop(self) -> None:
         """Give back the jobs and end. May be called by a handler of signals."""
         self._stopping.set()
-        with suppress(BlockingIOError):
+        with suppress(OSError):  # it has enough to look for, or has ended
             self._wake_write.send(b"\0")
 
     def run(self) -> None:
@@ -83,6 +83,8 @@ class Supervisor:
             self._end()
             self._ended.set()
             guard.join()
+            self._wake_read.close()
+            self._wake_write.close()
 
     def _wait(self) -> None:
         """Wait for a word of the parent or a worker, at most until the next look."""

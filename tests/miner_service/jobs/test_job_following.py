@@ -1,0 +1,139 @@
+"""What a job tells those who follow it; and its result, which waits for a store that is away."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from miner_service.jobs.runner import learn_model, work_once
+from miner_service.settings import JobSettings
+from miner_service.store.queue.fairness import Rules, claim_next
+from miner_service.store.queue.supervisors import show_up
+from miner_service.workers.crew import DistantCrew, crew_of
+from shared.errors import NotReady, StorageFull
+
+JOBS = "/v1/studies/asia/jobs"
+SPEC = {"spec": {"structure": {"A": []}}}
+TWO = {"Pramana-Protocol": "2"}
+STAFFS = ("heartbeat_age", "predicted_seconds", "predicted_bytes", "worker", "runs")
+
+
+@pytest.fixture
+def asked(start, release_a):
+    """Start a miner with a study; return it and a job's path: `(crew=...)`."""
+
+    def begin(**options):
+        miner = start(**options)
+        miner.analyst, miner.north = miner.study("asia"), miner.owner("asia", "north")
+        miner.north.publish("asia", release_a)
+        return miner, miner.analyst("POST", JOBS, json=SPEC).headers["location"]
+
+    return begin
+
+
+def events(person, path, last=None):
+    """The ids and jobs of the events after the last one received."""
+    headers = TWO if last is None else {**TWO, "Last-Event-ID": last}
+    answer = person("GET", f"{path}/events", headers=headers)
+    if answer.status_code == 204:
+        return []
+    found = [event.split("\n") for event in answer.text.strip().split("\n\n")]
+    return [(e[0].removeprefix("id: "), json.loads(e[2].removeprefix("data: "))) for e in found]
+
+
+def test_events_go_on_where_the_last_one_left_off(asked):
+    miner, path = asked()
+    miner.analyst.wait(path)
+    ((newest, whole),) = events(miner.analyst, path)
+    assert [line["line"] for line in whole["log"]] == ["Queued.", "Run 1 began.", "Succeeded."]
+    assert events(miner.analyst, path, newest) == []
+    ((again, rest),) = events(miner.analyst, path, "1")
+    assert again == newest
+    assert [line["line"] for line in rest["log"]] == ["Run 1 began.", "Succeeded."]
+    for foreign in ("999999", "not a number"):
+        ((again, all_of_it),) = events(miner.analyst, path, foreign)
+        assert (again, all_of_it["log"]) == (newest, whole["log"])
+
+
+def test_the_log_of_a_job_is_read_page_by_page_by_staff(asked, assert_problem):
+    miner, path = asked()
+    miner.analyst.wait(path)
+    first = miner.analyst.get(f"{path}/log?limit=2")
+    rest = miner.analyst.get(f"{path}/log?limit=2&cursor={first['next']}")
+    lines = [line["line"] for line in first["items"] + rest["items"]]
+    assert (lines, rest["next"]) == (["Queued.", "Run 1 began.", "Succeeded."], None)
+    assert_problem(miner.north("GET", f"{path}/log"), 403, "forbidden", "owner")
+
+
+def test_owners_are_not_told_by_whom_a_job_is_run_or_what_was_predicted(asked):
+    miner, path = asked()
+    miner.analyst.wait(path)
+    staff = miner.analyst("GET", path, headers=TWO).json()
+    owner = miner.north("GET", path, headers=TWO).json()
+    assert (staff["runs"], staff["predicted_seconds"] > 0, len(staff["log"])) == (1, True, 3)
+    assert (owner["state"], owner["started"]) == (staff["state"], staff["started"])
+    assert ({name: owner[name] for name in STAFFS}, owner["log"]) == (dict.fromkeys(STAFFS), [])
+    assert not {*STAFFS, "started", "seconds_left", "log"} & set(miner.analyst.get(path))
+
+
+class Away:
+    """A database that cannot be written to so many times."""
+
+    def __init__(self, database, error, times) -> None:
+        self.database, self.error, self.left = database, error, times
+        self.read = database.read
+
+    @contextmanager
+    def write(self):
+        if self.left:
+            self.left -= 1
+            raise self.error
+        with self.database.write() as session:
+            yield session
+
+
+def without_workers(asked, **settings):
+    """A job that nobody runs, its services, and the lease of its first run."""
+    miner, path = asked(crew=crew_of, jobs=JobSettings(workers=0, **settings))
+    with miner.services.database.write() as session:
+        lease = claim_next(session, "here", Rules(1, 10.0), miner.clock())
+    return miner, path, lease
+
+
+@pytest.mark.parametrize("error", [NotReady("It is away."), StorageFull("It is full.")])
+def test_a_result_waits_for_a_store_that_is_away(asked, error):
+    """It is not computed again."""
+    miner, path, lease = without_workers(asked, lease_seconds=600)
+    learned = []
+
+    def learn(*arguments):
+        learned.append(1)
+        return learn_model(*arguments)
+
+    services = replace(miner.services, database=Away(miner.services.database, error, 2))
+    assert work_once(services, lease, learn, lambda *_: None)
+    job = miner.analyst.get(path)
+    assert (job["state"], len(learned), services.database.left) == ("succeeded", 1, 0)
+
+
+def test_a_result_does_not_wait_for_longer_than_a_lease_holds(asked):
+    miner, path, lease = without_workers(asked, lease_seconds=0.05)
+    database = Away(miner.services.database, NotReady("It is away."), 1000)
+    with pytest.raises(NotReady, match="away"):
+        work_once(replace(miner.services, database=database), lease, learn_model, lambda *_: None)
+    assert miner.analyst.get(path)["state"] == "running"
+
+
+def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked):
+    miner, path = asked(crew=crew_of, jobs=JobSettings(workers=0, lease_seconds=0.05))
+    assert isinstance(miner.app.state.crew, DistantCrew)
+    assert not miner.app.state.crew.alive
+    assert miner.analyst.get(path)["state"] == "queued"
+    with miner.services.database.write() as session:
+        show_up(session, "elsewhere/1", "elsewhere", 2, miner.clock())
+    assert miner.app.state.crew.alive
+    while miner.app.state.crew.alive:  # it gives no further sign of life
+        pass
