@@ -23,6 +23,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.once import once
+
 _NUMBER = itertools.count(1)
 _SETTINGS = ("listen_addresses=127.0.0.1", "shared_buffers=16MB", "max_connections=100")
 
@@ -146,11 +148,16 @@ def running_postgres(*settings: str) -> Iterator[Postgres]:
         server.close()
 
 
+_SHARED = pytest.StashKey[Postgres]()
+
+
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    """The server that the tests of this process share; nothing of it outlives them."""
-    with running_postgres("fsync=off") as server:
-        yield server
+def postgres(pytestconfig: pytest.Config) -> Postgres:
+    """The server that the tests of this process share; nothing of it outlives them.
+
+    Each module that imports this fixture has one of its own, so that the server is kept elsewhere.
+    """
+    return once(pytestconfig, _SHARED, lambda: running_postgres("fsync=off"))
 
 
 @pytest.fixture

@@ -34,10 +34,17 @@ class SmallDisk:
         if not self.mounted:
             self._limit.enter_context(files_no_longer_than(left))
             return
+        with (self.folder / _BALLAST).open("wb") as file:
+            filled = 0
+            # More than once: who writes meanwhile may take of what was just found free.
+            while (size := self._free() - left) > 0:
+                with suppress(OSError):
+                    os.posix_fallocate(file.fileno(), filled, size)
+                    filled += size
+
+    def _free(self) -> int:
         space = os.statvfs(self.folder)
-        size = max(space.f_bavail * space.f_frsize - left, 0)
-        with (self.folder / _BALLAST).open("wb") as file, suppress(OSError):
-            os.posix_fallocate(file.fileno(), 0, size)
+        return space.f_bavail * space.f_frsize
 
     def free(self) -> None:
         """Give the room back."""

@@ -14,6 +14,7 @@ from miner_service.cli.opening import (
     DataDir,
     SettingsFile,
     existing,
+    note,
     opened,
     settings_of,
 )
@@ -195,11 +196,16 @@ def monitor_token_command(
     from miner_service.store.holders.tokens import renew_monitor_token
 
     settings = settings_of(data, database, settings_file)
-    with existing(settings) as services, services.database.write() as session:
+    with (
+        existing(settings) as services,
+        services.audit.room(),
+        services.database.write() as session,
+    ):
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
             _write_secret(token_file, credential.text)
+        note(services, "issue_monitor_token", None, 201)
     _say(
         f"The monitor token is in {token_file}"
         if token_file is not None
@@ -228,10 +234,11 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
     from miner_service.store.holders.tokens import rotate_admin_token
 
     days = valid_days or services.settings.tokens.valid_days
-    with services.database.write() as session:
+    with services.audit.room(), services.database.write() as session:
         credential = rotate_admin_token(session, services.now(), days=days)
         if file is not None:
             _write_secret(file, credential.text)
+        note(services, "issue_admin_token", None, 201)
     if file is not None:
         _say(f"The admin token is in {file}")
     else:

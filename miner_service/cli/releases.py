@@ -47,7 +47,10 @@ def expire(
 
     from miner_service.intake.withdrawing import withdraw_abandoned
 
-    with existing(settings_of(data, database, settings_file)) as services:
+    with (
+        existing(settings_of(data, database, settings_file)) as services,
+        services.audit.room(),
+    ):
         before = services.now() - timedelta(days=days)
         gone = withdraw_abandoned(services, before, study)
         for release in gone:

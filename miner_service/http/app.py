@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
@@ -59,7 +60,6 @@ _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
-    figures = _figures(services)
     pools = Pools()
     app = _Miner(
         title="Pramana miner",
@@ -67,7 +67,6 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         description=DESCRIPTION,
         lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
-            Middleware(CountingMiddleware, figures=figures),
             Middleware(ProtocolMiddleware),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(
@@ -79,13 +78,10 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
             ),
         ],
         routes=_routes(),
-        # The pages of the usual viewers load scripts from elsewhere; the document is enough.
-        docs_url=None,
-        redoc_url=None,
         redirect_slashes=False,
     )
     app.state.services = services
-    app.state.figures = figures
+    app.state.figures = _figures(services)
     app.state.followed = Followed(services)
     app.state.probes = Probes()
     problems.install(app)
@@ -93,11 +89,22 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
 
 
 class _Miner(FastAPI):
-    """The application, whose every answer has the headers: those to unforeseen errors, too."""
+    """The application, whose every answer is counted and has the headers, whatever goes wrong."""
+
+    def setup(self) -> None:
+        """Offer the document of the interface, which takes seconds to make: in a thread.
+
+        The pages of the usual viewers load scripts from elsewhere; the document is enough.
+        """
+        self.add_route("/openapi.json", self._document, include_in_schema=False)
+
+    def _document(self, _request: Request) -> Response:
+        return JSONResponse(self.openapi())
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Put the headers around all else."""
-        return SecurityHeaders(super().build_middleware_stack())
+        """Put the headers and the figures around all else."""
+        stack = super().build_middleware_stack()
+        return SecurityHeaders(CountingMiddleware(stack, figures=self.state.figures))
 
 
 @cache

@@ -75,6 +75,23 @@ def url_of(sock: socket.socket, *, over_tls: bool = False) -> str:
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
+def configured(app: FastAPI, web: WebSettings, tls: Tls | None) -> uvicorn.Config:
+    """Return how an application is served."""
+    return uvicorn.Config(
+        app,
+        http=bounded_protocol(web, tls),
+        ws="none",
+        timeout_keep_alive=math.ceil(web.header_seconds),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # What a sender says of its address is not by what its requests are counted.
+        proxy_headers=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+
+
 def serve(
     app: FastAPI,
     sock: socket.socket,
@@ -91,22 +108,13 @@ def serve(
     # Threads that compute give way to the one that answers soon, not only every 5 ms.
     sys.setswitchinterval(0.0005)
     signal.signal(signal.SIGHUP, lambda *_: None if tls is None else tls.reload())
-    config = uvicorn.Config(
-        app,
-        http=bounded_protocol(web, tls),
-        ws="none",
-        timeout_keep_alive=math.ceil(web.header_seconds),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        lifespan="on",
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
     # uvicorn raises the signal that ended it once more when it is done. Asked to end and having
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(config, announce, lambda: app.state.crew.ask_to_stop()).run(sockets=[sock])
+    _Server(configured(app, web, tls), announce, lambda: app.state.crew.ask_to_stop()).run(
+        sockets=[sock]
+    )
 
 
 def _allow_files(connections: int) -> None:

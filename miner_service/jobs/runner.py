@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable
+
+from sqlalchemy.orm import Session
 
 from miner_service.jobs.endings import out_of_memory
 from miner_service.kinds import kind_of
@@ -28,6 +31,8 @@ from shared.wire.problems import problem_of, unforeseen
 from shared.wire.releases.catalogue import KINDS
 
 log = logging.getLogger(__name__)
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 Learn = Callable[[JobSpec, PreparedJob, Services, Progress], Learned]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
@@ -56,7 +61,8 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
 
     Raises:
         JobCancelled: `on_step` stopped it; the job is as it was.
-        NotReady, StorageFull: so is it where the store is away, or has no room.
+        NotReady, StorageFull: so is it where the store is away, or has no room. What was made is
+            kept and tried again for as long as a lease holds before that.
     """
     try:
         with services.database.read() as session:
@@ -70,11 +76,27 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
         return _fail(services, lease, error)
-    with services.database.write() as session:
-        wanted = leased(session, lease)
-        if wanted is not None:
-            succeed(session, wanted, made, services.now())
-        return wanted is not None
+    return _ended(services, lease, lambda s, wanted: succeed(s, wanted, made, services.now()))
+
+
+def _ended(services: Services, lease: Lease, end: Callable[[Session, JobRow], None]) -> bool:
+    """End a job that this run still has, and say whether it had it.
+
+    What took hours to compute is not thrown away because the store is away for a moment.
+    """
+    pause, until = _FIRST_PAUSE, time.monotonic() + services.settings.jobs.lease_seconds
+    while True:
+        try:
+            with services.database.write() as session:
+                row = leased(session, lease)
+                if row is not None:
+                    end(session, row)
+                return row is not None
+        except (NotReady, StorageFull):
+            if time.monotonic() + pause > until:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 def _made(message: ModelHead, kind: str) -> Made:
@@ -95,11 +117,11 @@ def _fail(services: Services, lease: Lease, error: Exception) -> bool:
     else:
         document = unforeseen()
         log.error("job %s failed", lease.job, exc_info=error)
-    with services.database.write() as session:
-        row = leased(session, lease)
-        if row is not None:
-            finish(session, row, "failed", services.now(), problem=document)
-        return row is not None
+
+    def fail(session: Session, row: JobRow) -> None:
+        finish(session, row, "failed", services.now(), problem=document)
+
+    return _ended(services, lease, fail)
 
 
 def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJob:

@@ -39,7 +39,7 @@ class Restored:
 def restore(services: Services, folder: Path, progress: Progress) -> Restored:
     """Bring a backup into an empty store, whatever kind of store it was made of.
 
-    Interrupted, it leaves a store without rows, into which it can be brought again.
+    Interrupted, it leaves a store without rows, into which the same backup can be brought again.
 
     Raises:
         OptionError: the folder holds no backup, or one of a later version.
@@ -48,7 +48,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> Restored:
         StorageFull, NotReady: the store's disk, or its database.
     """
     told = read_list(folder)
-    _require_empty(services)
+    _require_empty(services, told["files"].get(AUDIT))
     require_undamaged(folder, told["files"], progress)
     services.segments.prepare()
     with _rows_of(services, folder) as backup:
@@ -111,11 +111,13 @@ def _damaged(message: str, where: str) -> StoreCorrupt:
     return StoreCorrupt(message, where=where, remedy="Nothing was restored. Use another backup.")
 
 
-def _require_empty(services: Services) -> None:
+def _require_empty(services: Services, audit: str | None) -> None:
+    """Check that nothing is there, but what an interrupted restoration of this backup left."""
     with services.database.read() as session:
         empty = is_empty(session)
     log = services.audit.path
-    if not empty or (log.exists() and log.stat().st_size > 0):
+    other = log.exists() and log.stat().st_size > 0 and file_sha256(log) != audit
+    if not empty or other:
         raise _not_empty()
 
 

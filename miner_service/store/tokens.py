@@ -15,6 +15,7 @@ from dataclasses import dataclass
 SECRET_BYTES = 32
 ID_BYTES = 6
 _ID = re.compile(r"[a-z]-[0-9a-f]{12}")
+_WHOLE = re.compile(r"([a-z]-[0-9a-f]{12})\.[\w-]+")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ def credential_id(text: str) -> str:
     """Return the id a credential claims, or nothing; what it is worth is for `matches` to say."""
     claimed = text.partition(".")[0]
     return claimed if _ID.fullmatch(claimed) else ""
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with only the ids of the credentials in it, as somebody may have sent one."""
+    return _WHOLE.sub(r"\1", text)
 
 
 def matches(text: str, stored_hash: str) -> bool:

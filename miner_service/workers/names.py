@@ -6,8 +6,9 @@ import fcntl
 import hashlib
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from shared.errors import Conflict
 
@@ -24,18 +25,47 @@ def named(folder: Path) -> Iterator[str]:
     Raises:
         Conflict: there are too many.
     """
-    host = socket.gethostname()
-    place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]
     for number in range(1, _MOST + 1):
-        with (folder / f"workers-{host}-{number}.lock").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                continue
-            yield f"{host}/{place}/{number}"
-            return
+        with _file(folder, number).open("a") as file:
+            if _locked(file):
+                yield _name(folder, number)
+                return
     raise Conflict(
         f"{_MOST} supervisors of workers use the data directory {folder}.",
         where="data",
         remedy="Stop one, or start fewer with more workers each.",
     )
+
+
+@contextmanager
+def departed(folder: Path) -> Iterator[list[str]]:
+    """Hold the names, here, of supervisors whose processes have ended: nobody takes them meanwhile.
+
+    What they ran can be taken back at once, without waiting for a lease to run out.
+    """
+    with ExitStack() as stack:
+        found = []
+        for number in range(1, _MOST + 1):
+            if not (path := _file(folder, number)).exists():
+                break  # the first number that is free is taken: there are none beyond
+            if _locked(stack.enter_context(path.open("a"))):
+                found.append(_name(folder, number))
+        yield found
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"workers-{socket.gethostname()}-{number}.lock"
+
+
+def _name(folder: Path, number: int) -> str:
+    place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]
+    return f"{socket.gethostname()}/{place}/{number}"
+
+
+def _locked(file: IO[str]) -> bool:
+    """Take the lock of a file until it is closed, if nobody has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

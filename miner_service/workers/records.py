@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -18,6 +19,7 @@ from miner_service.store.queue.fairness import Rules, claim_next, next_job
 from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import finish
 from miner_service.store.schema import JobRow
+from miner_service.workers.names import departed
 from miner_service.workers.watching import Watch
 from miner_service.workers.worker import Run
 from shared.errors import PramanaError, StorageFull
@@ -49,11 +51,13 @@ class _Told:
 class Records:
     """The rows of one supervisor's runs. Raises NotReady and StorageFull as the store does.
 
-    `renewed` is when the leases were last renewed, by this machine's running clock.
+    `renewed` is when the leases were last renewed, by this machine's running clock; `away` whether
+    the store has not answered since.
     """
 
     def __init__(self, settings: Settings, database: Database, name: str, host: str) -> None:
         self._settings = settings.jobs
+        self._folder = settings.data_dir
         self._database = database
         self._name, self._host = name, host
         self._notes: list[Note] = []
@@ -62,7 +66,7 @@ class Records:
         self._silent_runs = Watch[leases.Lease](settings.jobs.lease_seconds)
         self._silent_supervisors = Watch[str](settings.jobs.lease_seconds)
         self.renewed = time.monotonic()
-        self._complained = False
+        self.away = False
 
     def finished(self, run: Run) -> None:
         """Note that a worker has done with a run, which it has ended in the store itself."""
@@ -103,16 +107,17 @@ class Records:
         if not (due or steps or self._notes):
             return
         notes = list(self._notes)
-        with self._database.write() as session:
+        with ExitStack() as held, self._database.write() as session:
             for note in notes:
                 note(session)
             for run in steps:
                 self._note_step(session, run, now)
             if due:
-                self._renew(session, runs, now)
+                # Their names are free again only after the end of the transaction.
+                self._renew(session, runs, now, held.enter_context(departed(self._folder)))
         del self._notes[: len(notes)]
         if due:
-            self.renewed, self._begun, self._complained = now, True, False
+            self.renewed, self._begun, self.away = now, True, False
 
     def claim(self) -> Run | None:
         """Begin the job whose turn it is, if one may begin."""
@@ -144,18 +149,19 @@ class Records:
         """Note that the store did not answer; where it has no room it did, and nobody can write."""
         if isinstance(error, StorageFull):
             self.renewed = time.monotonic()
-        if not self._complained:
+        if not self.away:
             log.warning("jobs wait for the store: %s", error.message)
-            self._complained = True
+            self.away = True
 
     def _rules(self, session: Session) -> Rules:
         return Rules(supervisors.workers_known(session), self._settings.short_seconds)
 
-    def _renew(self, session: Session, runs: list[Run], now: float) -> None:
+    def _renew(self, session: Session, runs: list[Run], now: float, gone: list[str]) -> None:
         """Give signs of life; take back what nobody runs any more."""
         moment = utc_now()
-        if not self._begun:
-            leases.take_back(session, self._name, moment)
+        for name in gone if self._begun else [self._name, *gone]:
+            leases.take_back(session, name, moment)
+            supervisors.leave(session, name)
         supervisors.show_up(session, self._name, self._host, self._settings.workers, moment)
         leases.beat(session, [run.lease for run in runs], moment)
         self._give_back_strays(session, {run.lease for run in runs})

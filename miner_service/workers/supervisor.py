@@ -19,7 +19,7 @@ from miner_service.settings import Settings
 from miner_service.store.database import Database
 from miner_service.workers.lines import Incoming
 from miner_service.workers.records import Records
-from miner_service.workers.worker import COMMAND, Worker
+from miner_service.workers.worker import COMMAND, Template, Worker
 from shared.errors import NotReady, StorageFull
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Supervisor:
         name: that no other supervisor has.
         parent: a descriptor whose end is that of the service which started this, and on which it
             says that there is something to do; None where there is no such service.
-        command: starts a worker.
+        command: starts the template of workers.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Supervisor:
         command: Sequence[str] = COMMAND,
     ) -> None:
         self._settings = settings
-        self._command = command
+        self._template = Template(command)
         self._records = Records(settings, database, name, socket.gethostname())
         self._workers: list[Worker] = []
         self._parent = Incoming(parent) if parent is not None else None
@@ -129,27 +129,27 @@ class Supervisor:
     def _hire(self) -> None:
         """Start a worker, unless one is about to be ready or the last one could not start."""
         if time.monotonic() >= self._not_before and all(w.ready for w in self._workers):
-            self._workers.append(Worker(self._settings, self._command))
+            self._workers.append(Worker(self._settings, self._template))
 
     def _bury(self) -> None:
         """Take leave of processes that have ended, and note what became of their jobs."""
-        for worker in [w for w in self._workers if w.killed or w.gone is not None]:
-            worker.wait()
-            finished = worker.hear()
+        for worker in [w for w in self._workers if w.killed or w.gone]:
+            finished = worker.wait()
             worker.release()
             self._workers.remove(worker)
-            if not worker.ready:
-                log.error("a worker ended at its start with status %s", worker.gone)
+            if not (worker.ready or worker.killed):
+                log.error("a worker ended at its start with status %s", worker.status)
                 self._not_before = time.monotonic() + _RETRY_SECONDS
             if finished is not None:
                 self._records.finished(finished)
             elif worker.run is not None:
-                self._records.broken(worker.run, worker.gone)
+                self._records.broken(worker.run, worker.status)
 
     def _end(self) -> None:
         """End all processes and give their jobs back; others do that where the store is away."""
         for worker in self._workers:
             worker.kill("its supervisor was asked to end.")
+        self._template.stop()
         self._bury()
         with suppress(NotReady, StorageFull):
             self._records.leave()
@@ -157,11 +157,14 @@ class Supervisor:
     def _guard(self) -> None:
         while not self._ended.wait(self._settings.jobs.beat_seconds):
             for worker in list(self._workers):
-                with suppress(ProcessLookupError):
-                    self._look_at(worker)
+                self._look_at(worker)
 
     def _look_at(self, worker: Worker) -> None:
-        """End a process that may not go on."""
+        """End a process that may not go on.
+
+        Where the store is away the lease is lost by no fault of the job. Where it is there, and
+        this process came too late to renew it, the job may be what held it up: that run counts.
+        """
         run, limits = worker.run, self._settings.limits
         if run is None or worker.killed:
             return
@@ -171,4 +174,4 @@ class Supervisor:
         elif (taken := worker.memory) > limits.job_bytes:
             worker.kill(too_large(taken, limits.job_bytes, run.predicted_bytes))
         elif now - self._records.renewed > _RENEWED * self._settings.jobs.lease_seconds:
-            worker.kill("its lease could not be renewed.")
+            worker.kill("its lease could not be renewed." if self._records.away else None)

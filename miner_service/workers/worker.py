@@ -1,9 +1,12 @@
-"""A worker process as its supervisor sees it."""
+"""A worker process as its supervisor sees it, and the template that workers are forked from."""
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -40,39 +43,76 @@ class Run:
     away: str | None = None
 
 
-class Worker:
-    """A worker process, and the run of a job that it has; `output` is where it tells of it.
+class Template:
+    """A process that has loaded what jobs need, from which workers are forked in no time.
+
+    It is started when the first worker is needed, and again where it is gone.
 
     Args:
-        settings: what it must know.
         command: starts it.
     """
 
-    def __init__(self, settings: Settings, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+
+    def fork(self, orders: int, told: int) -> None:
+        """Let a worker begin that reads from the one pipe and writes to the other.
+
+        Where that fails, nobody holds the other ends of the pipes any more.
+        """
+        if self._process is None or self._process.poll() is not None:
+            self.stop()
+            self._start()
+        if self._channel is not None:
+            with suppress(OSError):  # it has just ended
+                socket.send_fds(self._channel, [b"\n"], [orders, told])
+
+    def stop(self) -> None:
+        """End it, and the workers that it forked."""
+        if self._channel is not None:
+            self._channel.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._process = self._channel = None
+
+    def _start(self) -> None:
+        self._channel, other = socket.socketpair()
+        command = [*self._command, str(os.getpid())]
+        environment = {**os.environ, **_ONE_THREAD}
+        with other:
+            self._process = subprocess.Popen(command, stdin=other.fileno(), env=environment)  # noqa: S603 - our own module
+
+
+class Worker:
+    """A worker process, and the run of a job that it has; `output` is where it tells of it.
+
+    `status` is how it ended, as an exit status; None while it lives, or where nobody saw its end.
+
+    Args:
+        settings: what it must know.
+        template: forks it.
+    """
+
+    def __init__(self, settings: Settings, template: Template) -> None:
         taken, self._orders = os.pipe()
         self.output, told = os.pipe()
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [*command, str(os.getpid())],
-            stdin=taken,
-            stdout=told,
-            env={**os.environ, **_ONE_THREAD},
-        )
+        template.fork(taken, told)
         os.close(taken)
         os.close(told)
         self._incoming = Incoming(self.output)
+        self._pid: int | None = None
         self.run: Run | None = None
+        self.status: int | None = None
         self.killed = self.ready = False
         self._send(settings_line(settings))
 
     @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self._process.pid
-
-    @property
-    def gone(self) -> int | None:
-        """How the process ended, as an exit status; None while it lives."""
-        return self._process.poll()
+    def gone(self) -> bool:
+        """Whether the process has ended: nobody is left who could tell of it."""
+        return self._incoming.ended
 
     def give(self, run: Run) -> None:
         """Order a job to be run."""
@@ -85,10 +125,17 @@ class Worker:
         for line in self._incoming.lines():
             told: dict[str, Any] = json.loads(line)
             run = self.run
-            self.ready = True
-            if run is None:
+            if "pid" in told:
+                self._pid = told["pid"]
+                if self.killed:
+                    self._kill()
+            elif "gone" in told:
+                self._pid, self.status = None, told["gone"]
+            elif "ready" in told:
+                self.ready = True
+            elif run is None:
                 continue
-            if "done" in told:
+            elif "done" in told:
                 run.step = told["done"], told["total"]
             elif told.get("ended") == run.lease.job:
                 run.away = told["away"]
@@ -103,23 +150,32 @@ class Worker:
     @property
     def memory(self) -> int:
         """The bytes of memory that it has for itself."""
-        return memory_of(self.pid)
+        return memory_of(pid) if (pid := self._pid) is not None else 0
 
-    def kill(self, why: LimitExceeded | str) -> None:
+    def kill(self, why: LimitExceeded | str | None) -> None:
         """End the process, whatever it computes."""
         if self.run is not None:
             self.run.ended_by = why
         self.killed = True
-        self._process.kill()
+        self._kill()
 
-    def wait(self) -> None:
-        """Wait until the process is gone."""
-        self._process.wait()
+    def wait(self) -> Run | None:
+        """Wait until the process is gone; return the run that it had come to the end of."""
+        finished = self.hear()
+        while not self.gone:
+            select.select([self.output], [], [])
+            finished = self.hear() or finished
+        return finished
 
     def release(self) -> None:
         """Let go of its pipes, when all that it told was heard."""
         os.close(self._orders)
         os.close(self.output)
+
+    def _kill(self) -> None:
+        if (pid := self._pid) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def _send(self, line: bytes) -> None:
         with suppress(BrokenPipeError):  # it is seen to be gone

@@ -9,6 +9,7 @@ from typing import Any
 from owner_agent.design.design_file import DesignFile
 from owner_agent.site.site import Site
 from owner_agent.site.writing import toml
+from owner_agent.state.private_files import COMMON_MODE, write_durably
 from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric
 from shared.design import Option, Requirements
 from shared.errors import OptionError
@@ -79,10 +80,14 @@ def study_plan_text(plan: StudyPlan | None) -> str:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a new file. Raises OptionError where one is there or it cannot be written."""
+    """Write a new file, whole or not at all.
+
+    Raises:
+        OptionError: one is there, or it cannot be written.
+        StorageFull: there is no room for it.
+    """
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_durably(path, text.encode(), COMMON_MODE)
     except OSError as error:
         raise OptionError(
             f"{path} cannot be written: {error.strerror}.",

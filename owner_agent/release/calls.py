@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -175,6 +177,25 @@ class Calls:
 
 
 def requested_delay(headers: Mapping[str, str]) -> float | None:
-    """Return for how many seconds an answer asks to wait, within reason; None if it does not."""
+    """Return for how many seconds an answer asks to wait, within reason; None if it does not.
+
+    It names a number of seconds or a date; a date counts from the one of the answer, so that the
+    two clocks need not agree.
+    """
     text = headers.get("Retry-After", "")
-    return min(float(text), LONGEST_REQUESTED_DELAY) if text.isascii() and text.isdigit() else None
+    if text.isascii() and text.isdigit():
+        return min(float(text), LONGEST_REQUESTED_DELAY)
+    until = _date(text)
+    if until is None:
+        return None
+    answered = _date(headers.get("Date", "")) or datetime.now(UTC)
+    return min(max(0.0, (until - answered).total_seconds()), LONGEST_REQUESTED_DELAY)
+
+
+def _date(text: str) -> datetime | None:
+    """Return a date as HTTP writes it; None if the text is none."""
+    try:
+        found = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -6,7 +6,6 @@ without harm, because the miner treats a repetition as the same request.
 
 from __future__ import annotations
 
-import hashlib
 from http import HTTPStatus
 from typing import Self
 from urllib.parse import quote
@@ -84,14 +83,13 @@ class Miner:
         """Return the state of the miner's audit log."""
         return self._calls.call(AuditAnchor, "GET", "/v1/audit")
 
-    def accept(self, secret: str) -> TokenIssued:
+    def accept(self, secret: str, key: str) -> TokenIssued:
         """Take up an invitation, or get the token again that it was taken up for.
 
-        The invitation works once. The key of the request follows from the secret: where the answer
-        was lost, also by an agent that was killed meanwhile, the same request is answered again.
+        The invitation works once. Where the answer was lost, the same request under the same `key`
+        is answered again; whoever has the secret alone gets nothing, so the key must be random.
         """
         body = InvitationAccept(secret=secret).model_dump(mode="json")
-        key = hashlib.sha256(b"pramana/accept/1\x00" + secret.encode()).hexdigest()
         headers = {IDEMPOTENCY_HEADER: key}
         return self._calls.call(
             TokenIssued, "POST", "/v1/invitations/accept", json=body, headers=headers

@@ -10,6 +10,7 @@ from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.site.site import Site
 from owner_agent.state.audit import noted
+from owner_agent.state.retry_keys import RetryKey
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from shared.errors import ConfigError, OptionError, TransportError
@@ -18,6 +19,9 @@ from shared.wire.people import InvitationAccept, TokenIssued
 
 def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
+
+    A secret that somebody finds later is worth nothing: the answer is only for this state
+    directory, which keeps the request's key until the token is on disk.
 
     Raises:
         OptionError: the text is not an invitation secret.
@@ -38,9 +42,11 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
     with noted(
         site.state, surroundings.now(), "join", miner=site.miner.url, study=site.miner.study
     ):
+        key = RetryKey(site.state, secret)
         with Miner.of(site, None, surroundings) as miner:
-            issued = miner.accept(secret)
+            issued = miner.accept(secret, key.kept(surroundings.random_bytes))
         TokenStore(site.state).save(_study_of(issued), issued.token)
+        key.forget()
     if (issued.study, issued.name) != (site.miner.study, site.owner):
         raise ConfigError(
             f"The invitation was for owner {issued.name!r} in study {issued.study!r}; the site"

@@ -15,6 +15,8 @@ from shared.full_disks import storing
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
+COMMON_MODE = 0o666
+"""Of files that hold nothing of anybody; the process's mask takes away from it."""
 
 
 def private_directory(path: Path) -> Path:
@@ -64,14 +66,30 @@ def write_replacing(path: Path, content: bytes) -> None:
         sync_directory(path.parent)
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a private file and wait until it is on disk; its name may still be lost."""
+def write_durably(path: Path, content: bytes, mode: int = FILE_MODE) -> None:
+    """Write a file that must not exist yet and wait until it is on disk.
+
+    Its name may still be lost. What cannot be written whole is removed.
+
+    Args:
+        path: of the file.
+        content: of the file.
+        mode: of the file, less what the process masks; nobody else may read it, unless this says
+            so.
+
+    Raises:
+        FileExistsError: it exists.
+    """
     with storing("a file", path):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
+            raise
 
 
 def sync_directory(path: Path) -> None:
@@ -85,9 +103,5 @@ def sync_directory(path: Path) -> None:
 
 def _write_temporary(path: Path, content: bytes) -> Path:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        write_durably(temporary, content)
-    except BaseException:
-        temporary.unlink(missing_ok=True)  # A full disk is not filled further by each attempt.
-        raise
+    write_durably(temporary, content)
     return temporary

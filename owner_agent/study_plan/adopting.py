@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from owner_agent.state.private_files import COMMON_MODE, write_durably
 from owner_agent.study_plan.section import StudyPlanSection
 from shared.domain import Variable
 from shared.errors import ConfigError, OptionError, PramanaError
@@ -138,15 +139,15 @@ def read_study_plan(path: Path) -> StudyPlan:
 
 
 def write_study_plan(plan: StudyPlan, path: Path) -> None:
-    """Write a study's plan into a file that is new, or has the very same plan.
+    """Write a study's plan into a file that is new, or has the very same plan; whole or not at all.
 
     Raises:
         OptionError: it holds something else, or cannot be written.
+        StorageFull: there is no room for it.
     """
     content = plan.canonical_json() + b"\n"
     try:
-        with path.open("xb") as file:
-            file.write(content)
+        write_durably(path, content, COMMON_MODE)
     except FileExistsError:
         if path.is_file() and path.read_bytes() == content:
             return

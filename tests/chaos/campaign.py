@@ -12,68 +12,78 @@ import random
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import cycle
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import httpx
+import psutil
 
 from pramana.demo.study import Rest
 from tests.chaos.checking import Aftermath, digest_of
+from tests.chaos.disk import Disk
 from tests.chaos.owners import NAMES, Owner, People, settle_in
 from tests.chaos.proxy import Proxy, Stage, Trap, faults
+from tests.chaos.schedule import Blow, Deed, Schedule, Step
 from tests.chaos.service import Service, until
 from tests.postgres import Postgres
 
-Victim = Literal["agent", "service", "database", "supervisor", "worker"]
-
 PEOPLE, PARTS = 420, 14
-_LEARNING = 3
-"""Kills while the jobs of one study are learned."""
 MOST_OF_ONE_JOB = 2
 """Kills in the middle of one job: after a third the service would rightly give it up."""
 _AGENTS = 60
 """More agents of one owner, one after the other, than any seed needs."""
+_STUDIES = 60
+"""More studies than any seed needs."""
 _LEARN = {"kind": "bayes-net-structure", "draws": 1000}
 _STAGES: tuple[Stage, ...] = ("arrived", "half", "handled", "handled", "handled", "answered")
+_SETTINGS = """\
+[jobs]
+workers = {workers}
+lease_seconds = 5
+beat_seconds = 0.1
+"""
 
 
 @dataclass(frozen=True)
 class Kill:
-    """A process that was killed in the middle of something."""
+    """A process that was killed in the middle of something; or a disk that was full meanwhile."""
 
-    victim: Victim
-    during: str
+    victim: Deed
+    during: Step
     stage: str
     study: str
 
 
 @dataclass
 class Campaign:
-    """Runs until enough was killed; `root` holds everything that is made."""
+    """Runs until enough was killed and each blow was dealt; `root` holds what is made."""
 
     root: Path
+    disk: Disk
     seed: int
     wanted: int
+    blows: Sequence[Blow]
     postgres: Postgres | None = None
+    workers: int = 1
     rare: float = 0.03
-    kills: list[Kill] = field(default_factory=list)
+    done: list[Kill] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.mark = secrets.token_hex(8)
         self.random = random.Random(self.seed)
+        self.schedule = Schedule(self.blows, self.random)
         for folder in ("logs", "studies"):
             (self.root / folder).mkdir()
-        data, logs = self.root / "miner", self.root / "logs"
+        settings = self.root / "miner.toml"
+        settings.write_text(_SETTINGS.format(workers=self.workers))
+        data, logs = self.disk.folder, self.root / "logs"
         address = self.postgres.url() if self.postgres else None
         environment = {"PRAMANA_DATABASE": address} if address else {}
-        self.service = Service(data, logs, self.mark, environment)
-        # Killed in turn, so that a short campaign has all of them.
-        self._in_turn: Iterator[Victim] = cycle(
-            ("agent", "service", "database") if address else ("agent", "service")
-        )
+        self.service = Service(data, logs, self.mark, settings, environment)
+        self.disk.writers = self.service.all
         self.proxy = Proxy(self.seed, faults(self.rare))
         self.after = Aftermath(
             data=data,
@@ -88,16 +98,25 @@ class Campaign:
             first_seen={},
             again={},
             mark=self.mark,
+            environment=environment,
         )
         self._of_job: Counter[str] = Counter()
+
+    @property
+    def kills(self) -> list[Kill]:
+        """What was killed."""
+        return [kill for kill in self.done if kill.victim != "disk"]
 
     def run(self) -> Aftermath:
         """Kill until enough are dead; then let everything end, and end it."""
         self.proxy.start()
         try:
             self._start()
-            while len(self.kills) < self.wanted:
+            while True:
+                assert len(self.after.people) < _STUDIES, f"still to come: {self.schedule.missed}"
                 self._study(f"study-{len(self.after.people) + 1:02d}")
+                if len(self.kills) >= self.wanted and not self.schedule.missed:
+                    break
             self.proxy.deliver_copies()
             self._run_again()
             code = self.service.stop()
@@ -135,8 +154,9 @@ class Campaign:
     def _study(self, study: str) -> None:
         people = People.drawn(self.random.randrange(1 << 30), PEOPLE)
         owners = self._open(study, people)
-        self._publish(study, owners)
-        self._learn(study)
+        blows = self.schedule.deal()
+        self._publish(study, owners, [blow for blow in blows if blow.step != "learn"])
+        self._learn(study, [blow for blow in blows if blow.step == "learn"])
 
     def _open(self, study: str, people: People) -> list[Owner]:
         root = self.root / "studies" / study
@@ -158,49 +178,49 @@ class Campaign:
         self.after.people[study], self.after.owners[study] = people, owners
         return owners
 
-    def _publish(self, study: str, owners: list[Owner]) -> None:
+    def _publish(self, study: str, owners: list[Owner], blows: list[Blow]) -> None:
         """Let all owners publish at once, while agents and service are killed."""
-        planned: list[tuple[str, Victim]] = [
-            ("write", "agent"),
-            *(
-                (step, next(self._in_turn))
-                for step in ("upload", "upload", "upload", "seal", "seal")
-            ),
-        ]
         trap: Trap | None = None
-        plan: tuple[str, Victim] | None = None
+        self.proxy.wait_for_traps({blow.step for blow in blows})
         while not all(owner.done for owner in owners):
             for owner in owners:
                 if owner.look() and not owner.done:
                     assert len(owner.ends) < _AGENTS, f"{owner.ends}: {owner.said()}"
                     owner.publish()
-            if plan is None and planned and len(self.kills) < self.wanted:
-                plan = planned.pop(0)
-                trap = self._trap(study, owners, *plan)
-            if plan is not None and trap is None and self._kill_writing(study, owners):
-                plan = None
-            if plan is not None and trap is not None and trap.sprung.done():
-                self._look_after(plan[1])
-                trap = plan = None
+            if blows and self._dealt(blows[0], trap, study, owners):
+                self._look_after(blows.pop(0).deed)
+                self.proxy.wait_for_traps({blow.step for blow in blows})
+                trap = None
+            elif blows and blows[0].step != "write" and (trap is None or _missed(trap)):
+                trap = self._trap(study, owners, *blows[0])
             time.sleep(0.01)
+        self.disk.free()
+        self.schedule.miss(blows)
         if trap is not None:
             trap.sprung.cancel()
 
-    def _trap(self, study: str, owners: list[Owner], step: str, victim: Victim) -> Trap | None:
-        """Set a trap for the next request of a step; there is none for what sends no request."""
-        if step == "write":
-            return None
+    def _dealt(self, blow: Blow, trap: Trap | None, study: str, owners: list[Owner]) -> bool:
+        """Say whether a blow was dealt, and the miner felt it."""
+        if blow.step == "write":
+            return self._kill_writing(study, owners)
+        if trap is None or not trap.sprung.done() or not trap.sprung.result():
+            return False
+        return blow.deed != "disk" or self.proxy.statuses[507] > self._refused
+
+    def _trap(self, study: str, owners: list[Owner], step: Step, victim: Deed) -> Trap:
+        """Set a trap for the next request of a step."""
         by_caller = {f"{study}/{owner.name}": owner for owner in owners}
 
         def act(flight: Any) -> bool:
-            killed = self._kill(victim, by_caller[flight.caller])
-            if killed:
-                self.kills.append(Kill(victim, step, flight.stage, study))
-            return killed
+            struck = self._strike(victim, by_caller[flight.caller])
+            if struck:
+                self.done.append(Kill(victim, step, flight.stage, study))
+            return struck
 
-        stage = self.random.choice(_STAGES)
+        # What is to find a full disk must not have been handled.
+        stage = "arrived" if victim == "disk" else self.random.choice(_STAGES)
         pause = self.random.choice((0.0, 0.003, 0.01, 0.03, 0.1)) if stage == "handled" else 0.0
-        skip = self.random.randrange(6) if step == "upload" else 0
+        skip = self.random.randrange(4) if step == "upload" else 0
         return self.proxy.arm(Trap(step, stage, act, skip=skip, pause=pause))
 
     def _kill_writing(self, study: str, owners: list[Owner]) -> bool:
@@ -208,24 +228,32 @@ class Campaign:
         for owner in owners:
             if owner.writing and owner.kill():
                 if owner.writing:
-                    self.kills.append(Kill("agent", "write", "outbox", study))
+                    self.done.append(Kill("agent", "write", "outbox", study))
                 return True
         return all((owner.site.state / "outbox").exists() for owner in owners)
 
-    def _kill(self, victim: Victim, owner: Owner | None = None) -> bool:
-        """Kill a process; say whether it was there."""
+    def _strike(self, victim: Deed, owner: Owner | None = None) -> bool:
+        """Kill a process, or fill the disk; say whether it was there."""
         if victim == "agent":
             return owner is not None and owner.kill()
+        if victim == "disk":
+            self._refused = self.proxy.statuses[507]
+            self.disk.fill()
+            return True
         if victim == "database":
             assert self.postgres is not None
             self.postgres.kill()
             return True
         return self.service.kill()
 
-    def _look_after(self, victim: Victim) -> None:
+    def _look_after(self, victim: Deed) -> None:
         """Start again what was killed, where that is for whoever runs the service."""
         if victim == "service":
             self._start()
+        if victim == "disk":
+            until(lambda: not self._ready(), what="a service that says that its disk is full")
+            self.disk.free()
+            until(self._ready, what="a service that goes on with a disk that is free again")
         if victim == "database" and self.postgres is not None:
             self.postgres.start()
             until(self._ready, what="a service that found its database again")
@@ -235,42 +263,72 @@ class Campaign:
         answer = httpx.get(f"{self.service.url}/readyz", timeout=60, trust_env=False)
         return answer.status_code == 200
 
-    def _learn(self, study: str) -> None:
+    def _learn(self, study: str, blows: list[Blow]) -> None:
         """Ask for a table and networks; kill who learns while it is learned."""
-        specs = [
-            {"kind": "contingency-table", "variables": list(NAMES)},
-            *({**_LEARN, "seed": seed} for seed in range(3)),
-        ]
-        jobs = [self._ask(study, spec) for spec in specs]
+        count = {"kind": "contingency-table", "variables": list(NAMES)}
+        jobs = [self._ask(study, count)]
         self.after.tables[study] = jobs[0]
-        killed = 0
-        while self._unfinished():
-            running = self._running()
-            worn = any(self._of_job[job] >= MOST_OF_ONE_JOB for job in self._unfinished())
-            if running and not worn and killed < _LEARNING and len(self.kills) < self.wanted:
-                self._kill_learning(study)
-                killed += 1
-            else:
-                time.sleep(0.01)
+        while (unfinished := self._unfinished()) or blows:
+            worn = any(self._of_job[job] >= MOST_OF_ONE_JOB for job in unfinished)
+            if not unfinished:
+                jobs.append(self._ask(study, {**_LEARN, "seed": len(jobs)}))
+            if blows and not worn and self._running() and self._interrupt(study, blows[0].deed):
+                blows.pop(0)
+            time.sleep(0.02 if blows else 0.1)
         with self._admin as admin:
             for job in jobs:
                 found = admin.get(f"/v1/jobs/{job}")
                 assert found["state"] == "succeeded", found
         self.after.first_seen |= {job: digest_of(self._stored(job)) for job in jobs}
 
-    def _kill_learning(self, study: str) -> None:
-        """Kill after a random while; what the store calls running after that was interrupted."""
+    def _interrupt(self, study: str, victim: Deed) -> bool:
+        """Kill after a random while; say whether a job was interrupted by that."""
         time.sleep(self.random.choice((0.0, 0.02, 0.05, 0.1, 0.2)))
-        victim: Victim = next(v for v in self._in_turn if v != "agent")
-        assert self._kill(victim), f"the {victim} had ended by itself: {self.service.said()}"
-        if victim == "database":
-            self._look_after(victim)
-        interrupted = self._running()
-        self._of_job.update(interrupted)
+        if victim in ("worker", "supervisor"):
+            interrupted = self._kill_children(victim)
+        else:
+            assert self._strike(victim), f"the {victim} had ended by itself: {self.service.said()}"
+            if victim == "disk":
+                self._require_refusal(study)
+            if victim != "service":
+                self._look_after(victim)
+            # What the store calls running after that was interrupted.
+            interrupted = self._running()
+            if victim == "service":
+                self._look_after(victim)
+        if victim != "disk":
+            self._of_job.update(interrupted)
         if interrupted:
-            self.kills.append(Kill(victim, "learn", "running", study))
-        if victim != "database":
-            self._look_after(victim)
+            self.done.append(Kill(victim, "learn", "running", study))
+        return bool(interrupted)
+
+    def _kill_children(self, victim: Deed) -> list[str]:
+        """Kill all workers, or their supervisor, if a job is running while they stand still."""
+        found = self.service.workers() if victim == "worker" else self.service.supervisors()
+        with suppress(psutil.NoSuchProcess):
+            for process in found:
+                process.suspend()
+            interrupted = self._running() if found else []
+            for process in found:
+                process.kill() if interrupted else process.resume()
+            return interrupted
+        return []
+
+    def _require_refusal(self, study: str) -> None:
+        """Ask for changes until one finds no room; it must be answered 507."""
+        headers = {"Authorization": f"Bearer {self.service.token_file.read_text().strip()}"}
+        for number in range(1000):
+            answer = httpx.post(
+                f"{self.service.url}/v1/studies/{study}/tokens",
+                json={"name": f"nobody-{len(self.done)}-{number}"},
+                headers=headers,
+                timeout=60,
+                trust_env=False,
+            )
+            if answer.status_code == 507:
+                return
+            assert answer.is_success, answer.text
+        raise AssertionError("a thousand changes found room on a full disk")
 
     def _ask(self, study: str, spec: dict[str, Any], key: str | None = None) -> str:
         """Ask for a job through the bad network until it is answered; return its id."""
@@ -311,7 +369,12 @@ class Campaign:
 
     def told(self) -> str:
         """Say in a few lines what was done."""
-        by = Counter((kill.victim, kill.during) for kill in self.kills)
+        by = Counter((kill.victim, kill.during) for kill in self.done)
         killed = ", ".join(f"{n} x {victim} in {during}" for (victim, during), n in by.items())
         bad = ", ".join(f"{n} {what}" for what, n in sorted(self.proxy.done.items()))
         return f"{len(self.kills)} kills ({killed}); {self.service.starts} starts; requests: {bad}"
+
+
+def _missed(trap: Trap) -> bool:
+    """Whether whom it was meant for was not there when it sprang."""
+    return trap.sprung.done() and not trap.sprung.result()

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +28,11 @@ from tests.chaos.service import marked
 _FOLDERS = ("parts", "columns", "scratch")
 _OF_ITS_RUN = ("id", "job", "created")
 """What differs between two jobs that learn the same."""
+
+
+@cache
+def _engine(database: str) -> sa.Engine:
+    return sa.create_engine(database, poolclass=sa.NullPool)
 
 
 @dataclass
@@ -42,11 +51,12 @@ class Aftermath:
     first_seen: dict[str, str]
     again: dict[str, str]
     mark: str
+    environment: Mapping[str, str]
+    """By which the miner's commands find its database."""
 
     def rows(self, query: str) -> list[Mapping[str, Any]]:
         """Ask the miner's database."""
-        engine = sa.create_engine(self.database, poolclass=sa.NullPool)
-        with engine.connect() as connection:
+        with _engine(self.database).connect() as connection:
             return [dict(row) for row in connection.execute(sa.text(query)).mappings()]
 
     def sealed(self, study: str) -> dict[str, Mapping[str, Any]]:
@@ -64,6 +74,22 @@ def faults(after: Aftermath) -> list[str]:
     """Return everything that a campaign broke."""
     checks = (_releases, _records, _tables, _jobs, _files, _audit, _ledgers, _strays)
     return [fault for check in checks for fault in check(after)]
+
+
+def refusals(after: Aftermath) -> list[str]:
+    """Return what the project's own commands find wrong, each as a process."""
+    commands = (
+        ("miner_service", "check", "--json", "--data", str(after.data)),
+        ("pramana", "audit", "verify", str(after.data / "audit.jsonl")),
+    )
+    found = []
+    for module, *arguments in commands:
+        command = [sys.executable, "-m", module, *arguments]
+        environment = {**os.environ, **after.environment}
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if ended.returncode:
+            found.append(f"{module} {arguments[0]} ended with {ended.returncode}: {ended.stdout}")
+    return found
 
 
 def _releases(after: Aftermath) -> Iterator[str]:

@@ -92,7 +92,10 @@ class Proxy:
         self.done: Counter[str] = Counter()
         self.receipts: set[tuple[str, int]] = set()
         """The parts, by release and number, that the miner acknowledged."""
+        self.statuses: Counter[int] = Counter()
+        """How the miner answered."""
         self.url = ""
+        self._awaited: frozenset[str] = frozenset()
         self._sent: Counter[str] = Counter()
         self._target: tuple[str, int] | None = None
         self._traps: list[Trap] = []
@@ -144,9 +147,19 @@ class Proxy:
 
         async def add() -> None:
             self._traps.append(trap)
+            self._tell()
 
         self._call(add())
         return trap
+
+    def wait_for_traps(self, steps: Iterable[str]) -> None:
+        """Let requests of these steps pass only while there is a trap for them."""
+
+        async def wait() -> None:
+            self._awaited = frozenset(steps)
+            self._tell()
+
+        self._call(wait())
 
     def deliver_copies(self) -> None:
         """Deliver the late copies that are still on their way."""
@@ -204,6 +217,8 @@ class Proxy:
 
     async def _serve(self, flight: Flight, writer: asyncio.StreamWriter) -> None:
         fault = self._fault(flight)
+        while flight.step in self._awaited and all(t.step != flight.step for t in self._traps):
+            await self._changed.wait()
         await self._at(flight, "arrived")
         answer = await self._suffer(flight, fault)
         self.done[fault] += 1
@@ -264,7 +279,9 @@ class Proxy:
             return None
         flight.answer = answer
         await self._at(flight, "answered")
-        if flight.step == "upload" and answer.split(b" ")[1] in (b"200", b"201"):
+        status = int(answer.split(b" ")[1])
+        self.statuses[status] += 1
+        if flight.step == "upload" and status in (200, 201):
             self.receipts.add((flight.release, flight.part))
         self._handled += 1
         self._tell()

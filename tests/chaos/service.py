@@ -29,8 +29,11 @@ def until(reached: Callable[[], object], *, seconds: float = 120.0, what: str) -
 class Service:
     """`miner-service serve` on one data directory, with whatever processes it starts itself."""
 
-    def __init__(self, data: Path, logs: Path, mark: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, data: Path, logs: Path, mark: str, settings: Path, environment: Mapping[str, str]
+    ) -> None:
         self.data = data
+        self._settings = settings
         self.token_file = logs / "admin.token"
         self._logs = logs
         self._ready = logs / "miner.ready"
@@ -52,7 +55,7 @@ class Service:
         self._ready.unlink(missing_ok=True)
         command = [sys.executable, "-m", "miner_service", "serve", "--data", str(self.data)]
         command += ["--port", str(self._port), "--ready-file", str(self._ready)]
-        command += ["--admin-token-file", str(self.token_file)]
+        command += ["--admin-token-file", str(self.token_file), "--settings", str(self._settings)]
         with (self._logs / "miner.log").open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -78,6 +81,11 @@ class Service:
         assert self._process is not None
         self._process.terminate()
         return self._process.wait()
+
+    def all(self) -> list[psutil.Process]:
+        """All processes of it."""
+        service = psutil.Process(self._process.pid)
+        return [service, *service.children(recursive=True)]
 
     def supervisors(self) -> list[psutil.Process]:
         """The supervisors of workers that the service started."""

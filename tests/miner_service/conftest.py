@@ -225,7 +225,8 @@ class Miner:
 
 
 @contextmanager
-def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
+def starting(data: Path) -> Iterator[Callable[..., Miner]]:
+    """Give what starts miners, which all end with the context."""
     with ExitStack() as stack:
 
         def start_one(
@@ -234,12 +235,13 @@ def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
             entered: bool = True,
             wanted_seconds: float = 0.2,
             crew: Any = None,
+            at: Path | None = None,
             **options: Any,
         ) -> Miner:
-            clock = Clock()
+            clock, place = Clock(), at or data
             crew = crew or crew_of(learn, wanted_seconds=wanted_seconds)
             options = {"event_seconds": 0.01, **options}
-            settings = Settings(data, limits=limits or Limits(), **options)
+            settings = Settings(place, limits=limits or Limits(), **options)
             app = create_app(settings, clock=clock, crew=crew)
             client = TestClient(app, raise_server_exceptions=False)
             if entered:
@@ -247,7 +249,7 @@ def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
             services = app.state.services
             with services.database.write() as session:
                 token = rotate_admin_token(session, clock()).text
-            return Miner(data, client, clock, Person(client, token), services, app)
+            return Miner(place, client, clock, Person(client, token), services, app)
 
         yield start_one
 
@@ -255,14 +257,14 @@ def _starting(data: Path) -> Iterator[Callable[..., Miner]]:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Miner]]:
     """Start a miner (again on the same data, if called again)."""
-    with _starting(tmp_path / "data") as start_one:
+    with starting(tmp_path / "data") as start_one:
         yield start_one
 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Miner, Person, Person]]:
     """A miner that a module's tests share, an analyst and an owner: for what is refused."""
-    with _starting(tmp_path_factory.mktemp("asked") / "data") as start_one:
+    with starting(tmp_path_factory.mktemp("asked") / "data") as start_one:
         miner = start_one()
         yield miner, miner.study("s"), miner.owner("s", "north")
 

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from shared.wire.versions import PROTOCOL_HEADER
 
-EXAMPLES = int(os.environ.get("PRAMANA_FUZZ_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("PRAMANA_FUZZ_EXAMPLES", "2"))
+CODEC = "utf-8" if EXAMPLES > 2 else "latin-1"
+"""To list all characters takes as long as all else that the short form does."""
 
 CHECKED = (
     "not_a_server_error",
@@ -82,7 +84,9 @@ def test_the_service_keeps_its_word_to_everybody(miner, release_a):
         load_all_checks()
         checks = CHECKS.get_by_names(list(CHECKED))
         there, roles = populate(miner, release_a)
-        schema = schemathesis.openapi.from_dict(miner.nobody.get("/openapi.json"))
+        document = miner.nobody.get("/openapi.json")
+        schema = schemathesis.openapi.from_dict(document)
+        schema.config.generation.update(codec=CODEC)
         statuses: Counter[tuple[str, int]] = Counter()
         tried = set()
 
@@ -92,6 +96,7 @@ def test_the_service_keeps_its_word_to_everybody(miner, release_a):
             options["headers"].pop("Authorization", None)
             if token is not None:
                 options["headers"]["Authorization"] = f"Bearer {token}"
+            options["headers"] = {k: v.encode("latin-1") for k, v in options["headers"].items()}
             options.pop("cookies", None)
             return miner.client.request(**options)
 
@@ -120,9 +125,7 @@ def test_the_service_keeps_its_word_to_everybody(miner, release_a):
                     tried.add((case.operation.label, role))
 
             one()
-    documented = sum(
-        len(methods) for methods in miner.nobody.get("/openapi.json")["paths"].values()
-    )
+    documented = sum(len(methods) for methods in document["paths"].values())
     assert len(tried) == documented * len(roles)
     assert not any(kind == 5 for _, kind in statuses)
     for role in ("the owner", "the analyst", "the admin"):

@@ -33,6 +33,7 @@ CONTRACT = {
     "/v1/studies/{study}/jobs": {"get", "post"},
     "/v1/jobs/{job}": {"get", "delete"},
     "/v1/jobs/{job}/events": {"get"},
+    "/v1/jobs/{job}/log": {"get"},
     "/v1/models/{model}": {"get"},
     "/v1/models/{model}/bif": {"get"},
     "/v1/models/{model}/dot": {"get"},

@@ -20,7 +20,7 @@ from miner_service.store.holders.owners import find_invitation
 from miner_service.store.holders.tokens import KnownToken, find_token, note_use
 from miner_service.store.jobs import find_job
 from miner_service.store.people import ADMIN, OWNER, find_study, no_such
-from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow
+from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
 from shared.errors import Forbidden, NotReady, StorageFull, Unauthenticated
 from shared.wire.learning.jobs import Job
 from shared.wire.problems import ProblemDetail
@@ -83,6 +83,8 @@ class Caller:
             return job
         seen = self.view_inconsistent(session, job.inconsistent)
         hidden = dict.fromkeys(_STAFFS_ONLY)
+        if not job.progress:  # until then the time left is the one predicted
+            hidden["seconds_left"] = None
         job = job.model_copy(update={**hidden, "log": [], "inconsistent": seen})
         if job.problem is None:
             return job
@@ -132,6 +134,12 @@ def valid_token(session: Session, text: str, now: datetime) -> KnownToken:
             " invitation or token.",
         )
     return row
+
+
+def still_good(session: Session, caller: Caller, now: datetime) -> bool:
+    """Whether the token of a caller was not revoked and has not expired since it was let in."""
+    row = session.scalar(select(TokenRow).where(TokenRow.id == caller.token))
+    return row is not None and not row.revoked and (row.expires is None or row.expires > now)
 
 
 def note_used(services: Services, row: KnownToken, now: datetime) -> None:

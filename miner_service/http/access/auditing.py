@@ -3,8 +3,8 @@
 Requests that change something, that were refused for lack of rights, or that carried a model away
 are noted. A line holds no secret: no header, body or query string. A change is refused before its
 body is read if there is no room for its line; any other answer that cannot be noted is not given.
-Of what is asked without a token that is good, one line a minute is written for each action: whoever
-has none could fill the disk otherwise.
+Of what is refused to whoever has no good token or secret, one line a minute is written for each
+action: such a one could fill the disk otherwise.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
+from miner_service.store.tokens import without_secrets
 from shared.audit.log import AuditLog
 from shared.errors import PramanaError
 from shared.wire.problems import problem_of
@@ -85,7 +86,7 @@ class AuditMiddleware:
             return
         caller = scope.get("state", {}).get("caller")
         unnoted = 0
-        if status == HTTPStatus.UNAUTHORIZED:
+        if caller is None and status >= HTTPStatus.BAD_REQUEST:
             counted = self._strangers.count(action, self._audit.clock())
             if counted is None:
                 return
@@ -97,7 +98,7 @@ class AuditMiddleware:
                 "name": caller.name if caller else None,
                 "study": caller.study if caller else None,
                 "action": action,
-                "resource": scope["path"][:_LONGEST_PATH],
+                "resource": without_secrets(scope["path"])[:_LONGEST_PATH],
                 "outcome": status,
                 **({"unnoted": unnoted} if unnoted else {}),
             }
@@ -105,7 +106,7 @@ class AuditMiddleware:
 
 
 class _Strangers:
-    """Counts what was refused for lack of a good token, by action."""
+    """Counts what was refused to whoever is not known, by action."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
@@ -127,5 +128,5 @@ def _changes(scope: Scope) -> bool:
 async def _refuse(error: PramanaError, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with a problem document; the connection ends, as the body was not read."""
     document = problem_of(error, instance=scope["path"])
-    log.error("%s at %s", document.code, scope["path"])
+    log.error("%s at %r", document.code, without_secrets(scope["path"]))
     await problem_response(document, {"Connection": "close"})(scope, receive, send)

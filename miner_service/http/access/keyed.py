@@ -16,7 +16,7 @@ from fastapi import Depends, Header, Request, Response
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
-from miner_service.store.answers import Answer, Sender, keep_answer, known_answer
+from miner_service.store.holders.answers import Answer, Sender, keep_answer, known_answer
 from shared.errors import OptionError
 from shared.wire.base import Message
 from shared.wire.versions import IDEMPOTENCY_HEADER, LONGEST_KEY

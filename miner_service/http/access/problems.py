@@ -17,6 +17,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from miner_service.store.tokens import without_secrets
 from shared.errors import PramanaError, TooManyRequests
 from shared.wire.problems import (
     PROBLEM_MEDIA_TYPE,
@@ -86,7 +87,8 @@ def failure_response(error: Exception, instance: str) -> Response:
     if document.status in _LOGGED:
         # What is not ready is asked again and again: one line each, without the way there.
         trace = error if document.status == HTTPStatus.INTERNAL_SERVER_ERROR else None
-        log.error("%s at %s", document.code, instance, exc_info=trace)
+        # Quoted: the address is the sender's, and may hold the end of a line.
+        log.error("%s at %r", document.code, without_secrets(instance), exc_info=trace)
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.retry_seconds)

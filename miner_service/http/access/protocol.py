@@ -49,7 +49,9 @@ class ProtocolMiddleware:
                 remedy=f"Send the header `{PROTOCOL_HEADER}: {CURRENT}`, or bring both sides to"
                 " one version.",
             )
-            refused = problem_response(problem_of(error, instance=scope["path"]))
+            # Nothing of the body was read, and nobody waits for it.
+            told = problem_of(error, instance=scope["path"])
+            refused = problem_response(told, {"Connection": "close"})
             await refused(scope, receive, send_named)
             return
         await self._app(scope, receive, send_named)

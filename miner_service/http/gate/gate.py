@@ -28,6 +28,7 @@ from miner_service.http.gate.pools import Pools
 from miner_service.http.gate.shares import InFlight, Now, Rates
 from miner_service.http.gate.spool import gather, spool
 from miner_service.services import Services
+from miner_service.store.files.durable import storing
 from shared.errors import PramanaError
 
 STREAMED = frozenset({"put_part"})
@@ -124,8 +125,9 @@ class Gate:
             stack.enter_context(self._in_flight.held(caller.token, body.announced or limit))
             folder: Path = self._services.settings.data_dir
             # It has no name: it is gone when it is closed, however that comes about.
-            file = stack.enter_context(tempfile.TemporaryFile(dir=folder))
-            await spool(body.chunks(limit, "JSON body"), file, self._pools.writing)
+            with storing("The request"):
+                file = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
+                await spool(body.chunks(limit, "JSON body"), file, self._pools.writing)
             await self._large.acquire()
             release = stack.enter_context(_Once(self._large.release))
             file.seek(0)

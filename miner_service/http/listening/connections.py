@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from miner_service.http.gate.shares import network_of
 from miner_service.settings import WebSettings
 
 
@@ -17,6 +18,7 @@ class Connections:
 
     def enter(self, host: str) -> bool:
         """Count a connection; say whether there was room for it. One without is not counted."""
+        host = network_of(host)
         held = self._open.get(host, 0)
         if self._total >= self.web.connections or held >= self.web.connections_per_address:
             return False
@@ -26,6 +28,7 @@ class Connections:
 
     def leave(self, host: str) -> None:
         """Count one that entered no more."""
+        host = network_of(host)
         self._total -= 1
         self._open[host] -= 1
         if not self._open[host]:

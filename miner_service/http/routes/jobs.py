@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
-from miner_service.http.access.access import Caller, visible_job
+from miner_service.http.access.access import Caller, still_good, visible_job
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
@@ -35,6 +35,7 @@ from miner_service.store.jobs import job_message, last_lines, line_message, line
 from miner_service.store.paging import page_of
 from miner_service.store.queue.states import UNFINISHED
 from miner_service.store.schema import JobLogRow, JobRow
+from shared.errors import NotFound
 from shared.wire.base import Page
 from shared.wire.learning.jobs import Job, JobCreate, JobLine
 from shared.wire.versions import written
@@ -147,7 +148,7 @@ async def stream_job_events(
     if first.finished and first.revision == since:
         return Response(status_code=204)
     return StreamingResponse(
-        _events(lambda r: _look(services, caller, job, r), first, since, version, followed, crew),
+        _events(lambda r: _again(services, caller, job, r), first, since, version, followed, crew),
         media_type=EVENT_MEDIA_TYPE,
         headers={"Cache-Control": "no-store"},
     )
@@ -171,7 +172,7 @@ class _Seen:
 
 
 async def _events(
-    look: Callable[[int], _Seen],
+    look: Callable[[int], _Seen | None],
     seen: _Seen,
     since: int | None,
     version: int,
@@ -189,11 +190,17 @@ async def _events(
             if crew.stopping:
                 return
             silent += 1
-            if revision is not None and revision != seen.revision:
-                seen, silent = await run_in_threadpool(look, seen.revision), 0
-                yield seen.event(version)
-            elif silent % _HEARTBEAT_LOOKUPS == 0:
+            changed = revision is not None and revision != seen.revision
+            if not changed and silent % _HEARTBEAT_LOOKUPS:
+                continue
+            again = await run_in_threadpool(look, seen.revision)
+            if again is None:
+                return
+            if again.revision == seen.revision:
                 yield ": still there\n\n"
+                continue
+            seen, silent = again, 0
+            yield seen.event(version)
             if seen.finished:
                 return
 
@@ -206,6 +213,16 @@ def _look(services: Services, caller: Caller, job: str, since: int | None = None
         lines = lines_since(session, row, since or 0) if known else last_lines(session, row)
         message = job_message(session, row, services.now(), lines)
         return _Seen(caller.view_job(session, message), row.revision)
+
+
+def _again(services: Services, caller: Caller, job: str, since: int) -> _Seen | None:
+    """Return a followed job; None where it is gone, or its follower may not see it any more."""
+    with services.database.read() as session:
+        good = still_good(session, caller, services.now())
+    try:
+        return _look(services, caller, job, since) if good else None
+    except NotFound:
+        return None
 
 
 def _advise(response: Response, job: Job) -> None:

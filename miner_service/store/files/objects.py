@@ -6,10 +6,12 @@ local directory to be mapped.
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, S3FileSystem
 
 _BLOCK = 8 << 20
+_ARRIVING = "arriving"
+_ARRIVED = timedelta(days=1)
+"""No part takes so long to arrive."""
 _NO_ROOM = ("HTTP status 507", "StorageFull", "QuotaExceeded", "InsufficientCapacity")
 """What stores say that have no room; S3 itself always has."""
 
@@ -89,8 +94,18 @@ class ObjectSegments:
 
     def put_part(self, release: str, number: int, scratch: Path) -> None:
         """Store a file as a part. Raises StorageFull, NotReady."""
-        with storing(f"Part {number}", scratch):
-            self._upload(scratch, self._part(release, number), f"Part {number}")
+        what = f"Part {number}"
+        # The same part may come twice at once. What breaks off must not take away what arrived, so
+        # it has another name until it is whole.
+        arriving = f"{self.address.place}/{_ARRIVING}/{secrets.token_hex(8)}"
+        with storing(what, scratch):
+            self._upload(scratch, arriving, what)
+            with _answering(what):
+                try:
+                    self._store.copy_file(arriving, self._part(release, number))
+                finally:
+                    with suppress(OSError):
+                        self._store.delete_file(arriving)
             scratch.unlink()
 
     def read_part(self, release: str, number: int, sha256: str) -> bytes:
@@ -156,7 +171,16 @@ class ObjectSegments:
         """Remove what no release needs and what processes that ended left; return the names."""
         found = self.orphans(states)
         drop(self, found)
-        return found + self._scratch.remove_abandoned()
+        return found + self._remove_stranded() + self._scratch.remove_abandoned()
+
+    def _remove_stranded(self) -> list[str]:
+        """Remove parts that were arriving when their process ended; return their names."""
+        before = datetime.now(UTC) - _ARRIVED
+        found = [info for info in self._list(_ARRIVING) if info.is_file and info.mtime < before]
+        with _answering():
+            for info in found:
+                self._store.delete_file(info.path)
+        return [f"{_ARRIVING}/{info.base_name}" for info in found]
 
     def _upload(self, path: Path, key: str, what: str) -> None:
         with _answering(what):

@@ -110,7 +110,7 @@ def find_token(session: Session, text: str) -> KnownToken | None:
 def note_use(session: Session, identifier: str, now: datetime, *, overlap: float) -> None:
     """Note that a token is used; at the first time, the one it replaces ends in `overlap` s."""
     row = session.scalar(select(TokenRow).where(TokenRow.id == identifier))
-    if row is None:
+    if row is None or row.revoked:  # in the moment before
         return
     if row.last_used is None and row.replaces is not None:
         end = now + timedelta(seconds=overlap)

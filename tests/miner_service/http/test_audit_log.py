@@ -89,6 +89,21 @@ def test_a_log_rewritten_behind_an_anchor_is_found(miner):
     assert AuditAnchor(**miner.admin.get("/v1/audit")).head != anchor.head
 
 
+def test_guessed_invitations_do_not_fill_the_log(miner):
+    for number in range(5):
+        guess = {"secret": f"i-00000000000{number}.{'x' * 43}"}
+        assert miner.nobody("POST", "/v1/invitations/accept", json=guess).status_code == 404
+    assert actions(miner) == [("accept_invitation", 404)]
+
+
+def test_a_token_that_is_sent_where_its_id_belongs_is_not_noted(miner):
+    token = miner.admin.token
+    assert miner.admin("DELETE", f"/v1/tokens/{token}").status_code == 404
+    text = log_of(miner).read_text()
+    assert token.partition(".")[0] in text
+    assert token.partition(".")[2] not in text
+
+
 def test_a_change_that_could_not_be_noted_is_refused_before_it_is_made(
     miner, release_a, assert_problem
 ):

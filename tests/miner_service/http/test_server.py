@@ -248,6 +248,7 @@ def test_the_admin_token_is_shown_once(tmp_path):
         assert find_token(session, kept.strip()), "a token that was not handed over replaced one"
         assert not find_token(session, first.strip())
     database.close()
+    assert (tmp_path / "audit.jsonl").read_text().count('"issue_admin_token"') == 2
 
 
 def test_a_database_of_another_version_is_left_alone(tmp_path):

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from miner_service.settings import Settings, TokenSettings
-from miner_service.store.holders.tokens import issue_token
+from miner_service.store.holders.tokens import issue_token, note_use
 from shared.errors import OptionError, StorageFull
 from shared.wire.versions import PROTOCOL_HEADER
 
@@ -97,6 +97,16 @@ def test_rotating_again_ends_the_token_whose_answer_was_lost(miner, assert_probl
     assert_problem(old("POST", ROTATE), 409, "conflict", "rotated before", "revoke")
     newest = holder(new, new("POST", ROTATE))
     assert newest.get("/v1/studies/asia")["name"] == "asia"
+
+
+def test_a_token_that_ends_while_it_is_first_used_ends_no_other(miner):
+    old = miner.study("asia")
+    lost = holder(old, old("POST", ROTATE))
+    new = holder(old, old("POST", ROTATE))
+    with miner.services.database.write() as session:  # it was let in the moment before
+        note_use(session, lost.id, miner.clock(), overlap=300)
+    miner.clock.ahead = timedelta(seconds=301)
+    assert [p("GET", "/v1/studies").status_code for p in (old, new)] == [200, 200]
 
 
 def test_a_rotated_token_is_good_for_as_many_days_as_the_first(miner):

@@ -8,9 +8,13 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from miner_service.jobs.runner import learn_model
+from miner_service.operations.rows import delete_rows
 from miner_service.settings import Limits
+from miner_service.store.holders.tokens import revoke_token
+from miner_service.store.schema import JobRow
 from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import NotConverged
@@ -256,6 +260,35 @@ def test_events_end_when_the_service_does(held):
     answer = held.north("GET", f"{held.job}/events")
     assert '"state":"running"' in answer.text
     assert held.north.get(held.job)["state"] == "running"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gone", ["token", "study"])
+def test_events_end_when_nobody_may_follow_any_more(held, monkeypatch, gone):
+    monkeypatch.setattr("miner_service.http.routes.jobs._HEARTBEAT_LOOKUPS", 3)
+
+    def end():
+        with held.services.database.write() as session:
+            if gone == "token":
+                revoke_token(session, held.north.id)
+            else:
+                delete_rows(session, "asia")
+
+    threading.Timer(0.2, end).start()
+    answer = held.north("GET", f"{held.job}/events")
+    assert '"state":"running"' in answer.text
+    assert held.north("GET", held.job).status_code == 401
+
+
+def test_an_owner_is_not_told_what_was_predicted(held):
+    with held.services.database.write() as session:
+        row = session.scalar(select(JobRow))
+        row.progress, row.predicted_seconds = 0.0, 1000.0
+    newest = {"Pramana-Protocol": "2"}
+    assert held.analyst("GET", held.job, headers=newest).json()["seconds_left"] > 0
+    told = held.north("GET", held.job, headers=newest).json()
+    hidden = ("seconds_left", "predicted_seconds", "predicted_bytes", "heartbeat_age")
+    assert {name: told[name] for name in hidden} == dict.fromkeys(hidden)
 
 
 class Held:

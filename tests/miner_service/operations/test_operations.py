@@ -18,7 +18,7 @@ from miner_service.services import open_services
 from miner_service.settings import Settings, StorageSettings, utc_now
 from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseRow
-from shared.errors import PramanaError
+from shared.errors import NotReady, PramanaError
 from shared.progress import unwatched
 from tests.miner_service.store.object_store import object_store, one_object_store
 from tests.postgres import postgres
@@ -151,8 +151,14 @@ def test_a_backup_made_while_owners_send_is_of_one_moment(miner, build, plan_a, 
         assert found["releases"] >= 2 * number + 1
 
 
+def interrupted(*_):
+    raise NotReady("The database does not answer.")
+
+
 @pytest.mark.slow
-def test_a_damaged_or_unfinished_backup_is_refused_and_changes_nothing(filled, tmp_path):
+def test_a_damaged_or_unfinished_backup_is_refused_and_changes_nothing(
+    filled, tmp_path, monkeypatch
+):
     backup, place = tmp_path / "backup", tmp_path / "other"
     ran("backup", backup, "--data", filled.data)
     names = sorted(p for p in backup.rglob("*") if p.is_file() and p.name != LIST)
@@ -170,6 +176,9 @@ def test_a_damaged_or_unfinished_backup_is_refused_and_changes_nothing(filled, t
     assert "format 9" in str(refused("restore", backup, "--data", place))
     moved.write_text(told)
     assert refused("restore", backup, "--data", filled.data).code == "conflict"
+    with monkeypatch.context() as patch:  # interrupted before its rows are there
+        patch.setattr("miner_service.operations.restoring.copy_rows", interrupted)
+        assert refused("restore", backup, "--data", place).code == "not-ready"
     ran("restore", backup, "--data", place)
     assert refused("restore", backup, "--data", place).code == "conflict"
     assert refused("backup", backup, "--data", filled.data).code == "option-invalid"

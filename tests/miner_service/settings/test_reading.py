@@ -33,6 +33,7 @@ def written(tmp_path):
 def test_what_a_file_says_holds_and_the_rest_is_as_without_one(written, tmp_path):
     file = written(
         "[jobs]\nworkers = 5\nlease_seconds = 30\n[web]\ncertificate = 'tls/miner.pem'\n"
+        "private_key = '/etc/miner.key'\n"
         "[storage]\ndatabase = 'postgresql://db/miner'\n"
     )
     settings = settings_of(tmp_path, None, file, port=0)
@@ -40,6 +41,7 @@ def test_what_a_file_says_holds_and_the_rest_is_as_without_one(written, tmp_path
     assert settings.jobs.lease_seconds == 30.0
     assert settings.jobs.beat_seconds == Settings(tmp_path).jobs.beat_seconds
     assert settings.web.certificate == tmp_path / "tls" / "miner.pem"
+    assert settings.web.private_key == Path("/etc/miner.key")
     assert settings.storage.database == "postgresql://db/miner"
     assert settings.limits == Settings(tmp_path).limits
     assert settings.port == 0

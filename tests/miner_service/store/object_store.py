@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+
+from tests.once import once
 
 KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "a secret of the object store"}
 
@@ -51,17 +55,24 @@ class ObjectStore:
         return f"s3://{name}/miner?{options}"
 
 
+_SHARED = pytest.StashKey[ObjectStore]()
+
+
+@contextmanager
+def _running() -> Iterator[ObjectStore]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in KEYS.items():
+            patch.setenv(name, value)
+        store = ObjectStore()
+        store.start()
+        yield store
+        store.stop()
+
+
 @pytest.fixture(scope="session")
-def one_object_store() -> Any:
+def one_object_store(pytestconfig: pytest.Config) -> ObjectStore:
     """One server for all tests of this process, started when the first asks for it."""
-    patch = pytest.MonkeyPatch()
-    for name, value in KEYS.items():
-        patch.setenv(name, value)
-    store = ObjectStore()
-    store.start()
-    yield store
-    store.stop()
-    patch.undo()
+    return once(pytestconfig, _SHARED, _running)
 
 
 @pytest.fixture

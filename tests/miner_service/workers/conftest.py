@@ -1,29 +1,41 @@
-"""Miners in this process whose jobs run in processes of their own."""
+"""A miner whose jobs run in processes of their own, shared by the tests of a module.
+
+Each test has a study of its own there, and says what its jobs do.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from miner_service.settings import JobSettings
-from miner_service.workers.crew import COMMAND, ProcessCrew
+from miner_service.settings import MEBIBYTE, JobSettings, Limits
+from miner_service.workers.crew import ProcessCrew
+from tests.miner_service.conftest import Miner, Person, starting
 
 LEARNING = (sys.executable, "-m", "tests.miner_service.workers.supervise")
 SPEC = {"structure": {"A": ["B"], "B": []}}
 
 
+def state(pid: int) -> str | None:
+    """The state of a process as the kernel calls it; None where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def exists(pid: int) -> bool:
     """Whether a process is there that is not only waiting to be buried."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+    return state(pid) not in (None, "Z", "X")
 
 
 def wait_gone(pid: int) -> None:
@@ -32,16 +44,40 @@ def wait_gone(pid: int) -> None:
         time.sleep(0.005)
 
 
-def supervisor_of(miner):
+def supervisor_of(miner: Miner) -> int:
     """The number of the process of a miner's supervisor."""
     return miner.app.state.crew._process.pid
 
 
-class Runs:
-    """The runs of jobs that a worker of `learning` has begun."""
+def kill(pid: int) -> None:
+    """Kill a process as nothing can prevent it."""
+    os.kill(pid, signal.SIGKILL)
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+
+@dataclass
+class Opened:
+    """A study of a shared miner with one release; its jobs leave a file for each run they begin."""
+
+    miner: Miner
+    name: str
+    folder: Path
+    analyst: Person
+    north: Person
+
+    def create(self, spec: Any = SPEC, **more: Any) -> str:
+        """Create a job; return its path."""
+        body = {"spec": spec, **more}
+        answer = self.analyst("POST", f"/v1/studies/{self.name}/jobs", json=body)
+        assert answer.status_code == 202, answer.text
+        return answer.headers["location"]
+
+    def told(self, path: str) -> Any:
+        """What an analyst of the present version is told of a job."""
+        return self.analyst("GET", path, headers={"Pramana-Protocol": "2"}).json()
+
+    def lines(self, path: str) -> list[str]:
+        """The log of a job."""
+        return [one["line"] for one in self.analyst.get(f"{path}/log")["items"]]
 
     def pid(self, number: int = 0) -> int:
         """Wait for a run; return the number of its process."""
@@ -51,51 +87,52 @@ class Runs:
         return int(file.read_text())
 
     @property
-    def count(self) -> int:
+    def runs(self) -> int:
+        """How many runs have begun."""
         return len(list(self.folder.iterdir()))
 
 
-@pytest.fixture
-def runs(tmp_path):
-    folder = tmp_path / "runs"
-    folder.mkdir()
-    return Runs(folder)
+class Shared:
+    """A miner for all tests of a module; `begin` opens a study whose jobs do what is said."""
+
+    def __init__(self, start: Any, folder: Path) -> None:
+        self._start = start
+        self._folder = folder
+        self._numbers = itertools.count(1)
+        self._miners: dict[tuple[Any, ...], Miner] = {}
+
+    def begin(self, what: str, release: Any, **settings: Any) -> Opened:
+        """Open a study; its jobs do `what`, the first one only where it says `once`."""
+        name = f"study-{next(self._numbers)}"
+        folder = self._folder / name
+        folder.mkdir()
+        (self._folder / "now").write_text(json.dumps({"what": what, "folder": str(folder)}))
+        miner = self._miner(**settings)
+        opened = Opened(miner, name, folder, miner.study(name), miner.owner(name, "north"))
+        opened.north.publish(name, release)
+        return opened
+
+    def _miner(self, job_seconds: float = 3600, lease_seconds: float = 15) -> Miner:
+        key = (job_seconds, lease_seconds)
+        if key not in self._miners:
+            self._miners[key] = self._start(
+                Limits(job_seconds=job_seconds, job_bytes=512 * MEBIBYTE),
+                crew=lambda services: ProcessCrew(services, LEARNING),
+                jobs=JobSettings(workers=1, lease_seconds=lease_seconds),
+                at=self._folder / f"data-{len(self._miners)}",
+            )
+        return self._miners[key]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("workers")
+    with pytest.MonkeyPatch.context() as patch, starting(folder / "data") as start:
+        patch.setenv("PRAMANA_TEST_FOLDER", str(folder))
+        yield Shared(start, folder)
 
 
 @pytest.fixture
-def begin(start, monkeypatch, runs, release_a):
-    """Start a miner whose jobs do what `what` says, with a study that has a release."""
-
-    def begun(what=None, *, workers=1, limits=None, **times):
-        command = COMMAND if what is None else LEARNING
-        monkeypatch.setenv("PRAMANA_TEST_FOLDER", str(runs.folder))
-        monkeypatch.setenv("PRAMANA_TEST_LEARN", what or "")
-        miner = start(
-            limits,
-            crew=lambda services: ProcessCrew(services, command),
-            jobs=JobSettings(workers=workers, **times),
-        )
-        miner.analyst = miner.study("asia")
-        miner.north = miner.owner("asia", "north")
-        miner.north.publish("asia", release_a)
-        return miner
-
-    return begun
-
-
-def create(miner, spec=None, study="asia", **more):
-    """Create a job; return its path."""
-    body = {"spec": spec or SPEC, **more}
-    answer = miner.analyst("POST", f"/v1/studies/{study}/jobs", json=body)
-    assert answer.status_code == 202, answer.text
-    return answer.headers["location"]
-
-
-def end(pid: int) -> None:
-    """Kill a process as nothing can prevent it."""
-    os.kill(pid, signal.SIGKILL)
-
-
-def told(miner, path):
-    """What an analyst of the present version is told of a job."""
-    return miner.analyst("GET", path, headers={"Pramana-Protocol": "2"}).json()
+def begin(shared, release_a):
+    """Open a study with a release on the module's miner: `(what, **settings)`."""
+    return lambda what, **settings: shared.begin(what, release_a, **settings)

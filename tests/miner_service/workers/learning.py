@@ -1,12 +1,13 @@
 """A worker whose jobs do what a test wants: `python -m tests.miner_service.workers.learning`.
 
-The environment says what: `PRAMANA_TEST_LEARN`, and `PRAMANA_TEST_FOLDER`, where each run leaves a
-file with the number of its process.
+The file `now` in the folder `PRAMANA_TEST_FOLDER` says what, and where each run leaves a file with
+the number of its process.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import time
 from pathlib import Path
@@ -46,7 +47,8 @@ WHAT = {f.__name__: f for f in (loop, hold_everything, hog, take_all_at_once, di
 
 
 def learn(spec, prepared, services, on_step):
-    folder = Path(os.environ["PRAMANA_TEST_FOLDER"])
+    now = json.loads((Path(os.environ["PRAMANA_TEST_FOLDER"]) / "now").read_text())
+    folder, what = Path(now["folder"]), now["what"]
     for number in itertools.count():
         try:
             with (folder / f"run-{number}").open("x") as file:
@@ -55,7 +57,6 @@ def learn(spec, prepared, services, on_step):
         except FileExistsError:
             continue
     on_step(1, 4)
-    what = os.environ["PRAMANA_TEST_LEARN"]
     once = what.removeprefix("once ")
     if once == what or number == 0:
         WHAT[once]()

@@ -13,99 +13,91 @@ from miner_service.settings import JobSettings
 from miner_service.workers.crew import COMMAND, ProcessCrew
 from tests.miner_service.workers.conftest import (
     SPEC,
-    create,
-    end,
     exists,
+    kill,
+    state,
     supervisor_of,
-    told,
     wait_gone,
 )
 
 pytestmark = pytest.mark.end_to_end
 
 
-def model_of(miner, path):
+def model_of(study, path):
     """The model of a job, once it is there."""
-    job = miner.analyst.wait(path)
+    job = study.analyst.wait(path)
     assert job["state"] == "succeeded", job
-    return job, miner.analyst.get(f"/v1/models/{job['model']}")
+    return job, study.analyst.get(f"/v1/models/{job['model']}")
+
+
+def runs_begun(study, path):
+    return [line for line in study.lines(path) if "began" in line]
 
 
 @pytest.mark.parametrize("victim", ["worker", "supervisor"])
-def test_a_job_whose_process_is_killed_runs_again_and_gives_the_same_model(begin, runs, victim):
-    miner = begin("once loop")
-    path = create(miner)
-    worker, supervisor = runs.pid(), supervisor_of(miner)
-    end(worker if victim == "worker" else supervisor)
+def test_a_job_whose_process_is_killed_runs_again_and_gives_the_same_model(begin, victim):
+    """No lease has to run out: the supervisor sees its worker end, and knows its former life."""
+    study = begin("once loop", lease_seconds=3600)
+    path = study.create()
+    worker, supervisor = study.pid(), supervisor_of(study.miner)
+    kill(worker if victim == "worker" else supervisor)
     wait_gone(worker)
-    job, model = model_of(miner, path)
+    job, model = model_of(study, path)
     assert job["model"] == path.rsplit("/", 1)[1].replace("j-", "m-")
-    _, fresh = model_of(miner, create(miner, SPEC, key="undisturbed"))
+    _, fresh = model_of(study, study.create(SPEC, key="undisturbed"))
     passing = ("id", "job", "created")
     assert {k: v for k, v in model.items() if k not in passing} == {
         k: v for k, v in fresh.items() if k not in passing
     }
-    lines = [one["line"] for one in miner.analyst.get(f"{path}/log")["items"]]
-    assert [line for line in lines if "began" in line] == ["Run 1 began.", "Run 2 began."]
-    assert any(line.startswith("Broken off") for line in lines)
-    assert (miner.app.state.crew.alive, supervisor_of(miner) == supervisor) == (
-        True,
-        victim == "worker",
-    )
+    assert runs_begun(study, path) == ["Run 1 began.", "Run 2 began."]
+    assert any(line.startswith("Broken off") for line in study.lines(path))
+    crew = study.miner.app.state.crew
+    assert (crew.alive, supervisor_of(study.miner) == supervisor) == (True, victim == "worker")
 
 
-def test_a_service_that_ends_leaves_no_process_and_no_run(start, begin, runs):
-    miner = begin("once loop")
-    path = create(miner)
-    worker, supervisor = runs.pid(), supervisor_of(miner)
+def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin):
+    """Another takes the job over; the first one's worker is ended when it goes on.
+
+    Then both go on together, and never have the same job.
+    """
+    study = begin("once loop", lease_seconds=3600)
+    path = study.create()
+    worker, first = study.pid(), supervisor_of(study.miner)
+    services = study.miner.services
+    with services.database.write():  # so that it holds no lock of the database while it stands
+        os.kill(first, signal.SIGSTOP)
+        while state(first) != "T":
+            time.sleep(0.005)
+    impatient = JobSettings(workers=1, lease_seconds=5)
+    settings = replace(services.settings, jobs=impatient)
+    other = ProcessCrew(replace(services, settings=settings), COMMAND)
+    other.start()
+    try:
+        job, _ = model_of(study, path)
+        assert (study.told(path)["runs"], study.runs) == (2, 1)
+        os.kill(first, signal.SIGCONT)
+        wait_gone(worker)
+        assert study.analyst.get(path) == job
+        paths = [study.create(SPEC, key=f"job-{number}") for number in range(8)]
+        for one in paths:
+            assert study.analyst.wait(one)["state"] == "succeeded"
+            assert sorted(set(runs_begun(study, one))) == sorted(runs_begun(study, one))
+    finally:
+        os.kill(first, signal.SIGCONT)
+        other.stop()
+
+
+def test_a_service_that_ends_leaves_no_process_and_no_run(begin, start):
+    study = begin("once loop", lease_seconds=3601)
+    miner = study.miner
+    path = study.create()
+    worker, supervisor = study.pid(), supervisor_of(miner)
     miner.client.__exit__(None, None, None)
     assert not any(exists(pid) for pid in (worker, supervisor))
     with miner.services.database.read() as session:
         query = "SELECT state, attempt, broken_off, lease FROM jobs"
         assert session.connection().exec_driver_sql(query).one() == ("queued", 2, 0, None)
         assert session.connection().exec_driver_sql("SELECT * FROM supervisors").all() == []
-    again = start(crew=lambda services: ProcessCrew(services, COMMAND))
-    person = type(miner.analyst)(again.client, miner.analyst.token)
+    again = start(crew=lambda services: ProcessCrew(services, COMMAND), at=miner.data)
+    person = type(study.analyst)(again.client, study.analyst.token)
     assert person.wait(path)["state"] == "succeeded"
-
-
-def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin, runs):
-    """Another takes the job over; the first one's worker is ended when it goes on."""
-    miner = begin("once loop", lease_seconds=3600)
-    path = create(miner)
-    worker, first = runs.pid(), supervisor_of(miner)
-    while miner.analyst.get(path)["progress"] == 0:
-        time.sleep(0.01)
-    # It has written all there is to write for a while, and so holds no lock of the database.
-    os.kill(first, signal.SIGSTOP)
-    impatient = JobSettings(workers=1, lease_seconds=5)
-    settings = replace(miner.services.settings, jobs=impatient)
-    other = ProcessCrew(replace(miner.services, settings=settings), COMMAND)
-    other.start()
-    try:
-        job, _ = model_of(miner, path)
-        assert (told(miner, path)["runs"], runs.count) == (2, 1)
-        os.kill(first, signal.SIGCONT)
-        wait_gone(worker)
-        assert miner.analyst.get(path) == job
-    finally:
-        os.kill(first, signal.SIGCONT)
-        other.stop()
-
-
-def test_two_supervisors_never_have_the_same_job(begin):
-    miner = begin(None, workers=2)
-    other = ProcessCrew(miner.services, COMMAND)
-    other.start()
-    try:
-        paths = [create(miner, SPEC, key=f"job-{number}") for number in range(12)]
-        while "queued" in (states := [miner.analyst.get(path)["state"] for path in paths]):
-            time.sleep(0.05)
-        assert set(states) <= {"running", "succeeded"}
-        for path in paths:
-            assert miner.analyst.wait(path)["state"] == "succeeded"
-            assert told(miner, path)["runs"] == 1
-            log = miner.analyst.get(f"{path}/log")["items"]
-            assert [one["line"] for one in log] == ["Queued.", "Run 1 began.", "Succeeded."]
-    finally:
-        other.stop()

@@ -35,11 +35,12 @@ from shared.channels import Mixture, Sampled
 from shared.channels.mixture import FINE
 from shared.design import Option, best_weights, builds, families, option
 from shared.design.families import sampled, subsets_of
-from shared.errors import ConfigError, DomainError, OptionError
+from shared.errors import ConfigError, DomainError, OptionError, StorageFull
 from shared.privacy import NOTHING
 from shared.terminal import progress_bar
 from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
 from shared.wire.study_plans import StudyPlanMessage
+from tests.full_disk import files_no_longer_than
 from tests.places import ROOT
 
 PAGE = ROOT / "docs" / "choosing-a-plan.md"
@@ -508,6 +509,10 @@ def test_the_command_writes_what_can_be_loaded(command, tmp_path):
             } == {"symmetric"}  # fmt: skip
     with pytest.raises(OptionError, match="cannot be written"):
         save(tmp_path / "no" / "folder.toml", "")
+    full = tmp_path / "full.toml"
+    with files_no_longer_than(20), pytest.raises(StorageFull):
+        save(full, text)
+    assert not full.exists()
 
 
 def test_the_command_designs_for_the_site(bench, command, site_text, tmp_path):

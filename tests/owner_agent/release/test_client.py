@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from owner_agent.release.calls import requested_delay
 from owner_agent.release.client import Miner
 from owner_agent.state.surroundings import Surroundings
 from shared.errors import ProtocolUnsupported, Refused, Unreachable
@@ -63,20 +64,41 @@ def test_pauses_grow_and_the_miner_may_set_them():
     assert slept == [7.0, 1.0, 2.0, 4.0, 8.0, 60.0]
 
 
+NOON = "Sun, 06 Nov 1994 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "9" * 5000}, 60.0),
+        ({"Retry-After": "Sun, 06 Nov 1994 12:00:09 GMT", "Date": NOON}, 9.0),
+        ({"Retry-After": "Sunday, 06-Nov-94 12:00:09 GMT", "Date": NOON}, 9.0),
+        ({"Retry-After": "Mon, 07 Nov 1994 12:00:00 GMT", "Date": NOON}, 60.0),
+        ({"Retry-After": NOON, "Date": "Sun, 06 Nov 1994 12:00:09 GMT"}, 0.0),
+        ({"Retry-After": NOON}, 0.0),
+        ({"Retry-After": "Fri, 31 Dec 9999 12:00:00 GMT", "Date": "yesterday"}, 60.0),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-7"}, None),
+        ({"Retry-After": "Sun, 06 Nov 99999999999999999999 12:00:00 GMT"}, None),
+    ],
+)
+def test_a_pause_is_asked_for_in_seconds_or_by_a_date(headers, seconds):
+    assert requested_delay(httpx.Headers(headers)) == seconds
+
+
 def test_an_invitation_whose_answer_was_lost_is_sent_again_with_the_same_key():
-    """The key is that of the secret: an agent that was killed meanwhile has the same."""
     seen = []
 
     def cut(request):
         seen.append((request.headers["Idempotency-Key"], request.content))
         raise httpx.ReadError("cut")
 
-    for _ in range(2):
-        with _miner(cut) as miner, pytest.raises(Unreachable, match="tried 3 times"):
-            miner.accept("x" * 20)
-    assert len(seen) == 6
+    with _miner(cut) as miner, pytest.raises(Unreachable, match="tried 3 times"):
+        miner.accept("x" * 20, "a-key")
+    assert [key for key, _ in seen] == ["a-key"] * 3
     assert len(set(seen)) == 1
-    assert "x" * 20 not in seen[0][0]
 
 
 ISSUED = {"id": "t-1", "role": "owner", "study": "s", "name": "north", "token": "t-1.secret"}
@@ -91,7 +113,7 @@ def test_every_request_says_which_version_is_spoken():
 
     with _miner(answer) as miner:
         # A miner of the last version names none in its answers, and has no `expires`.
-        assert miner.accept("x" * 20).expires is None
+        assert miner.accept("x" * 20, "a-key").expires is None
     assert seen == ["2"]
 
 
@@ -117,7 +139,7 @@ def test_an_invitation_that_cannot_have_arrived_is_sent_again():
         raise httpx.ConnectError("down")
 
     with _miner(down) as miner, pytest.raises(Unreachable, match="tried 3 times"):
-        miner.accept("x" * 20)
+        miner.accept("x" * 20, "a-key")
     assert len(seen) == 3
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 
 import pytest
 
 from owner_agent.release.joining import join, rotate
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
+from owner_agent.site.site import load_site
 from owner_agent.state.tokens import TokenStore
 from shared.audit.verifying import Verified, verify
 from shared.errors import Refused, StorageFull
@@ -48,8 +50,34 @@ def test_an_agent_killed_while_it_joins_joins_by_the_same_command(bench, killed,
         bench.miner.faults = [(when, killed())]
         with pytest.raises(killed):
             act()
+    (kept,) = (bench.state / "retries").iterdir()
+    assert (kept.stat().st_mode & 0o077, kept.parent.stat().st_mode & 0o077) == (0, 0)
+    key = kept.read_text()
     assert act().token == stored(bench)
+    sent = {request.headers["Idempotency-Key"] for request in bench.miner.requests}
+    assert sent == {key}
+    # Once the token is on disk nobody needs the answer again.
+    assert list(kept.parent.iterdir()) == []
     assert works(bench)
+
+
+def test_an_invitations_secret_alone_gets_nothing_from_a_miner_that_gave_a_token_for_it(bench):
+    """Its answer can be had for a day, by whoever has the key that was sent: only this agent."""
+    TokenStore(bench.state).path("asia").unlink()
+    secret = bench.miner.invitation
+    join(bench.site, secret, bench.surroundings)
+    (request,) = bench.miner.requests
+    derived = {sha256(part).hexdigest() for part in (secret.encode(), request.content)}
+    assert request.headers["Idempotency-Key"] not in derived | {secret}
+    thief = bench.folder / "thief"
+    thief.mkdir()
+    text = (bench.folder / "site.toml").read_text()
+    (thief / "site.toml").write_text(text)
+    for site in (load_site(thief / "site.toml"), bench.site):
+        with pytest.raises(Refused) as refused:
+            join(site, secret, bench.surroundings)
+        assert refused.value.status == 409
+    assert not (thief / ".pramana" / "tokens").exists()
 
 
 def test_a_token_that_found_no_room_is_fetched_again(bench):

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import http.server
-import ipaddress
 import json
 import ssl
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 import pramana as pm
 from owner_agent.release.client import Miner
@@ -25,51 +16,10 @@ from owner_agent.site.site import site_from
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tls import TlsFiles
 from shared.errors import ConfigError, KeyFileError, Unreachable
+from tests.certificates import Authority
 
 ANCHOR = {"log": "a" * 64, "entries": 3, "head": "b" * 64, "at": "2031-05-06T07:08:09Z"}
 TOKEN = "t-0123456789ab." + "x" * 43
-
-
-@dataclass
-class Authority:
-    """Issues certificates into a folder."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self.key = ec.generate_private_key(ec.SECP256R1())
-        self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.folder.name)])
-        self.folder.mkdir()
-        self.path = self.folder / "ca.pem"
-        made = self._issue(self.name, self.key, authority=True)
-        self.path.write_bytes(made.public_bytes(Encoding.PEM))
-
-    def issue(self, name: str) -> tuple[Path, Path]:
-        """Write a certificate and its key."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        certificate, secret = self.folder / f"{name}.pem", self.folder / f"{name}.key"
-        made = self._issue(subject, key, authority=False)
-        certificate.write_bytes(made.public_bytes(Encoding.PEM))
-        secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        secret.chmod(0o600)
-        return certificate, secret
-
-    def _issue(self, subject, key, *, authority: bool) -> x509.Certificate:
-        now = dt.datetime.now(dt.UTC)
-        here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        builder = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self.name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - dt.timedelta(days=1))
-            .not_valid_after(now + dt.timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .add_extension(here, critical=False)
-        )
-        return builder.sign(self.key, hashes.SHA256())
 
 
 class _Answers(http.server.BaseHTTPRequestHandler):
@@ -94,7 +44,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 @pytest.fixture
 def authority(tmp_path) -> Authority:
-    return Authority(tmp_path / "authority")
+    return Authority.make(tmp_path / "authority", "ca")
 
 
 @pytest.fixture
@@ -137,7 +87,7 @@ def test_agents_and_analysts_show_their_certificates_to_a_miner_that_asks(
         assert len(miner.studies()) == 0
 
     # The controls: another authority, nobody's certificate, another authority's.
-    stranger = Authority(tmp_path / "stranger")
+    stranger = Authority.make(tmp_path / "stranger", "ca")
     for wrong in (
         TlsFiles(),
         TlsFiles(stranger.path, certificate, key),

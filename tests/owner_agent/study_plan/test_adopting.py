@@ -9,8 +9,9 @@ from owner_agent.study_plan.adopting import Adopted, read_study_plan, write_stud
 from owner_agent.study_plan.telling import adopted_json, told_lines
 from shared.channels import Product, Symmetric
 from shared.domain import Variable
-from shared.errors import ConfigError, OptionError, PlanError, UnprotectedVariable
+from shared.errors import ConfigError, OptionError, PlanError, StorageFull, UnprotectedVariable
 from shared.study_plan import StudyPart, StudyPlan, StudySet
+from tests.full_disk import files_no_longer_than
 from tests.owner_agent.study_plan.plans import AGE, PLAN, QUARTER, follow, study_plan
 
 
@@ -129,6 +130,19 @@ def test_a_plan_is_written_as_it_is_read_and_replaces_nothing(tmp_path):
     with pytest.raises(OptionError, match="was not changed"):
         write_study_plan(study_plan(first=1), path)
     assert read_study_plan(path).digest == PLAN.digest
+
+
+def test_a_plan_that_found_no_room_leaves_no_file_and_is_written_once_there_is(tmp_path):
+    path = tmp_path / "plan.json"
+    with files_no_longer_than(20), pytest.raises(StorageFull):
+        write_study_plan(PLAN, path)
+    assert list(tmp_path.iterdir()) == []
+    write_study_plan(PLAN, path)
+    assert read_study_plan(path).digest == PLAN.digest
+    # Others read it, as far as the custodian lets them read what she writes.
+    beside = tmp_path / "beside"
+    beside.touch()
+    assert path.stat().st_mode == beside.stat().st_mode
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 
 import pytest
@@ -12,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from miner_service.http.gate import gate
 from miner_service.http.gate.bodies import Incoming
 from miner_service.http.gate.headers import HEADERS
+from miner_service.http.gate.spool import Spooled
 from miner_service.settings import Limits, WebSettings
 
 MAY_BE_READ = 1 << 16
@@ -200,6 +202,19 @@ def test_a_large_json_body_is_taken_in_through_the_disk(start):
     assert miner.admin("POST", "/v1/studies", content=padded, headers=headers).status_code == 201
 
 
+def test_a_file_that_takes_a_little_at_once_has_all_in_the_end():
+    class Short(io.BytesIO):
+        def write(self, some):
+            return super().write(bytes(some)[:7])
+
+    file = Short()
+    spooled = Spooled(file)
+    for block in (b"0123456789" * 3, b"", b"end"):
+        spooled.take(block)
+    assert file.getvalue() == b"0123456789" * 3 + b"end"
+    assert spooled.size == 33
+
+
 @pytest.mark.parametrize(
     ("web", "sent"),
     [
@@ -243,6 +258,18 @@ def test_a_client_that_goes_away_is_not_waited_for():
 
     with pytest.raises(ClientDisconnect):
         asyncio.run(read())
+
+
+def test_the_document_of_the_interface_is_not_made_on_the_loop(miner, monkeypatch):
+    """It takes seconds, and anybody may ask for it."""
+
+    def made():
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()
+        return {"openapi": "3.1.0"}
+
+    monkeypatch.setattr(miner.app, "openapi", made)
+    assert miner.nobody("GET", "/openapi.json").json() == {"openapi": "3.1.0"}
 
 
 def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):

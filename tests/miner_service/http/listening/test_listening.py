@@ -17,14 +17,13 @@ import uvicorn
 
 from miner_service.http.app import create_app
 from miner_service.http.listening.connections import Connections
-from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls, open_tls
-from miner_service.http.server import bind, url_of
+from miner_service.http.server import bind, configured, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.holders.tokens import rotate_admin_token
 from shared.errors import OptionError
+from tests.certificates import Authority
 from tests.miner_service.crew import crew_of
-from tests.miner_service.http.listening.certificates import Authority
 
 Listening = Callable[..., tuple[str, str]]
 
@@ -49,10 +48,7 @@ def _serving(settings):
     with services.database.write() as session:
         token = rotate_admin_token(session, services.now()).text
     sock = bind(settings)
-    config = uvicorn.Config(
-        app, http=bounded_protocol(settings.web, tls), ws="none", log_config=None, lifespan="on"
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(configured(app, settings.web, tls))
     ready = threading.Event()
     startup = server.startup
 
@@ -162,6 +158,25 @@ def test_connections_are_counted_by_address_and_in_all():
     for host in ("a", "b", "b"):
         counted.leave(host)
     assert counted._open == {}
+
+
+def test_the_addresses_of_one_network_are_counted_as_one():
+    counted = Connections(WebSettings(connections_per_address=2))
+    hosts = [f"2001:db8:0:1::{number}" for number in range(3)]
+    assert [counted.enter(host) for host in hosts] == [True, True, False]
+    assert counted.enter("2001:db8:0:2::1")
+    for host in (*hosts[:2], "2001:db8:0:2::1"):
+        counted.leave(host)
+    assert counted._open == {}
+
+
+def test_what_a_sender_says_of_its_address_is_not_believed(listen):
+    url, _ = listen(requests_per_address=0.1)
+    with httpx.Client() as client:
+        said = [{"X-Forwarded-For": f"192.0.2.{n}", "X-Forwarded-Proto": "https"} for n in (1, 2)]
+        answers = [client.get(f"{url}/healthz", headers=headers) for headers in said]
+    assert [answer.status_code for answer in answers] == [200, 429]
+    assert "strict-transport-security" not in answers[0].headers
 
 
 def test_what_is_no_http_is_a_problem(listen):

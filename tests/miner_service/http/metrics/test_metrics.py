@@ -51,6 +51,18 @@ def test_the_figures_are_those_of_what_was_done(miner, release_a):
     assert found[("process_resident_memory_bytes",)] > 0
 
 
+def test_what_nobody_foresaw_is_counted(miner, monkeypatch):
+    def broken(_: object) -> None:
+        raise RuntimeError("unforeseen")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(miner.services.database), "read", broken)
+        assert miner.admin("GET", "/v1/studies").status_code == 500
+    found = read(miner.admin)
+    assert found["pramana_requests_total", "GET", "list_studies", "500"] == 1
+    assert found["pramana_problems_total", "internal"] == 1
+
+
 def test_no_label_holds_what_a_client_chose(miner, release_a):
     miner.study("a-secret-study")
     owner = miner.owner("a-secret-study", "a-secret-owner")

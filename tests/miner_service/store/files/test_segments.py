@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -212,9 +213,10 @@ class TestObjectSegments(Promises):
             with pytest.raises(NotReady, match="does not answer"):
                 segments.check()
 
-    def test_an_upload_that_breaks_off_leaves_no_object(self, segments, monkeypatch):
-        segments.prepare()
-        scratch = written(segments, b"x" * 100)
+    def test_an_upload_that_breaks_off_takes_nothing_away(self, segments, monkeypatch):
+        """The first of two equal requests fails when the second was acknowledged."""
+        segments.put_part("r-1", 1, written(segments))
+        scratch, again = written(segments, b"x" * 100), written(segments)
 
         def broken(source, sink, _block):
             sink.write(source.read(50))
@@ -226,6 +228,16 @@ class TestObjectSegments(Promises):
         assert not scratch.exists()
         with pytest.raises(StoreCorrupt):
             segments.read_part("r-1", 0, hashlib.sha256(b"x" * 50).hexdigest())
+        with pytest.raises(NotReady):
+            segments.put_part("r-1", 1, again)
+        assert segments.read_part("r-1", 1, SHA) == BODY
+
+    def test_what_arrived_when_its_process_ended_is_swept_a_day_later(self, segments, monkeypatch):
+        segments._upload(written(segments), f"{segments.address.place}/arriving/half", "It")
+        assert segments.sweep(dict) == []
+        monkeypatch.setattr("miner_service.store.files.objects._ARRIVED", timedelta(seconds=-60))
+        assert segments.sweep(dict) == ["arriving/half"]
+        assert segments.sweep(dict) == []
 
     def test_the_cache_keeps_to_its_bound_and_spares_what_was_just_asked_for(
         self, settings, monkeypatch

@@ -23,7 +23,8 @@ class Authority:
 
     @classmethod
     def make(cls, folder: Path, name: str) -> Authority:
-        """Make an authority; its certificate is `<name>.pem`."""
+        """Make an authority; its certificate is `path`."""
+        folder.mkdir(exist_ok=True)
         subject = _named(name)
         key = ec.generate_private_key(ec.SECP256R1())
         made = cls(folder, subject, key)
@@ -32,6 +33,12 @@ class Authority:
         )
         made._write(name, builder)
         return made
+
+    @property
+    def path(self) -> Path:
+        """The file of its certificate."""
+        (name,) = self.name.get_attributes_for_oid(NameOID.COMMON_NAME)
+        return self.folder / f"{name.value!s}.pem"
 
     def issue(self, name: str) -> tuple[Path, Path]:
         """Sign a certificate for this machine; return it and its key."""
@@ -42,6 +49,7 @@ class Authority:
         )
         certificate = self._write(name, builder)
         secret = self.folder / f"{name}.key"
+        secret.touch(mode=0o600)
         secret.write_bytes(
             key.private_bytes(
                 serialization.Encoding.PEM,

@@ -1,0 +1,70 @@
+"""What happens to a study: every process killed in every step of it, in an order that is drawn."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Step = Literal["write", "upload", "seal", "learn"]
+Deed = Literal["agent", "service", "database", "supervisor", "worker", "disk"]
+"""The process that is killed; or the disk, which is filled and freed."""
+
+_ORDER: tuple[Step, ...] = ("write", "upload", "seal", "learn")
+
+
+class Blow(NamedTuple):
+    """What is done while which step is under way."""
+
+    step: Step
+    deed: Deed
+
+
+def _blows(deeds: dict[Step, tuple[Deed, ...]]) -> tuple[Blow, ...]:
+    return tuple(Blow(step, deed) for step, several in deeds.items() for deed in several)
+
+
+SHORT = _blows(
+    {
+        "upload": ("agent", "disk"),
+        "seal": ("agent", "service", "disk"),
+        "learn": ("worker", "supervisor", "service", "disk"),
+    }
+)
+SHORT_WITH_DATABASE = _blows(
+    {"upload": ("service", "database"), "seal": ("database",), "learn": ("database",)}
+)
+LONG = _blows(
+    {
+        "write": ("agent",),
+        "upload": ("agent", "agent", "service", "service", "disk"),
+        "seal": ("agent", "service", "disk"),
+        "learn": ("worker", "supervisor", "service", "disk"),
+    }
+)
+LONG_WITH_DATABASE = (*LONG, *SHORT_WITH_DATABASE[1:])
+
+
+class Schedule:
+    """Deals the blows of each study: all that there are, and those that a former one missed.
+
+    Args:
+        blows: of one study.
+        drawn: their order within a step.
+    """
+
+    def __init__(self, blows: Sequence[Blow], drawn: random.Random) -> None:
+        self._blows = tuple(blows)
+        self._random = drawn
+        self.missed: list[Blow] = []
+
+    def deal(self) -> list[Blow]:
+        """Return the blows of the next study, in the order of its steps."""
+        dealt = self.missed or list(self._blows)
+        self.missed = []
+        self._random.shuffle(dealt)
+        return sorted(dealt, key=lambda blow: _ORDER.index(blow.step))
+
+    def miss(self, blows: Sequence[Blow]) -> None:
+        """Keep for the next study what could not be done; a moment of writing is met or not."""
+        self.missed += [blow for blow in blows if blow.step != "write"]

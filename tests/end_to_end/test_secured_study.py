@@ -1,0 +1,166 @@
+"""A miner that speaks TLS and asks for certificates, and an agent that is killed at each step."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from owner_agent.release.joining import join
+from owner_agent.site.site import Site, load_site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tls import TlsFiles
+from pramana.demo.processes import Processes
+from pramana.demo.study import Rest
+from shared.errors import Refused, Unreachable
+from tests.certificates import Authority
+
+pytestmark = pytest.mark.end_to_end
+
+PARTS = {"part_records": 10}
+ONCE = Surroundings(attempts=1)
+
+KILLED = """
+import os, signal
+from owner_agent.cli.main import build
+from owner_agent.release.client import Miner
+from owner_agent.state.surroundings import Surroundings
+
+def kill(*_words, **_more):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+BY_ITS_ANSWER = """
+from owner_agent.state.tokens import TokenStore
+TokenStore.save = kill
+build(Surroundings())()
+"""
+IN_MID_UPLOAD = """
+sent, put_part = [], Miner.put_part
+
+def put(*words):
+    sent.append(words)
+    return kill() if len(sent) > 5 else put_part(*words)
+
+Miner.put_part = put
+build(Surroundings())()
+"""
+
+
+@dataclass(frozen=True)
+class Secured:
+    """A miner's address, the study's admin, and what opens its door."""
+
+    root: Path
+    url: str
+    admin: httpx.Client
+    authority: Authority
+
+    def site(self, owner: str, *, certified: bool = True) -> Site:
+        """Make an owner's folder with keys and, if wanted, a certificate."""
+        home = self.root / owner
+        home.mkdir()
+        rows = "".join(f"p{i},{'yes' if i % 3 else 'no'}\n" for i in range(200))
+        (home / "table.csv").write_text(f"id,ill\n{rows}")
+        tls = f'ca_file = "{self.authority.path}"\n'
+        if certified:
+            certificate, key = self.authority.issue(owner)
+            tls += f'client_certificate = "{certificate}"\nclient_key = "{key}"\n'
+        (home / "site.toml").write_text(
+            f'owner = "north"\ntable = "table.csv"\nrecord_id = "id"\n'
+            f'[miner]\nurl = "{self.url}"\nstudy = "trial"\n{tls}'
+            '[[variables]]\nname = "ill"\ncategories = ["yes", "no"]\nsensitive = true\n'
+            'channel = { kind = "symmetric", gamma = 5.0 }\n'
+        )
+        site = load_site(home / "site.toml")
+        for number, name in enumerate(("draw", "linkage")):
+            KeyStore(site.state).add(name, bytes(range(7 + number, 39 + number)))
+        return site
+
+    def releases(self) -> list[dict]:
+        """The releases of the study."""
+        return self.admin.get("/v1/studies/trial/releases").raise_for_status().json()["items"]
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> Iterator[Secured]:
+    """A miner process that lets in whom the authority signed, with one study."""
+    authority = Authority.make(tmp_path / "authority", "ca")
+    certificate, key = authority.issue("miner")
+    token = tmp_path / "admin.token"
+    options = {
+        "data": tmp_path / "miner",
+        "admin-token-file": token,
+        "certificate": certificate,
+        "private-key": key,
+        "client-authority": authority.path,
+        "workers": 1,
+    }
+    words = [f"--{name}={value}" for name, value in options.items()]
+    with Processes(tmp_path) as processes:
+        url = processes.serve("miner", "miner_service", "serve", *words)
+        verify = TlsFiles(authority.path, *authority.issue("admin")).verify()
+        headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
+        with httpx.Client(base_url=url, verify=verify, headers=headers, timeout=None) as admin:
+            admin.post("/v1/studies", json={"name": "trial"}).raise_for_status()
+            yield Secured(tmp_path, url, admin, authority)
+
+
+def killed(script: str, *words: str) -> None:
+    """Run `owner-agent words...` to the place where the script sends it signal 9."""
+    command = [sys.executable, "-c", KILLED + script, *words]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured, until):
+    invited = secured.admin.post("/v1/studies/trial/invitations", json={"owner": "north"})
+    secret = invited.raise_for_status().json()["secret"]
+    with pytest.raises(Unreachable):
+        join(secured.site("uncertified", certified=False), secret, ONCE)
+
+    site = secured.site("north")
+    path = str(site.folder / "site.toml")
+    killed(BY_ITS_ANSWER, "join", secret, "--site", path)
+    assert not (site.state / "tokens").exists()
+    # The invitation is used up: whoever finds its secret gets nothing for it,
+    with pytest.raises(Refused) as refused:
+        join(secured.site("thief"), secret, ONCE)
+    assert refused.value.status == 409
+    # and the agent that was killed gets its token, once.
+    join(site, secret, ONCE)
+    with pytest.raises(Refused):
+        join(site, secret, ONCE)
+
+    ready = secured.root / "killed.ready"
+    words = ["serve", "--site", path, "--port", "0", "--ready-file", str(ready)]
+    with subprocess.Popen([sys.executable, "-c", KILLED + IN_MID_UPLOAD, *words]) as agent:
+        try:
+            until(ready.exists, agent)
+            with told(site, json.loads(ready.read_text())["url"]) as caller:
+                caller.post("/v1/publications", PARTS)
+            assert agent.wait() == -signal.SIGKILL
+        finally:
+            agent.kill()
+    (release,) = secured.releases()
+    assert (release["state"], release["parts_received"]) == ("open", [0, 1, 2, 3, 4])
+    with Processes(secured.root) as processes:
+        url = processes.serve("agent", "owner_agent", "serve", "--site", path)
+        with told(site, url) as caller:
+            started = caller.post("/v1/publications", PARTS)
+            caller.wait(f"/v1/publications/{started['id']}")
+    (sealed,) = secured.releases()
+    assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
+    assert sealed["parts_received"] == list(range(20))
+
+
+def told(site: Site, url: str) -> Rest:
+    """Return the agent that serves a site, as its custodian speaks to it."""
+    return Rest(url, (site.state / "agent.token").read_text().strip(), seconds=None)
