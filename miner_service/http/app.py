@@ -96,7 +96,7 @@ class _Miner(FastAPI):
 
         The pages of the usual viewers load scripts from elsewhere; the document is enough.
         """
-        self.add_route("/openapi.json", self._document, include_in_schema=False)
+        self.add_route("/openapi.json", self._document, name="openapi", include_in_schema=False)
 
     def _document(self, _request: Request) -> Response:
         return JSONResponse(self.openapi())

@@ -209,8 +209,8 @@ def test_a_file_that_takes_a_little_at_once_has_all_in_the_end():
 
     file = Short()
     spooled = Spooled(file)
-    for block in (b"0123456789" * 3, b"", b"end"):
-        spooled.take([block])
+    for block in ([b"0123456789" * 3, b""], [b"end"]):
+        spooled.take(block)
     assert file.getvalue() == b"0123456789" * 3 + b"end"
     assert spooled.size == 33
 
