@@ -80,7 +80,7 @@ def _probe(port: int, pipe: "multiprocessing.connection.Connection") -> None:  #
         ended.set()
 
     connection = http.client.HTTPConnection("127.0.0.1", port)
-    found = []
+    found: list[float] = []
     pipe.send(None)
     threading.Thread(target=wait, daemon=True).start()
     while not ended.is_set() or len(found) < 2:
