@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from miner_service.services import Services
 from miner_service.store.schema import JobRow
-from shared.errors import NotReady
+from shared.errors import NotReady, TooManyRequests
 
 
 class Followed:
@@ -21,20 +21,34 @@ class Followed:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._jobs: Counter[str] = Counter()
+        self._followers: Counter[str] = Counter()
         self._revisions: dict[str, int] = {}
         self._looked: asyncio.Event | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def looks(self, job: str) -> AsyncGenerator[int | None, None]:
+    def require_share(self, token: str) -> None:
+        """Check that the holder of a token may follow one more. Raises TooManyRequests."""
+        most = self._services.settings.web.streams_per_token
+        if self._followers[token] >= most:
+            raise TooManyRequests(
+                f"{most} streams of events are open with this token; more are not given.",
+                where="token",
+                remedy="Close one, or read the jobs every few seconds.",
+            )
+
+    async def looks(self, job: str, token: str) -> AsyncGenerator[int | None, None]:
         """Yield the revision of a job after each look; None where it is not known."""
         self._jobs[job] += 1
+        self._followers[token] += 1
         try:
             while True:
                 await self._next()
                 yield self._revisions.get(job)
         finally:
             self._jobs[job] -= 1
+            self._followers[token] -= 1
             self._jobs += Counter()
+            self._followers += Counter()
 
     async def _next(self) -> None:
         """Wait for the next look, which is begun by whoever is the first to wait."""

@@ -14,11 +14,12 @@ from shared.errors import OptionError
 class WebSettings:
     """What the service bears of its clients; all times in seconds.
 
-    `header_seconds`: until the headers of a request are whole. `body_seconds`: without a byte of
-    a body. `body_rate`: bytes a second that a body must bring on average, after `body_seconds`.
-    `connections`, `connections_per_address`: open at once. `bodies_per_token`,
-    `body_bytes_per_token`: of parts on their way at once. `requests_per_token`,
-    `requests_per_address`: a second on average; a burst may be ten times that.
+    `header_seconds`: until the headers of a request are whole. `body_seconds`: without a byte
+    of a body. `body_rate`: bytes a second that a body must bring on average, after
+    `body_seconds`. `connections`, `connections_per_address`: open at once. `streams_per_token`:
+    of events that are followed at once. `bodies_per_token`, `body_bytes_per_token`: of parts on
+    their way at once. `requests_per_token`, `requests_per_address`: a second on average; a
+    burst may be ten times that.
     `certificate`, `private_key`: PEM files; the service speaks TLS if they are given.
     `client_authority`: PEM file; only clients with a certificate that it signed are let in.
 
@@ -33,6 +34,7 @@ class WebSettings:
     connections: int = 1000
     connections_per_address: int = 200
     bodies_per_token: int = 4
+    streams_per_token: int = 16
     body_bytes_per_token: int = 128 * MEBIBYTE
     requests_per_token: float = 200.0
     requests_per_address: float = 400.0

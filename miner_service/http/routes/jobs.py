@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
@@ -29,7 +29,6 @@ from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
 from miner_service.http.access.protocol import protocol_of
 from miner_service.jobs import creating as jobs
 from miner_service.jobs.crew import Crew
-from miner_service.jobs.following import Followed
 from miner_service.services import Services
 from miner_service.store.jobs import job_message, last_lines, line_message, lines_since
 from miner_service.store.paging import page_of
@@ -147,8 +146,10 @@ async def stream_job_events(
     first = await run_in_threadpool(_look, services, caller, job, since)
     if first.finished and first.revision == since:
         return Response(status_code=204)
+    followed.require_share(caller.token)
+    looks = followed.looks(job, caller.token)
     return StreamingResponse(
-        _events(lambda r: _again(services, caller, job, r), first, since, version, followed, crew),
+        _events(lambda r: _again(services, caller, job, r), first, since, version, looks, crew),
         media_type=EVENT_MEDIA_TYPE,
         headers={"Cache-Control": "no-store"},
     )
@@ -176,7 +177,7 @@ async def _events(
     seen: _Seen,
     since: int | None,
     version: int,
-    followed: Followed,
+    changes: AsyncGenerator[int | None, None],
     crew: Crew,
 ) -> AsyncIterator[str]:
     """Yield an event per change; comments in between keep proxies from closing the line."""
@@ -185,7 +186,7 @@ async def _events(
     if seen.finished:
         return
     silent = 0
-    async with aclosing(followed.looks(seen.job.id)) as looks:
+    async with aclosing(changes) as looks:
         async for revision in looks:
             if crew.stopping:
                 return

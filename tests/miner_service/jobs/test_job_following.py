@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
+from miner_service.jobs.following import Followed
 from miner_service.jobs.runner import learn_model, work_once
-from miner_service.settings import JobSettings
+from miner_service.settings import JobSettings, WebSettings
 from miner_service.store.queue.fairness import Rules, claim_next
 from miner_service.store.queue.supervisors import show_up
 from miner_service.workers.crew import DistantCrew, crew_of
-from shared.errors import NotReady, StorageFull
+from shared.errors import NotReady, StorageFull, TooManyRequests
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"spec": {"structure": {"A": []}}}
@@ -137,3 +139,19 @@ def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked
     assert miner.app.state.crew.alive
     while miner.app.state.crew.alive:  # it gives no further sign of life
         pass
+
+
+def test_a_token_follows_so_many_jobs_at_once_and_others_are_not_in_its_way(start):
+    miner = start(web=WebSettings(streams_per_token=1))
+
+    async def follow():
+        followed = Followed(miner.services)
+        looks = followed.looks("j-1", "t-1")
+        assert await anext(looks) is None  # there is no such job
+        followed.require_share("t-2")
+        with pytest.raises(TooManyRequests, match="1 streams of events are open"):
+            followed.require_share("t-1")
+        await looks.aclose()
+        followed.require_share("t-1")
+
+    asyncio.run(follow())
