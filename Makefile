@@ -34,7 +34,7 @@ format: $(STAMP) ## rewrite the code in the project's format
 check: $(STAMP) ## format check, lint and strict types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 .PHONY: unit
 unit: $(STAMP) ## the quick tests only

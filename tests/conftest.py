@@ -16,6 +16,11 @@ from scipy import stats
 AssertDistribution = Callable[..., None]
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: many tests wait for processes of their own."""
+    return (os.cpu_count() or 1) + 1
+
+
 def _assert_distribution(
     observed: npt.ArrayLike, expected: npt.ArrayLike, false_alarm: float = 1e-6
 ) -> None:

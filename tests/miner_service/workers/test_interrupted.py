@@ -64,7 +64,8 @@ def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin
     path = study.create()
     worker, first = study.pid(), supervisor_of(study.miner)
     services = study.miner.services
-    with services.database.write():  # so that it holds no lock of the database while it stands
+    with services.database.write() as session:  # so that it has no lock of it while it stands
+        session.connection()  # the transaction begins here, not before
         os.kill(first, signal.SIGSTOP)
         while state(first) != "T":
             time.sleep(0.005)
