@@ -63,6 +63,7 @@ campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of e
 	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 $(BIN)/pytest -n auto \
 		tests/shared/mask/measures/test_alarms.py tests/shared/mask/methods/test_nmegadp_relationships.py \
 		tests/shared/mask/advice/test_recommending.py
+	PRAMANA_HONEST_PART=1 $(BIN)/pytest tests/shared/estimation/plausibility/test_plausibility.py
 	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_accuracy.py
 
 .PHONY: chaos

@@ -24,8 +24,7 @@ OWNERS, RECORDS, SECONDS = 10, 45_222, 60
 
 @pytest.mark.slow
 @pytest.mark.calibration
-@pytest.mark.parametrize("method", ["pgen", "labelled"])
-def test_trees_of_ten_owners_are_combined_within_a_minute(method: str):
+def test_trees_of_ten_owners_are_combined_within_a_minute():
     """From the owners' records to the model, its document and its comparison with each tree."""
     files = [DATA / f"adult-{part}.csv.gz" for part in ("train", "test")]
     frame = pd.concat([pd.read_csv(file, dtype=str, keep_default_na=False) for file in files])
@@ -40,7 +39,7 @@ def test_trees_of_ten_owners_are_combined_within_a_minute(method: str):
         message = KnowledgeModelMessage(tree=TreeDocument.of(tree), protection=[])
         sources.append(TreeSource(f"owner-{number}", f"release-{number}", message))
     trees = [source.model.require_promised() for source in sources]
-    spec = ModelSharingSpec(kind="model-sharing", method=method, seed=1)
+    spec = ModelSharingSpec(kind="model-sharing", method="labelled", seed=1)
     counted, content = SHARING.learn(spec, SharedTrees(trees, tuple(sources)), lambda *_: None)
     assert time.process_time() - began < SECONDS
     assert counted == content["pseudo_records"] == RECORDS

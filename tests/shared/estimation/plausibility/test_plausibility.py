@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 
 import numpy as np
 import pytest
@@ -363,11 +364,17 @@ CASES = {
 }
 
 
+HONEST = int(os.environ.get("PRAMANA_HONEST_PART", "2"))
+"""A part of the 1,110 releases is made, one in so many; `make campaign` makes them all."""
+
+
 @pytest.mark.calibration
 def test_honest_releases_are_marked_at_most_at_the_stated_rate():
-    """1,110 honest releases, the worst truths among them; false alarm: 1e-6 for each level."""
-    p_values = np.concatenate([tightest(*case) for case in CASES.values()])
-    assert len(p_values) == 1110
+    """Honest releases, the worst truths among them; false alarm: 1e-6 for each level."""
+    p_values = np.concatenate(
+        [tightest(plan, n, count // HONEST, truths) for plan, n, count, truths in CASES.values()]
+    )
+    assert len(p_values) == 1110 // HONEST
     for level in LEVELS:
         marked = int((p_values <= level).sum())
         assert marked <= stats.binom.isf(1e-6, len(p_values), level), level
