@@ -263,3 +263,14 @@ def test_a_database_of_another_version_is_left_alone(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
         assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("7",)]
+
+
+def test_small_answers_go_at_once(tmp_path):
+    """Of a socket that is not said to be TCP asyncio does not set TCP_NODELAY: each answer on a
+    connection that stays open would wait some 40 ms."""
+    with bind(Settings(tmp_path, port=0)) as listening:
+        with socket.create_connection(listening.getsockname()) as client:
+            accepted, _ = listening.accept()
+            with accepted:
+                assert accepted.proto == socket.IPPROTO_TCP
+            assert client.recv(1) == b""
