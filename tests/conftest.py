@@ -16,6 +16,7 @@ from scipy import stats
 AssertDistribution = Callable[..., None]
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are processors: many tests wait for processes of their own."""
     return (os.cpu_count() or 1) + 1
