@@ -14,6 +14,7 @@ from shared.terminal import console, print_json
 
 if TYPE_CHECKING:
     from owner_agent.state.keys import KeyStore
+    from owner_agent.state.surroundings import Surroundings
 
 app = typer.Typer(help="Make, import, export and identify this site's secrets.")
 
@@ -42,6 +43,7 @@ def create(
 
 @app.command(name="import")
 def import_key(
+    context: typer.Context,
     name: Annotated[KeyChoice, typer.Argument(help="Which secret.")],
     file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits or base64.")],
     site: SiteOption = SITE,
@@ -49,9 +51,17 @@ def import_key(
     """Take a secret over from a file that only you may read."""
     from owner_agent.state.keys import read_key
 
-    store = _store(site)
-    store.add(name.value, read_key(file))
+    store, secret = _store(site), read_key(file)
+    anew = name is KeyChoice.draw and _draw_anew(store, secret, surroundings_of(context))
+    store.add(name.value, secret)
     console().print(f"Stored {store.path(name.value)}.", markup=False, soft_wrap=True)
+    if anew:
+        console().print(
+            "The ledger does not know this key, which may have drawn elsewhere. So everything is"
+            " drawn in a new epoch from here on: what left before is not repeated, and the epsilons"
+            " of columns that left add.",
+            soft_wrap=True,
+        )
 
 
 @app.command()
@@ -104,6 +114,26 @@ def identity(
     console().print(f"{made.name} {made.fingerprint}", markup=False, soft_wrap=True)
     if certificate is not None:
         console().print(f"Wrote {certificate}.", markup=False, soft_wrap=True)
+
+
+def _draw_anew(store: KeyStore, secret: bytes, surroundings: Surroundings) -> bool:
+    """Let a draw key that may have been used elsewhere draw nothing as it drew there.
+
+    Returns whether it may have been: not if the ledger knows it, which restores a lost key.
+    """
+    from owner_agent.departures.ledger import Ledger
+    from owner_agent.randomize.draws import random_epoch
+    from owner_agent.state.history import knows_draw_key
+    from owner_agent.state.keys import fingerprint
+
+    if store.path("draw").exists():
+        return False
+    ledger = Ledger(store.state)
+    ledger.begin()
+    if knows_draw_key(store.state, fingerprint("draw", secret)):
+        return False
+    ledger.begin_anew(random_epoch(surroundings.random_bytes), (), surroundings.now())
+    return True
 
 
 def _store(site: Path) -> KeyStore:

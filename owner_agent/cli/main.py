@@ -34,6 +34,7 @@ COMMANDS = (
     masking.mask,
     model_sharing.share_model,
     sending.withdraw,
+    sending.new_epoch,
     sending.serve,
     peer.peer,
     peer.learn,

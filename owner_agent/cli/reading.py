@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from owner_agent.state.surroundings import Surroundings
 
 
-def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
-    """Validate the table against the site file; nothing is sent."""
+def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
+    """Validate the table against the site file, and ask the miner of the study; no data is sent."""
     from owner_agent.cli.display.releases import show_warnings
+    from owner_agent.costs.whole_study import people_told
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
 
@@ -49,6 +50,13 @@ def check(site: SiteOption = SITE, json: JsonOption = False) -> None:
         told["model_sharing"] = shared.as_dict()
         lines.append(shared.sentence)
         _add_new(problems, shared.problem)
+    study = people_told(opened, surroundings_of(context))
+    if isinstance(study, str):
+        lines.append(f"The miner was not asked: {study}")
+    elif study is not None:
+        told["people"] = study.people
+        lines.append(study.sentence)
+        _add_new(problems, study.refused)
     if json:
         written = [
             {"code": p.code, "where": p.where, "message": p.message, "remedy": p.remedy}

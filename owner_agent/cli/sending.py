@@ -25,19 +25,27 @@ STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
 def join(
     context: typer.Context,
-    secret: Annotated[str | None, typer.Argument(help="The invitation's secret.")] = None,
+    argument: Annotated[str | None, typer.Argument(hidden=True)] = None,
     secret_file: Annotated[
-        Path | None, typer.Option(help="A file that holds it; - is standard input.")
+        Path | None,
+        typer.Option(help="A file that holds the invitation's secret; - is standard input."),
     ] = None,
     site: SiteOption = SITE,
 ) -> None:
     """Accept an invitation to the study."""
+    from owner_agent.costs.whole_study import people_told
     from owner_agent.release.joining import join as join_study
     from owner_agent.site.site import load_site
+    from shared.terminal import report_error
 
-    told = _secret(secret, secret_file)
-    issued = join_study(load_site(site), told, surroundings_of(context))
+    told, opened = _secret(argument, secret_file), load_site(site)
+    issued = join_study(opened, told, surroundings_of(context))
     console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
+    study = people_told(opened, surroundings_of(context))
+    if study is not None and not isinstance(study, str):
+        console().print(study.sentence, markup=False, soft_wrap=True)
+        if study.refused is not None:
+            report_error(study.refused)
 
 
 token = typer.Typer(help="Renew the token that the miner knows this site by.")
@@ -117,6 +125,28 @@ def publish(
     show_warnings(console(stderr=True), found_wrong(outcome))
 
 
+def new_epoch(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, although nothing is missing.")] = False,
+    site: SiteOption = SITE,
+    json: JsonOption = False,
+) -> None:
+    """After a loss without a backup: count what the miner has as left, and draw all anew.
+
+    What is published from then on costs its whole epsilon once more, and nothing takes that back.
+    """
+    from owner_agent.cli.display.releases import show_new_epoch
+    from owner_agent.costs.summaries import new_epoch_json
+    from owner_agent.release.new_epoch import begin_new_epoch
+    from owner_agent.site.site import load_site
+
+    begun = begin_new_epoch(load_site(site), surroundings_of(context), anyway=yes)
+    if json:
+        print_json(new_epoch_json(begun))
+    else:
+        show_new_epoch(console(), begun)
+
+
 def withdraw(
     context: typer.Context,
     release: Annotated[str, typer.Argument(help="The release's name, as in the ledger.")],
@@ -149,15 +179,22 @@ def serve(
     serve_agent(site, surroundings_of(context), listen)
 
 
-def _secret(secret: str | None, file: Path | None) -> str:
-    if (secret is None) == (file is None):
+def _secret(argument: str | None, file: Path | None) -> str:
+    if argument is not None:
         raise OptionError(
-            "Give the invitation's secret, or a file that holds it, and not both.",
-            where="secret",
-            remedy="A file keeps it out of the list of processes: --secret-file F.",
+            "The secret of an invitation is not taken as an argument: the list of processes and the"
+            " shell's history would have it.",
+            where="secret-file",
+            remedy="Write it into a file (--secret-file F), or send it to standard input"
+            " (--secret-file -).",
         )
     if file is None:
-        return str(secret)
+        raise OptionError(
+            "The invitation's secret is not given.",
+            where="secret-file",
+            remedy="Name the file that holds it (--secret-file F), or send it to standard input"
+            " (--secret-file -).",
+        )
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

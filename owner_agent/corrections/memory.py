@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import Conflict, StateError, StoreCorrupt
 from shared.marginals.counts import Codes
@@ -192,7 +194,7 @@ def save_memory(state: Path, study: str, memory: Memory) -> None:
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
     try:
-        private_directory(private_directory(state) / FOLDER)
+        private_directory(state_directory(state) / FOLDER)
         write_replacing(path, sink.getvalue())
     except OSError as error:
         raise StateError(
@@ -200,6 +202,13 @@ def save_memory(state: Path, study: str, memory: Memory) -> None:
             where=str(path),
             remedy="Nothing left. Make room or mend the folder, and start again.",
         ) from error
+
+
+def set_apart(state: Path, now: datetime) -> None:
+    """Give what is remembered another name: after a loss nothing is drawn as it was before."""
+    folder = state / FOLDER
+    if folder.exists():
+        folder.rename(state / f"{FOLDER}-until-{now:%Y%m%dT%H%M%S%f}")
 
 
 def _path(state: Path, study: str) -> Path:

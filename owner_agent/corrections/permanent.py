@@ -3,7 +3,8 @@
 Of two differing reports of one record everybody would know that its value changed, whatever the
 channel. So a record never gets two by one draw: either it keeps its first report for ever, and one
 epsilon bounds what is learned of all its values; or all records of the block are drawn anew in
-another epoch, independently, and epsilons add for everybody.
+another epoch, independently, and epsilons add for everybody. An epoch's number is random: nobody
+need remember which there were for a new one to be new.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from owner_agent.corrections.memory import Memory, Recollection, load_memory, save_memory
-from owner_agent.corrections.rebuild import LONGEST_EPOCHS, rebuilt
-from owner_agent.departures.ledger import Entry
+from owner_agent.corrections.rebuild import COUNTED_EPOCHS, rebuilt
+from owner_agent.departures.history import require_reported
+from owner_agent.departures.ledger import Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX
 from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized, randomize
@@ -64,6 +66,7 @@ class Past:
     entries: tuple[Entry, ...]
     memory: Memory
     study: str
+    beginning: int = 0
 
     @classmethod
     def of(cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str) -> Past:
@@ -71,19 +74,22 @@ class Past:
 
         Raises:
             StoreCorrupt: the memory cannot be read.
+            HistoryLost: it holds releases that the ledger does not.
         """
-        memory = load_memory(state, study)
+        memory, ledger = load_memory(state, study), Ledger(state)
+        require_reported(study, memory.releases, entries)
         left = tuple(entry for entry in entries if entry.left)
         missing = [
             e
             for e in left
             if e.study == study and e.follows_plan and e.content not in memory.releases
         ]
-        return cls(state, left, rebuilt(memory, state / OUTBOX, missing, secrets, study), study)
+        memory = rebuilt(memory, state / OUTBOX, missing, secrets, study)
+        return cls(state, left, memory, study, ledger.beginning)
 
     def epoch(self, records: OwnRecords, block: Block) -> int:
-        """Return the epoch of a block's newest draws that left; 0 if none did."""
-        return newest_epoch(self.entries, records.secrets, records.study, block)
+        """Return the epoch of a block's newest draws that left."""
+        return newest_epoch(self.entries, records.secrets, records.study, block, self.beginning)
 
     def forgotten(self, identity: str, content: str) -> list[str]:
         """Return the releases made by a draw of which the memory does not have the reports.
@@ -127,11 +133,13 @@ class Settled:
     Attributes:
         randomized: the reports.
         identities: the identity of each block's draws, by the block's name.
+        epochs: the epoch of the draws of each block that is drawn, by the block's name.
         corrections: what was found of blocks with records that were reported before.
     """
 
     randomized: Randomized
     identities: dict[str, str]
+    epochs: dict[str, int]
     corrections: tuple[Correction, ...] = ()
 
     @property
@@ -173,11 +181,23 @@ class Settled:
             save_memory(past.state, past.study, self.remembered(past.memory, content))
 
 
-def newest_epoch(entries: Iterable[Entry], secrets: Secrets, study: str, block: Block) -> int:
-    """Return the epoch of a block's newest draws that left; 0 if none did."""
-    left = {draw.draw_id for entry in entries if entry.left for draw in entry.draws}
-    epochs = range(1, LONGEST_EPOCHS)
-    return max((e for e in epochs if draw_id(secrets, study, block, e) in left), default=0)
+def newest_epoch(
+    entries: Iterable[Entry], secrets: Secrets, study: str, block: Block, beginning: int
+) -> int:
+    """Return the epoch of a block's newest draws that left.
+
+    Args:
+        entries: the ledger's, oldest first.
+        secrets: the owner's secrets.
+        study: the study.
+        block: the block.
+        beginning: the epoch from which on everything is drawn: what left before is not repeated.
+    """
+    left = [d for e in entries if e.left and e.beginning == beginning for d in e.draws]
+    epochs = {*range(COUNTED_EPOCHS), *(draw.epoch for draw in left)}
+    known = {draw_id(secrets, study, block, epoch): epoch for epoch in epochs}
+    found = [known[draw.draw_id] for draw in left if draw.draw_id in known]
+    return found[-1] if found else beginning
 
 
 def is_drawn(block: Block) -> bool:
@@ -190,6 +210,7 @@ def settle(
     records: OwnRecords,
     past: Past,
     choice: Choice | None,
+    epoch: int,
     content: Content = lambda made: made.digest,
 ) -> Settled:
     """Return the reports of records as they may leave, given what left before.
@@ -199,6 +220,7 @@ def settle(
         records: the records as they are now.
         past: what left before.
         choice: what to do where reports would differ; None refuses.
+        epoch: a random one, in which blocks are drawn anew that have to be.
         content: the digest under which the ledger would have the reports.
 
     Raises:
@@ -215,7 +237,7 @@ def settle(
         for correction in found.corrections:
             if correction.differing or correction.forgotten:
                 block = next(b for b in plan.blocks if b.name == correction.block)
-                found = _renewed(found, correction, block, records, past)
+                found = _renewed(found, correction, block, records, epoch)
     return found
 
 
@@ -244,7 +266,8 @@ def examine(
             columns |= kept
             if found.reported or forgotten:
                 corrections.append(replace(found, forgotten=forgotten))
-    return Settled(Randomized(plan, made.keys, columns), identities, tuple(corrections))
+    made = Randomized(plan, made.keys, columns)
+    return Settled(made, identities, epochs, tuple(corrections))
 
 
 def _compared(
@@ -265,27 +288,16 @@ def _compared(
 
 
 def _renewed(
-    settled: Settled, correction: Correction, block: Block, records: OwnRecords, past: Past
+    settled: Settled, correction: Correction, block: Block, records: OwnRecords, epoch: int
 ) -> Settled:
-    """Draw all records of a block anew, in the first epoch that reports nobody differently."""
-    for epoch in range(past.epoch(records, block) + 1, LONGEST_EPOCHS):
-        identity = records.identity(block, epoch)
-        made = records.drawn(Plan((block,)), {block.name: epoch})
-        found, _ = _compared(block, identity, made, past.memory.of(made.keys))
-        if not found.differing:
-            break
-    else:
-        raise StoreCorrupt(
-            f"Block {block.name!r} was drawn anew {LONGEST_EPOCHS - 1} times; that is the limit.",
-            where=block.name,
-            remedy="Keep the reports that the records have: --corrections keep.",
-        )
+    """Draw all records of a block anew, in an epoch in which nobody was reported before."""
+    made = records.drawn(Plan((block,)), {block.name: epoch})
     whole = settled.randomized
-    columns = {**whole.columns, **made.columns}
     anew = replace(correction, renewed=True)
     return Settled(
-        Randomized(whole.plan, whole.keys, columns),
-        {**settled.identities, block.name: identity},
+        Randomized(whole.plan, whole.keys, {**whole.columns, **made.columns}),
+        {**settled.identities, block.name: records.identity(block, epoch)},
+        {**settled.epochs, block.name: epoch},
         tuple(anew if c is correction else c for c in settled.corrections),
     )
 

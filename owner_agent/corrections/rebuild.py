@@ -18,8 +18,8 @@ from owner_agent.state.keys import Keys as Secrets
 from shared.errors import PramanaError
 from shared.wire.parts import RecordSchema, decode_part, joined_parts
 
-LONGEST_EPOCHS = 64
-"""A block's records are drawn anew fewer times than this."""
+COUNTED_EPOCHS = 64
+"""Earlier versions counted epochs, to fewer than this, and the ledger did not have them."""
 
 
 def rebuilt(
@@ -55,8 +55,8 @@ def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, stu
         if not draw.randomized:
             continue
         # The margin of a joint draw, sent to a peer, is not the whole of what was drawn.
-        epochs = (draw_id(secrets, study, block, epoch) for epoch in range(LONGEST_EPOCHS))
-        if draw.draw_id not in epochs:
+        epochs = (draw.epoch, *range(COUNTED_EPOCHS))
+        if draw.draw_id not in (draw_id(secrets, study, block, epoch) for epoch in epochs):
             return memory
         reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
     grown = memory.with_reports(made.keys, reports, replacing=True)

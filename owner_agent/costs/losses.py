@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from owner_agent.corrections.permanent import newest_epoch
+from owner_agent.corrections.permanent import is_drawn, newest_epoch
 from owner_agent.costs.measures import finite, loss_text
 from owner_agent.departures.composition import (
     Unbounded,
@@ -21,6 +21,10 @@ from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from shared.errors import KeyFileError
+from shared.plan import Block
+
+_PLANNED = -1
+"""Stands for the random epoch in which records would be drawn anew."""
 
 
 @dataclass(frozen=True)
@@ -146,17 +150,17 @@ def known_draws(
     except KeyFileError:
         return None
     entries = Ledger(site.state).entries()
+    beginning = Ledger(site.state).beginning
     newest = {d.draw_id: d.population for entry in entries for d in entry.draws}
     study = site.miner.study
-    identities = {
-        block.name: draw_id(
-            secrets,
-            study,
-            block,
-            newest_epoch(entries, secrets, study, block) + (block.name in renewed),
-        )
-        for block in plan.plan.blocks
-    }
+
+    def epoch(block: Block) -> int:
+        if block.name in renewed:
+            return _PLANNED
+        drawn = is_drawn(block)
+        return newest_epoch(entries, secrets, study, block, beginning) if drawn else 0
+
+    identities = {b.name: draw_id(secrets, study, b, epoch(b)) for b in plan.plan.blocks}
     return planned_draws(
         plan.plan.blocks,
         plan.columns,

@@ -42,6 +42,7 @@ def show_study(console: Console, told: Outlook | str | None) -> None:
         " determined: each column tells all others, and the draws of all of them add.",
         style="dim",
     )
+    console.print(told.forecast.after.people_said, markup=False)
     for line in budget(told):
         console.print(line, markup=False)
     for said in told.forecast.after.warnings:
@@ -56,6 +57,7 @@ def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
     if not isinstance(told, Outlook):
         return
     independent, determined = told.record
+    console.print(told.forecast.after.people_said, markup=False, soft_wrap=True)
     console.print(
         f"With this release, all that study {told.study} tells ({owners(told)}) can turn a belief"
         f" of {PRIOR:.0%} about a record into {_told(determined)} if each column determines the"

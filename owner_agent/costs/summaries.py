@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from owner_agent.costs.measures import finite
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.departures.composition import Unbounded, left_draws, spent
 from owner_agent.departures.ledger import Entry
+from owner_agent.release.new_epoch import NewEpoch
 from owner_agent.release.publish import PublishOutcome
 
 
@@ -27,7 +28,21 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
 def outcome_json(outcome: PublishOutcome) -> dict[str, Any]:
     """Return what a publication ended with."""
     said = outcome.consistency
-    return {**asdict(outcome), "consistency": said.model_dump(mode="json") if said else None}
+    return {
+        **asdict(replace(outcome, repeated=())),
+        "consistency": said.model_dump(mode="json") if said else None,
+        "repeated": [one.model_dump(mode="json") for one in outcome.repeated],
+    }
+
+
+def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
+    """Return what a new epoch begins with."""
+    return {
+        "miner_asked": begun.asked,
+        "counted": [_entry(entry) for entry in begun.counted],
+        "not_counted": list(begun.uncounted),
+        "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
+    }
 
 
 def reported_json(report: dict[str, Any], outcome: Any | None) -> dict[str, Any]:

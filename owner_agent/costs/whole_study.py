@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from owner_agent.costs.losses import known_draws
+from owner_agent.release.agreement import require_one_secret
 from owner_agent.release.client import Miner
 from owner_agent.release.publish import told_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import BudgetExceeded, PramanaError, Unauthenticated
+from shared.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
 from shared.privacy import NOTHING, Amplification
+from shared.wire.base import People, holding, meaning
 from shared.wire.plans import PlanMessage
 from shared.wire.privacy import ExtremesMessage, PrivacyForecast, PrivacyQuestion, StudyPrivacy
 
@@ -113,8 +116,8 @@ def outlook_of(
 ) -> Outlook | str | None:
     """Ask the miner what publishing would add; or say why it could not be asked.
 
-    None where the site has no miner. The plan and the identities of its draws are sent, nothing of
-    the table.
+    None where the site has no miner. The plan, the identities of its draws and the fingerprint of
+    the linkage secret are sent, nothing of the table.
 
     Args:
         site: the site.
@@ -128,6 +131,9 @@ def outlook_of(
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
         draws=None if draws is None else told_draws(plan.plan, draws),
+        linkage=None
+        if draws is None
+        else KeyStore(site.state).linkage_fingerprint(site.miner.study),
     )
     try:
         with _asked(site, surroundings) as miner:
@@ -137,6 +143,42 @@ def outlook_of(
     except PramanaError as error:
         return error.message
     return Outlook(site.owner, told)
+
+
+@dataclass(frozen=True)
+class PeopleStatement:
+    """What a study says of its people; `refused` is why the linkage secret here does not fit."""
+
+    study: str
+    people: People
+    refused: PramanaError | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What it says, and what it means for a person's loss."""
+        said = f"Study {self.study} says that its owners {holding(self.people)}"
+        return f"{said}: {meaning(self.people)}."
+
+
+def people_told(site: Site, surroundings: Surroundings) -> PeopleStatement | str | None:
+    """Ask the miner what a study says of its people, and whether the secret fits the others'.
+
+    None where there is no miner, and why not where it could not be asked. The fingerprint of the
+    linkage secret is sent, and nothing else.
+    """
+    if site.file.miner is None:
+        return None
+    try:
+        with _asked(site, surroundings) as miner:
+            told = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
+            linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
+            try:
+                require_one_secret(linkage, miner, site.miner.study)
+            except LinkageDiffers as error:
+                return replace(told, refused=error)
+            return told
+    except PramanaError as error:
+        return error.message
 
 
 def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:

@@ -15,10 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from owner_agent.departures.ledger import Draw, Entry
 from shared.plan import Block
 from shared.privacy import epsilon
+
+UNKNOWN = "unknown column of "
+"""What stands before a variable in place of its column, where the site's plan has no such variable.
+
+It may have been any column: it counts on every one, an upper bound, until a column has that name.
+"""
 
 
 def planned_draws(
@@ -26,6 +33,7 @@ def planned_draws(
     columns: Mapping[str, str],
     identities: Mapping[str, str],
     population: Callable[[str], str] = lambda _draw_id: "",
+    epochs: Mapping[str, int] = MappingProxyType({}),
 ) -> tuple[Draw, ...]:
     """Return what sending columns costs each of them, as the ledger writes it.
 
@@ -36,6 +44,7 @@ def planned_draws(
         columns: the column of each variable that is sent.
         identities: the identity of each block's draws, by the block's name.
         population: names the population the records are of, by the identity of a draw.
+        epochs: by a block's name, the epoch of its draws; 0, if it is not there.
     """
     return tuple(
         Draw(
@@ -45,6 +54,7 @@ def planned_draws(
             epsilon=loss,
             randomized=not block.channel.is_identity,
             population="" if block.channel.is_identity else population(identities[block.name]),
+            epoch=epochs.get(block.name, 0),
         )
         for block, loss in ((block, epsilon(block.channel)) for block in blocks)
         for name in block.names
@@ -70,6 +80,9 @@ def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, floa
     composed = dict.fromkeys(secret.values(), 0.0)
     for (name, *_), loss in distinct.items():
         composed[name] += loss
+    anywhere = sum(loss for name, loss in composed.items() if _is_unknown(name))
+    for name in composed:
+        composed[name] += 0.0 if _is_unknown(name) else anywhere
     return {draw.column: composed[secret[draw.column]] for draw in all_draws}
 
 
@@ -131,10 +144,27 @@ def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw
     return tuple(
         draw
         for draw in planned
-        if (before := [old for old in left if secret[old.column] == secret[draw.column]])
+        if (
+            before := [
+                old
+                for old in left
+                if secret[old.column] == secret[draw.column] or _is_unknown(secret[old.column])
+            ]
+        )
         and all(old.identity != draw.identity for old in before)
         and any(old.randomized or draw.randomized for old in before)
     )
+
+
+def of_unknown_columns(draws: Iterable[Draw]) -> tuple[str, ...]:
+    """Return the variables of draws that count on every column: theirs is not known."""
+    draws = list(draws)
+    secret = secret_of_column(draws)
+    return tuple(dict.fromkeys(d.variable for d in draws if _is_unknown(secret[d.column])))
+
+
+def _is_unknown(secret: frozenset[str]) -> bool:
+    return all(column.startswith(UNKNOWN) for column in secret)
 
 
 def left_draws(entries: Iterable[Entry]) -> list[Draw]:

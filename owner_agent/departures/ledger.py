@@ -1,11 +1,12 @@
 """Everything that ever left the site, with what each column's part in it cost.
 
 A row is written before a release can leave and is never removed; `composition` adds them up. Where
-the outbox holds releases but the ledger is gone, nothing is done: it could not say what has left.
+the ledger is gone and anything else is there, nothing is done: it could not say what has left.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -17,6 +18,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from owner_agent.departures.ledger_file import (
+    BEGINNINGS,
     DRAWS,
     FINGERPRINTS,
     RELEASES,
@@ -24,16 +26,20 @@ from owner_agent.departures.ledger_file import (
     connected,
     storing_ledger,
 )
-from owner_agent.departures.outbox import OUTBOX, prepared_names
 from owner_agent.state.audit import noted
-from owner_agent.state.private_files import private_directory
-from shared.errors import StoreCorrupt
+from owner_agent.state.history import LEDGER, require_ledger, state_directory
 from shared.wire.releases.base import RANDOMIZED
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 
 LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
 """States in which records may have left; what was withdrawn was still seen."""
+
+PEER = "peer:"
+"""Stands before peers' names where the ledger otherwise has a miner's address."""
+
+NEW_EPOCH = "new_epoch"
+"""The action of the audit log's lines about new epochs."""
 
 NOISE = "noise-"
 """What the identity of draws begins with that are noise on counts."""
@@ -47,7 +53,8 @@ class Draw:
     `same_as` names other columns that held the same values when this one left (see `recognition`).
     A `masked` column has no bound on what its values tell: its epsilon is infinite. A column that
     is `shared` was learned from: what left is a tree. Its epsilon is that of the whole tree, which
-    all columns of the tree have in common, or infinite.
+    all columns of the tree have in common, or infinite. `epoch` is the one of its draws, where they
+    were drawn anew; of draws that earlier versions made it may be 0 and is found by trying.
     """
 
     column: str
@@ -59,6 +66,7 @@ class Draw:
     same_as: tuple[str, ...] = ()
     masked: bool = False
     shared: bool = False
+    epoch: int = 0
 
     @property
     def unbounded(self) -> bool:
@@ -84,7 +92,8 @@ class Entry:
     values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
     before the ledger kept any. `kind` is what was released; `method` how columns were masked or
     what a tree was bound to, if any were, and `plan_digest` then the digest of what the miner is
-    told of it.
+    told of it. `beginning` is the epoch from which on everything was drawn when it was made: not 0
+    after a loss (see `Ledger.begin_anew`).
     """
 
     miner: str
@@ -104,6 +113,7 @@ class Entry:
     fingerprint: bytes = b""
     kind: str = RANDOMIZED
     method: str = ""
+    beginning: int = 0
 
     @property
     def follows_plan(self) -> bool:
@@ -120,16 +130,17 @@ class Entry:
 class Ledger:
     """The ledger in a state directory; each call is one durable transaction.
 
-    Every method raises StoreCorrupt where the file is not a ledger, or absent beside an outbox
-    that is not empty. Those that write raise StorageFull where the disk has no room for the line,
-    or none for that of the audit log, and nothing is written.
+    Every method but `begin_anew` raises HistoryLost where the file is absent beside anything that
+    the agent made, and all raise StoreCorrupt where it is not a ledger. Those that write raise
+    StorageFull where the disk has no room for the line, or none for that of the audit log, and
+    nothing is written.
     """
 
     state: Path
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries, oldest first."""
-        self._refuse_lost()
+        require_ledger(self.state)
         if not self._path.exists():
             return ()
         with closing(self._connect()) as connection:
@@ -145,9 +156,55 @@ class Ledger:
             )
 
     def begin(self) -> None:
-        """Make the ledger if it is not there, so that an outbox without one means a loss."""
+        """Make the ledger's tables if they are not there."""
         with storing_ledger(self._path):
             self._connect().close()
+
+    def beginnings(self) -> tuple[int, ...]:
+        """Return the epochs in which everything was drawn anew after a loss, oldest first."""
+        require_ledger(self.state)
+        if not self._path.exists():
+            return ()
+        with closing(self._connect()) as connection:
+            return _epochs(connection)
+
+    @property
+    def beginning(self) -> int:
+        """The epoch from which on everything is drawn; 0 where nothing was ever lost."""
+        return next(reversed(self.beginnings()), 0)
+
+    @property
+    def begun(self) -> datetime | None:
+        """When everything was last begun anew after a loss; None where nothing was ever lost."""
+        require_ledger(self.state)
+        if not self._path.exists():
+            return None
+        with closing(self._connect()) as connection:
+            newest = sa.select(BEGINNINGS.c.begun).order_by(BEGINNINGS.c.id.desc()).limit(1)
+            begun: datetime | None = connection.execute(newest).scalar()
+            return None if begun is None else begun.replace(tzinfo=UTC)
+
+    def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
+        """Write down what is known to have left, and draw everything in another epoch from here on.
+
+        Args:
+            epoch: a random number: nobody has drawn in it.
+            left: entries that the ledger does not have, or not as left.
+            now: the time.
+        """
+        with (
+            storing_ledger(self._path),
+            closing(connected(self._path)) as connection,
+            noted(self.state, now, NEW_EPOCH, epoch=epoch_mark(epoch), releases=len(left)),
+            connection.begin(),
+        ):
+            for entry in left:
+                # An older ledger may have it as prepared.
+                now_known = {"state": entry.state, "release_id": entry.release_id}
+                known = sa.update(RELEASES).where(_is(entry)).values(now_known)
+                if not connection.execute(known).rowcount:
+                    _insert(connection, entry)
+            connection.execute(sa.insert(BEGINNINGS).values(epoch=epoch, begun=_naive(now)))
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
         """Return one entry, or None."""
@@ -168,50 +225,33 @@ class Ledger:
 
     def add(self, entry: Entry) -> None:
         """Write an entry with its draws."""
-        row = {
-            column.name: getattr(entry, column.name)
-            for column in RELEASES.columns
-            if column.name != "id"
-        }
-        row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
         with self._changing(entry, entry.state, entry.changed) as connection:
-            made = connection.execute(sa.insert(RELEASES).values(row)).inserted_primary_key
-            number = made[0] if made is not None else None
-            for draw in entry.draws:
-                bound = draw.epsilon if math.isfinite(draw.epsilon) else None
-                connection.execute(
-                    sa.insert(DRAWS).values(
-                        release=number,
-                        column=draw.column,
-                        variable=draw.variable,
-                        draw_id=draw.draw_id,
-                        epsilon=bound,
-                        randomized=draw.randomized,
-                        population=draw.population,
-                        same_as=list(draw.same_as),
-                        masked=draw.masked,
-                        shared=draw.shared,
-                    )
-                )
-            connection.execute(sa.insert(SKETCHES).values(release=number, sketch=entry.sketch))
-            connection.execute(
-                sa.insert(FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
-            )
+            _insert(connection, entry)
 
-    def renew(self, entry: Entry, draws: Sequence[Draw], now: datetime) -> Entry:
+    def renew(
+        self, entry: Entry, draws: Sequence[Draw], now: datetime, beginning: int = 0
+    ) -> Entry:
         """Prepare an entry that never left again, with what is known of its draws now."""
         number = sa.select(RELEASES.c.id).where(_is(entry)).scalar_subquery()
         with self._changing(entry, "prepared", now) as connection:
             connection.execute(
-                sa.update(RELEASES).where(_is(entry)).values(state="prepared", changed=_naive(now))
+                sa.update(RELEASES)
+                .where(_is(entry))
+                .values(state="prepared", changed=_naive(now), beginning=beginning)
             )
             for draw in draws:
                 connection.execute(
                     sa.update(DRAWS)
                     .where((DRAWS.c.release == number) & (DRAWS.c.column == draw.column))
-                    .values(population=draw.population, same_as=list(draw.same_as))
+                    .values(
+                        draw_id=draw.draw_id,
+                        epoch=draw.epoch,
+                        population=draw.population,
+                        same_as=list(draw.same_as),
+                    )
                 )
-        return replace(entry, state="prepared", changed=now, draws=tuple(draws))
+        changed = replace(entry, state="prepared", changed=now, draws=tuple(draws))
+        return replace(changed, beginning=beginning)
 
     def mark(
         self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
@@ -225,29 +265,19 @@ class Ledger:
 
     @property
     def _path(self) -> Path:
-        return self.state / "ledger.sqlite"
-
-    def _refuse_lost(self) -> None:
-        """Check that a ledger is there, unless nothing was ever prepared."""
-        outbox = self.state / OUTBOX
-        names = prepared_names(outbox)
-        if names and not (self._path.exists() and self._path.stat().st_size):
-            raise StoreCorrupt(
-                f"There is no ledger at {self._path}, but the outbox holds {len(names)} releases:"
-                " nobody knows which of them have left.",
-                where=str(self._path),
-                remedy="Restore it from your backup. Only if truly nothing ever left this site,"
-                f" remove the folders in {outbox}.",
-            )
+        return self.state / LEDGER
 
     def _connect(self) -> sa.Connection:
-        self._refuse_lost()
-        private_directory(self.state)
-        return connected(self._path)
+        require_ledger(self.state)
+        return connected(state_directory(self.state) / LEDGER)
 
     @contextmanager
     def _changing(self, entry: Entry, state: EntryState, now: datetime) -> Iterator[sa.Connection]:
-        """Change the ledger and note it in the audit log, or do neither."""
+        """Change the ledger, and then note it in the audit log, for which there is room.
+
+        Of a crash between the two the log knows nothing, so that it never has more than the
+        ledger; nothing has left by then, and `Delivery` notes it before anything does.
+        """
         told = {
             "miner": entry.miner,
             "study": entry.study,
@@ -260,14 +290,57 @@ class Ledger:
         with (
             storing_ledger(self._path),
             closing(self._connect()) as connection,
-            connection.begin(),
             noted(self.state, now, f"release_{state}", **told),
+            connection.begin(),
         ):
             yield connection
 
 
+def epoch_mark(epoch: int) -> str:
+    """Return what the audit log says of an epoch: 16 digits that identify it."""
+    return hashlib.sha256(b"pramana/epoch/1\x00" + str(epoch).encode()).hexdigest()[:16]
+
+
+def _insert(connection: sa.Connection, entry: Entry) -> None:
+    """Write an entry with its draws."""
+    row = {
+        column.name: getattr(entry, column.name)
+        for column in RELEASES.columns
+        if column.name != "id"
+    }
+    row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
+    made = connection.execute(sa.insert(RELEASES).values(row)).inserted_primary_key
+    number = made[0] if made is not None else None
+    for draw in entry.draws:
+        bound = draw.epsilon if math.isfinite(draw.epsilon) else None
+        connection.execute(
+            sa.insert(DRAWS).values(
+                release=number,
+                column=draw.column,
+                variable=draw.variable,
+                draw_id=draw.draw_id,
+                epsilon=bound,
+                randomized=draw.randomized,
+                population=draw.population,
+                same_as=list(draw.same_as),
+                masked=draw.masked,
+                shared=draw.shared,
+                epoch=draw.epoch,
+            )
+        )
+    connection.execute(sa.insert(SKETCHES).values(release=number, sketch=entry.sketch))
+    connection.execute(
+        sa.insert(FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
+    )
+
+
 def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
     return connection.execute(sa.select(table)).mappings().all()
+
+
+def _epochs(connection: sa.Connection) -> tuple[int, ...]:
+    rows = connection.execute(sa.select(BEGINNINGS.c.epoch).order_by(BEGINNINGS.c.id))
+    return tuple(int(epoch) for epoch in rows.scalars())
 
 
 def _is(entry: Entry) -> sa.ColumnElement[bool]:
@@ -294,6 +367,7 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, 
             tuple(d["same_as"]),
             d["masked"],
             d["shared"],
+            d["epoch"],
         )
         for d in draws
         if d["release"] == number

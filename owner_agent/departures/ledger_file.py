@@ -10,16 +10,19 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from owner_agent.state import history
+from owner_agent.state.keys import KeyStore
 from owner_agent.state.private_files import FILE_MODE
 from shared.errors import StoreCorrupt
 from shared.full_disks import no_room, storing
+from shared.opening import opening_alone
 from shared.wire.releases.base import RANDOMIZED
 
-_FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE")
-"""What SQLite says of a disk without room; of a file that may become no longer, the second."""
+_BUSY_SECONDS = 30.0
+"""So long a statement waits for whoever writes."""
 
 _METADATA = sa.MetaData()
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 6
 """Raised with every change of the tables."""
 
 _UPGRADES = {
@@ -30,6 +33,11 @@ _UPGRADES = {
         "ALTER TABLE draws ADD COLUMN masked BOOLEAN NOT NULL DEFAULT 0",
     ),
     3: ("ALTER TABLE draws ADD COLUMN shared BOOLEAN NOT NULL DEFAULT 0",),
+    4: (
+        "ALTER TABLE releases ADD COLUMN beginning BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE draws ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0",
+    ),
+    5: (),  # the fingerprints of draw keys
 }
 """What makes the tables of a version those of the next; tables that are new are made besides."""
 
@@ -51,6 +59,7 @@ RELEASES = sa.Table(
     sa.Column("release_id", sa.String),
     sa.Column("kind", sa.String, nullable=False, server_default=RANDOMIZED),
     sa.Column("method", sa.String, nullable=False, server_default=""),
+    sa.Column("beginning", sa.BigInteger, nullable=False, server_default="0"),
     sa.UniqueConstraint("miner", "study", "name"),
 )
 DRAWS = sa.Table(
@@ -66,6 +75,7 @@ DRAWS = sa.Table(
     sa.Column("same_as", sa.JSON, nullable=False),
     sa.Column("masked", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
 )
 SKETCHES = sa.Table(
     "sketches",
@@ -79,10 +89,24 @@ FINGERPRINTS = sa.Table(
     sa.Column("release", sa.ForeignKey("releases.id"), primary_key=True),
     sa.Column("fingerprint", sa.LargeBinary, nullable=False),
 )
+BEGINNINGS = sa.Table(
+    "beginnings",
+    _METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+    sa.Column("begun", sa.DateTime, nullable=False),
+)
+"""From which epoch on everything was drawn after a loss; without a row it is epoch 0."""
+DRAW_KEYS = sa.Table(
+    history.DRAW_KEYS, _METADATA, sa.Column("fingerprint", sa.String, primary_key=True)
+)
+"""Of draw keys that were made or imported with this ledger (see `state/history.py`)."""
 
 
 def connected(path: Path) -> sa.Connection:
     """Open the ledger, made or brought to this version first.
+
+    Whoever makes it at the same time is waited for, however slow.
 
     Raises:
         StoreCorrupt: it is no ledger, or one of a later version.
@@ -93,15 +117,19 @@ def connected(path: Path) -> sa.Connection:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
     engine = _engine(path)
     try:
-        with storing_ledger(path), engine.begin() as connection:
-            made = _upgraded(connection)
+        with storing_ledger(path):
+            with engine.connect() as connection:
+                made = _version(connection)
             if made != SCHEMA_VERSION:
-                raise StoreCorrupt(
-                    f"The ledger {path} has schema {made}; this version of the agent"
-                    f" reads schema {SCHEMA_VERSION}.",
-                    where=str(path),
-                    remedy="Run the version of the agent that made it.",
-                )
+                with opening_alone(path.parent), engine.begin() as connection:
+                    made = _upgraded(connection, path.parent)
+        if made != SCHEMA_VERSION:
+            raise StoreCorrupt(
+                f"The ledger {path} has schema {made}; this version of the agent"
+                f" reads schema {SCHEMA_VERSION}.",
+                where=str(path),
+                remedy="Run the version of the agent that made it.",
+            )
         return engine.connect()
     except sa.exc.DatabaseError as error:
         raise StoreCorrupt(
@@ -118,7 +146,7 @@ def storing_ledger(path: Path) -> Iterator[None]:
         with storing("the ledger", path):
             yield
     except sa.exc.OperationalError as error:
-        if getattr(error.orig, "sqlite_errorname", "") in _FULL:
+        if getattr(error.orig, "sqlite_errorname", "") in history.FULL:
             raise no_room("the ledger", path) from error
         raise
 
@@ -126,10 +154,12 @@ def storing_ledger(path: Path) -> Iterator[None]:
 @cache
 def _engine(path: Path) -> sa.Engine:
     """Return the engine of a file: it holds no connections, but the statements it has compiled."""
-    return sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
+    return sa.create_engine(
+        f"sqlite:///{path}", poolclass=sa.NullPool, connect_args={"timeout": _BUSY_SECONDS}
+    )
 
 
-def _upgraded(connection: sa.Connection) -> int:
+def _upgraded(connection: sa.Connection, state: Path) -> int:
     """Make the tables, or bring them to this version, whole or not at all; return what they have.
 
     Zero is the version of tables that no agent made.
@@ -141,16 +171,27 @@ def _upgraded(connection: sa.Connection) -> int:
     # them meanwhile.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     made = _version(connection)
-    if made == 0 and not sa.inspect(connection).get_table_names():
+    if made == 0 and set(sa.inspect(connection).get_table_names()) <= {DRAW_KEYS.name}:
         made = SCHEMA_VERSION
+    earlier = made in _UPGRADES
     while made in _UPGRADES:
         for statement in _UPGRADES[made]:
             connection.exec_driver_sql(statement)
         made += 1
     if made == SCHEMA_VERSION:
         _METADATA.create_all(connection)
+        if earlier:
+            _know_draw_key(connection, state)
         connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
     return made
+
+
+def _know_draw_key(connection: sa.Connection, state: Path) -> None:
+    """Take the draw key beside an earlier version's ledger for the one that made its releases."""
+    mark = KeyStore(state).fingerprints()["draw"]
+    if mark is not None and connection.scalar(sa.select(sa.func.count()).select_from(RELEASES)):
+        known = sa.insert(DRAW_KEYS).prefix_with("OR IGNORE")
+        connection.execute(known.values(fingerprint=mark))
 
 
 def _version(connection: sa.Connection) -> int:

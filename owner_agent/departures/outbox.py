@@ -60,19 +60,20 @@ class Outgoing:
     """What a release of any kind holds as it leaves.
 
     `message` says what it is: a plan, a masked table, or a tree. Of a kind that has records there
-    are these, sorted by pseudonym.
+    are these, sorted by pseudonym; `linkage` is the fingerprint of the secret that made these.
     """
 
     kind: ReleaseKindName
     message: Any
     keys: Keys = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
     columns: Mapping[str, Values] = field(default_factory=dict)
+    linkage: str | None = None
 
     @classmethod
-    def of(cls, randomized: Randomized) -> Outgoing:
+    def of(cls, randomized: Randomized, linkage: str | None = None) -> Outgoing:
         """Return randomized records."""
         message = PlanMessage.from_plan(randomized.plan)
-        return cls(RANDOMIZED, message, randomized.keys, randomized.columns)
+        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, linkage)
 
     @property
     def content(self) -> Any:
@@ -156,14 +157,6 @@ def reopen(outbox: Path, name: str) -> PreparedRelease | None:
     raise _corrupt(path, folder)
 
 
-def prepared_names(outbox: Path) -> list[str]:
-    """Return the names of the releases in an outbox, sorted."""
-    if not outbox.is_dir():
-        return []
-    folders = (path.name for path in outbox.iterdir() if path.is_dir())
-    return sorted(name for name in folders if not name.startswith(_UNFINISHED))
-
-
 def discard(outbox: Path, name: str) -> None:
     """Remove a release that never left, if it is there."""
     shutil.rmtree(outbox / name, ignore_errors=True)
@@ -196,6 +189,7 @@ def _manifest(
         parts=parts,
         digest=digest,
         draws=None if draws is None else list(draws),
+        linkage=records.linkage,
         **content,
     )
 
@@ -215,18 +209,19 @@ def _write_part(
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
-    """Return what was prepared before: the same release, whatever was said of its draws then.
+    """Return what was prepared before: the same release, whatever was said beside it then.
 
-    Earlier versions named no draws, and a miner may have been told so: what was written stays.
+    Earlier versions named no draws and no linkage, and a miner may have been told so: what was
+    written stays.
     """
     found = reopen(folder.parent, manifest.name)
-    if found is None or _undrawn(found.manifest) != _undrawn(manifest):
+    if found is None or _unsaid(found.manifest) != _unsaid(manifest):
         raise _corrupt(folder / MANIFEST, folder)
     return found
 
 
-def _undrawn(manifest: ReleaseCreate) -> bytes:
-    return _json(manifest.model_copy(update={"draws": None}))
+def _unsaid(manifest: ReleaseCreate) -> bytes:
+    return _json(manifest.model_copy(update={"draws": None, "linkage": None}))
 
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:

@@ -12,7 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from owner_agent.departures.composition import conflicting, left_draws, losses, secret_of_column
+from owner_agent.departures.composition import (
+    conflicting,
+    left_draws,
+    losses,
+    of_unknown_columns,
+    secret_of_column,
+)
 from owner_agent.departures.ledger import Draw, Entry
 from shared.errors import PlanConflict
 
@@ -65,7 +71,7 @@ def refuse_conflicts(
             f" of those that left before are not among them ({listed}).",
             where=where,
             remedy=f"Keep the record ids that they left with, or {_ACCEPT}; for other people, give"
-            " them a site file with a state directory of its own.",
+            " them a study, or an owner, with a site file and a state directory of its own.",
         )
     if any(draw.shared for draw in conflicts):
         raise PlanConflict(
@@ -75,8 +81,14 @@ def refuse_conflicts(
             " loss: the bytes are the same. Else say in [share_model.private] with max_epsilon how"
             f" much they may lose in all, or {_ACCEPT}.",
         )
+    unknown = ", ".join(of_unknown_columns([*left, *draws]))
+    said = (
+        f" The ledger does not know of which column {unknown} was reported, so that it counts on"
+        " every column."
+    )
     raise PlanConflict(
-        f"These columns left before under another randomization ({listed}).",
+        "These columns left before under another randomization"
+        f" ({listed}).{said if unknown else ''}",
         where=where,
         remedy=f"Keep the names, channel, study, keys and record ids they left with, or {_ACCEPT}.",
     )

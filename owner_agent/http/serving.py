@@ -85,7 +85,7 @@ def serve_agent(site: Path, surroundings: Surroundings, listen: Listen) -> None:
     with _bind(listen) as bound:
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         url = f"http://{host}:{bound.getsockname()[1]}"
-        config = uvicorn.Config(app, log_level="warning", ws="none", access_log=False)
+        config = uvicorn.Config(app, http="h11", log_level="warning", ws="none", access_log=False)
         _Announcing(config, url, state, listen.ready_file).run(sockets=[bound])
 
 

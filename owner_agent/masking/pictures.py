@@ -13,6 +13,7 @@ from shared.mixed.table import CategoricalColumn, Column, Floats, NumericColumn
 from shared.pictures.plots import svg
 from shared.pictures.svg import short
 from shared.progress import Progress, unwatched
+from shared.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,9 @@ def relationship_pictures(
         made: the table, masked.
         tick: told of each picture.
     """
-    chosen = sorted(_pairs(made), key=lambda pair: -pair.strength)[:MOST_PICTURES]
+    pairs = list(_pairs(made))
+    order = descending([pair.strength for pair in pairs], scale=1.0)
+    chosen = [pairs[place] for place in order[:MOST_PICTURES]]
     pictures = []
     for done, pair in enumerate(chosen):
         tick(done, len(chosen))

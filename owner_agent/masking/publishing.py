@@ -8,12 +8,13 @@ it is sent again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from owner_agent.departures.fingerprints import fingerprint_of
-from owner_agent.departures.ledger import Draw, Entry, Ledger
+from owner_agent.departures.history import known_entries
+from owner_agent.departures.ledger import Draw, Entry
 from owner_agent.departures.populations import sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
@@ -76,7 +77,7 @@ def mask_table(site: Site, watch: StagedProgress) -> MaskedNow:
         StoreCorrupt: the ledger cannot be read.
     """
     secrets = KeyStore(site.state).load()
-    entries = Ledger(site.state).entries()
+    entries = known_entries(site.state)
     chosen = choose(site, secrets, watch)
     draws = recognized(chosen.draws, chosen.values(), entries)
     return MaskedNow(chosen, masked_copies(chosen, watch), draws, entries)
@@ -107,6 +108,7 @@ def publish_masked(
         Conflict: another publication of this site is running.
         ReleaseNotOpen: this release was withdrawn.
         StudyPlanNotFollowed: the study's plan randomizes one of the columns.
+        LinkageDiffers: other owners have another linkage secret; nothing was sent.
         Refused, Unreachable: the miner said no, or nothing; the release is safe in the outbox.
     """
     with publishing_alone(site.state):
@@ -115,9 +117,10 @@ def publish_masked(
         if not options.accept_added_loss:
             refuse_conflicts(made.draws, made.entries)
         show(made)
+        linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
         departure = Departure(
             identity=made.chosen.identity,
-            outgoing=lambda: outgoing(made.chosen, made.copies),
+            outgoing=lambda: replace(outgoing(made.chosen, made.copies), linkage=linkage),
             part_records=options.part_records,
             draws=made.draws,
             section="mask",

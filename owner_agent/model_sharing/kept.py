@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from owner_agent.model_sharing.choosing import Chosen
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_new
 from shared.errors import InputError, LimitExceeded, StoreCorrupt
 from shared.model_sharing.core.tree import SharedTree
@@ -39,7 +40,7 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
         NotInstalled: nothing that draws the noise is installed.
         StoreCorrupt: what was kept cannot be read.
     """
-    folder = private_directory(private_directory(state) / FOLDER)
+    folder = private_directory(state_directory(state) / FOLDER)
     path = folder / f"{chosen.identity}.json"
     if not path.exists():
         watch("growing", 0, 1)

@@ -8,12 +8,13 @@ sent again. A private tree alone is written down before it is shown (see `kept`)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from owner_agent.departures.composition import left_draws, losses
 from owner_agent.departures.fingerprints import fingerprint_of
-from owner_agent.departures.ledger import Draw, Entry, Ledger
+from owner_agent.departures.history import known_entries
+from owner_agent.departures.ledger import Draw, Entry
 from owner_agent.departures.outbox import Outgoing
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
@@ -117,11 +118,19 @@ def shared_tree(site: Site, watch: StagedProgress) -> SharedNow:
         NotInstalled: what grows or draws trees is not installed.
     """
     draw_key = KeyStore(site.state).load_draw()
-    entries = Ledger(site.state).entries()
+    entries = known_entries(site.state)
     chosen = choose(site, draw_key)
     draws = recognized(chosen.draws, chosen.values, entries)
     made = make(chosen, site.state, watch)
-    _ = made.message
+    digest = made.message.digest
+    if any(
+        entry.state == "sending"
+        and entry.content == chosen.identity
+        and entry.plan_digest != digest
+        for entry in entries
+    ):
+        # What may have left was lost here, and its tree is drawn once more: that costs once more.
+        draws = tuple(replace(draw, draw_id=f"{draw.draw_id} {digest}") for draw in draws)
     return SharedNow(made, draws, entries)
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import numpy as np
@@ -79,6 +79,11 @@ def pseudonyms(
     return np.frombuffer(bytes(made), dtype=f"V{KEY_BYTES}")
 
 
+def random_epoch(random_bytes: Callable[[int], bytes]) -> int:
+    """Return an epoch that nobody has drawn in: 63 random bits, so that none need be remembered."""
+    return int.from_bytes(random_bytes(8)) >> 1
+
+
 def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
@@ -89,7 +94,7 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
         secrets: the owner's secrets.
         study: the study the draws are for.
         block: the block.
-        epoch: how often all records of the block were drawn anew.
+        epoch: 0, or the number of the epoch in which all records of the block were drawn anew.
     """
     parts = ["pramana/draw-id/2", block.digest]
     if not block.channel.is_identity:
@@ -132,7 +137,7 @@ def words(
         block: the block.
         keys: the records' pseudonyms.
         cells: what is true of the records in the block (see `sampling.true_cells`).
-        epoch: how often all records of the block were drawn anew; each epoch has its own key.
+        epoch: as in `draw_id`; each epoch has its own key.
     """
     inputs = np.array(keys, order="C").view(np.uint8).reshape(-1, KEY_BYTES)
     about = b"\x00".join([study.encode(), block.digest.encode()])

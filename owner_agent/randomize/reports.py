@@ -47,7 +47,7 @@ def randomize(
         study: the study the release is for.
         keys: pseudonyms, in any order, none repeated.
         columns: true codes by variable, in the order of `keys`.
-        epochs: how often a block was drawn anew, by its name; never, if it is not there.
+        epochs: by a block's name, the epoch in which it is drawn anew; never, if it is not there.
 
     Raises:
         DuplicateRecordId: a pseudonym occurs twice.

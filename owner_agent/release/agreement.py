@@ -1,4 +1,4 @@
-"""The study's plan between this owner and the miner: fetched, and compared before publishing."""
+"""What must agree with the miner before publishing: the study's plan, and the linkage secret."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from owner_agent.release.client import Miner
 from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from owner_agent.study_plan.adopting import FETCH, Adopted, short
@@ -35,16 +36,31 @@ def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
 
 
 def require_agreed_by(site: Site, adopted: Adopted | None, surroundings: Surroundings) -> None:
-    """Ask a site's miner, and check that `require_agreed` holds.
+    """Ask a site's miner, and check that `require_agreed` and `require_one_secret` hold.
 
     Raises:
         StudyPlanNotFollowed: the miner holds the study's owners to another plan.
+        LinkageDiffers: other owners have another linkage secret.
         Unauthenticated: the site has not joined the study.
         Refused, Unreachable: the miner said no, or nothing.
     """
     token = TokenStore(site.state).load(site.miner.study)
     with Miner.of(site, token, surroundings) as miner:
         require_agreed(adopted, miner, site.miner.study)
+        linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
+        require_one_secret(linkage, miner, site.miner.study)
+
+
+def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
+    """Check that a release under a linkage secret, by its fingerprint, fits the other owners'.
+
+    Raises:
+        LinkageDiffers: the study's owners may hold the same people, and another has another secret.
+        Refused, Unreachable: the miner said no, or nothing.
+    """
+    told = None if linkage is None else miner.linkage(study, linkage)
+    if told is not None:
+        told.require_accepted()
 
 
 def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:

@@ -19,11 +19,13 @@ from owner_agent.state.tls import TlsFiles
 from shared.errors import NotFound, PramanaError, Refused
 from shared.study_plan import StudyPlan
 from shared.wire.audit import AuditAnchor
+from shared.wire.base import Page
 from shared.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
-from shared.wire.people import InvitationAccept, TokenIssued
+from shared.wire.people import InvitationAccept, Study, TokenIssued
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import ProblemDetail, read_problem
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
+from shared.wire.releases.linkage import LinkageCheck
 from shared.wire.study_plans import StudyPlanView
 from shared.wire.versions import IDEMPOTENCY_HEADER
 
@@ -106,6 +108,35 @@ class Miner:
         return self._calls.call(
             Release, "POST", path, content=manifest.model_dump_json().encode(), headers=headers
         )
+
+    def study(self, study: str) -> Study:
+        """Return what the miner says of a study."""
+        return self._calls.call(Study, "GET", f"/v1/studies/{quote(study, safe='')}")
+
+    def linkage(self, study: str, fingerprint: str) -> LinkageCheck | None:
+        """Return how this owner's linkage secret fits those of the others, by its fingerprint.
+
+        None where the miner is of an earlier version, and compares nothing.
+        """
+        path = f"/v1/studies/{quote(study, safe='')}/linkage?fingerprint={fingerprint}"
+        response = self._calls.send("GET", path)
+        problem = None if response.is_success else read_problem(response.content)
+        if problem and (problem.code, problem.where) == (NotFound.code, None):
+            return None
+        return self._calls.read(LinkageCheck, "GET", path, response)
+
+    def releases(self, study: str) -> tuple[Release, ...]:
+        """Return all that the miner has of this owner in a study, oldest first."""
+        path = f"/v1/studies/{quote(study, safe='')}/releases"
+        found: list[Release] = []
+        cursor: str | None = None
+        while True:
+            params = {} if cursor is None else {"cursor": cursor}
+            page = self._calls.call(Page[Release], "GET", path, params=params)
+            found += page.items
+            cursor = page.next
+            if cursor is None:
+                return tuple(found)
 
     def privacy(self, study: str) -> StudyPrivacy:
         """Return what everything that left for a study comes to."""

@@ -8,8 +8,9 @@ from datetime import datetime
 
 from owner_agent.departures.ledger import Entry, EntryState, Ledger
 from owner_agent.departures.outbox import PreparedRelease
-from owner_agent.release.agreement import require_agreed, require_beside
+from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
 from owner_agent.release.client import Miner
+from owner_agent.release.left import require_known
 from owner_agent.study_plan.adopting import Adopted
 from shared.errors import ReleaseNotOpen, TransportError, Unreachable
 from shared.progress import Progress
@@ -42,17 +43,30 @@ class Delivery:
         self._command = command
         self._arrived = ""
 
+    def require_known(self) -> None:
+        """Check that the ledger has all that the miner has of this owner in the study.
+
+        Raises:
+            HistoryLost: it does not.
+        """
+        with self._resumable():
+            found = self._miner.releases(self._entry.study)
+        require_known(found, self._ledger.entries(), self._miner.url)
+
     def require_agreed(self, adopted: Adopted | None) -> None:
         """Check that the miner is there, takes the token, and has the plan that this owner adopted.
 
-        Unless it has heard of the release: then it did.
+        And that no other owner has another linkage secret. Unless it has heard of the release: then
+        it was so.
 
         Raises:
             StudyPlanNotFollowed: it holds the study's owners to another plan.
+            LinkageDiffers: they may hold the same people, and another has another secret.
         """
         with self._resumable():
             if self._entry.state == "prepared":
                 require_agreed(adopted, self._miner, self._entry.study)
+                self._require_one_secret()
 
     def require_beside_plan(self, columns: Collection[str], section: str) -> None:
         """Check that the miner is there, and that its plan randomizes none of these columns.
@@ -61,10 +75,12 @@ class Delivery:
 
         Raises:
             StudyPlanNotFollowed: the plan randomizes one.
+            LinkageDiffers: as `require_agreed`.
         """
         with self._resumable():
             if self._entry.state == "prepared":
                 require_beside(columns, self._miner, self._entry.study, section)
+                self._require_one_secret()
 
     def announce(self) -> Release:
         """Return what the miner has of the release, which it has heard of from here on.
@@ -73,7 +89,8 @@ class Delivery:
             ReleaseNotOpen: it was withdrawn.
         """
         with self._resumable():
-            if self._entry.state == "prepared":
+            if self._entry.state in {"prepared", "sending"}:
+                # Again after a crash: it may have come before the audit log's line.
                 self._mark("sending")
             release = self._miner.create_release(self._entry.study, self._prepared.manifest)
         self._require_same(release)
@@ -102,6 +119,9 @@ class Delivery:
             )
         self._mark("sealed", release.id)
         return release
+
+    def _require_one_secret(self) -> None:
+        require_one_secret(self._prepared.manifest.linkage, self._miner, self._entry.study)
 
     def _tell(self, acknowledged: int, progress: Progress) -> None:
         total = len(self._prepared.manifest.parts)

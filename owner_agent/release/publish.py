@@ -17,12 +17,13 @@ from pathlib import Path
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
 from owner_agent.departures.composition import planned_draws
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
+from owner_agent.departures.history import known_entries
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX, Outgoing, discard, prepare, reopen
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
-from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.draws import pseudonyms, random_epoch
 from owner_agent.randomize.reports import Randomized
 from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
@@ -30,7 +31,7 @@ from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.options import PublishOptions
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
-from owner_agent.state.keys import Keys, KeyStore
+from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
@@ -38,7 +39,7 @@ from owner_agent.table.encode import Encoded, encode
 from shared.errors import NotFound, NotReady
 from shared.plan import Plan
 from shared.progress import Progress, StagedProgress
-from shared.wire.releases import Consistency, Release, ReleaseCreate
+from shared.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class PublishOutcome:
     sealed before, because the release's folder was removed from the outbox. `stale` is how many
     records of a block, at most, keep a report of a value that was corrected since; `renewed` names
     the blocks of which all records were drawn anew. `consistency` is what the miner says of the
-    reports against the plan, where it was asked and says something. `log_warning` is what is wrong
-    with the state of the miner's audit log, compared with what it was before.
+    reports against the plan, and `repeated` of those against earlier reports by the same draws,
+    where it was asked and says something. `log_warning` is what is wrong with the state of the
+    miner's audit log, compared with what it was before.
     """
 
     name: str
@@ -63,6 +65,7 @@ class PublishOutcome:
     stale: int = 0
     renewed: tuple[str, ...] = ()
     consistency: Consistency | None = None
+    repeated: tuple[RepeatedReports, ...] = ()
     log_warning: str | None = None
 
 
@@ -78,11 +81,12 @@ def publish(
         InputError: the site file or the table is wrong; PlanConflict if a column would be
             randomized a second time in a different way, or other records under the same draws;
             RecordsCorrected if records would be reported differently and nothing is chosen.
-        StoreCorrupt: what left before is not remembered.
+        StoreCorrupt: what left before is not remembered; HistoryLost if that is so of releases.
         KeyFileError: a secret is absent or unsafe.
         Unauthenticated: the site has not joined the study.
         Conflict: another publication of this site is running.
         StudyPlanNotFollowed: the miner holds the study's owners to another plan.
+        LinkageDiffers: other owners have another linkage secret; nothing was sent.
         ReleaseNotOpen: this release was withdrawn.
         Refused: the miner said no.
         Unreachable: the miner did not answer; the release is safe in the outbox.
@@ -91,15 +95,17 @@ def publish(
         plan = planned(site)
         token = TokenStore(site.state).load(site.miner.study)
         secrets = KeyStore(site.state).load()
-        ledger = Ledger(site.state)
-        entries = ledger.entries()
+        ledger, entries = Ledger(site.state), known_entries(site.state)
         reading = partial(watch, "pseudonyms")
         records, table = read_records(site, site.miner.study, plan, secrets, reading)
         past = Past.of(site.state, entries, secrets, site.miner.study)
-        settled = settle(plan.plan, records, past, options.corrections or site.file.corrections)
+        choice = options.corrections or site.file.corrections
+        epoch = random_epoch(surroundings.random_bytes)
+        settled = settle(plan.plan, records, past, choice, epoch)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
         among = partial(population_of, records.keys, entries=entries)
-        draws = planned_draws(plan.plan.blocks, plan.columns, settled.identities, among)
+        blocks = plan.plan.blocks
+        draws = planned_draws(blocks, plan.columns, settled.identities, among, settled.epochs)
         draws = recognized(draws, values, entries)
         if not options.accept_added_loss:
             refuse_conflicts(draws, entries, settled.renewed)
@@ -113,13 +119,17 @@ def publish(
         if prepared is None:
             ledger.begin()
             told = told_draws(plan.plan, draws)
-            prepared = prepare(outbox, Outgoing.of(settled.randomized), options.part_records, told)
+            linkage = linkage_fingerprint(secrets.linkage, site.miner.study)
+            made = Outgoing.of(settled.randomized, linkage)
+            prepared = prepare(outbox, made, options.part_records, told)
         known = fingerprint_of(values, [draw.column for draw in draws])
         left = (settled.randomized, draws, known, surroundings.now())
-        entry = entered(ledger, _entry(site, prepared.manifest, *left), outbox)
+        new = replace(_entry(site, prepared.manifest, *left), beginning=past.beginning)
+        entry = entered(ledger, new, outbox)
         with Miner.of(site, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now)
             # A miner that is not there hears of nothing, and nothing is written down for it.
+            delivery.require_known()
             delivery.require_agreed(plan.adopted)
             outcome = _sent(delivery, entry, settled, past, watch)
             return replace(outcome, log_warning=remember(site.state, miner, surroundings))
@@ -233,7 +243,9 @@ def entered(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
     if found is None:
         ledger.add(new)
         return new
-    return found if found.left else ledger.renew(found, new.draws, new.changed)
+    if found.left:
+        return found
+    return ledger.renew(found, new.draws, new.changed, new.beginning)
 
 
 def _outcome(
@@ -255,4 +267,5 @@ def _outcome(
         stale=settled.kept,
         renewed=() if already else tuple(c.block for c in settled.corrections if c.renewed),
         consistency=None if release is None else release.consistency,
+        repeated=() if release is None else tuple(release.repeated or ()),
     )

@@ -64,7 +64,8 @@ def send_once(
     """Send what is to leave, or continue where an earlier attempt ended.
 
     Raises:
-        StoreCorrupt: the ledger or the outbox cannot be read.
+        StoreCorrupt: the ledger or the outbox cannot be read; HistoryLost if the miner has more
+            of this owner than the ledger.
         ReleaseNotOpen: this release was withdrawn.
         StudyPlanNotFollowed: the study's plan randomizes one of the columns.
         Refused, Unreachable: the miner said no, or nothing; the release is safe in the outbox.
@@ -101,6 +102,7 @@ def send_once(
     with Miner.of(site, token, surroundings) as miner:
         delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, departure.command)
         # A miner that is not there hears of nothing, and nothing is written down for it.
+        delivery.require_known()
         delivery.require_beside_plan(columns, departure.section)
         release = delivery.announce()
         already = release.state == entry.state == "sealed" and release.id == entry.release_id

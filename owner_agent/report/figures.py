@@ -15,6 +15,7 @@ from owner_agent.report.report import PlanReport
 from shared.pictures import plots
 from shared.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 from shared.pictures.svg import short
+from shared.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,12 +131,16 @@ def width_picture(plan: PlanReport) -> Picture | None:
     )
 
 
+_DIGITS = 9
+"""Shares that are equal to so many digits are equal, however a processor rounds."""
+
+
 def _most_exposed(rows: Sequence[VariableReport], count: int) -> list[VariableReport]:
     """Return the variables whose categories gain most, in the plan's order."""
 
     def exposure(row: VariableReport) -> tuple[bool, float]:
         gained = np.array(row.attack.worst) - np.array(row.attack.prior)
-        return not row.sensitive, -float(gained.max())
+        return not row.sensitive, -round(float(gained.max()), _DIGITS)
 
     chosen = {row.name for row in sorted(rows, key=exposure)[:count]}
     return [row for row in rows if row.name in chosen]
@@ -176,7 +181,7 @@ def _shown_codes(row: VariableReport) -> list[int]:
     prior, worst = np.array(row.attack.prior), np.array(row.attack.worst)
     if np.ptp(prior) < _ALIKE and np.ptp(worst) < _ALIKE:
         return [0]
-    codes = np.argsort(prior - worst, kind="stable")[:FACET_CATEGORIES]
+    codes = descending(worst - prior, scale=1.0)[:FACET_CATEGORIES]
     return sorted(int(code) for code in codes)
 
 

@@ -178,6 +178,7 @@ def _study(told: Outlook | str | None) -> dict[str, Any] | None:
         return None
     return {
         "name": told.study,
+        "people": told.forecast.after.people_said,
         "owners": owners(told),
         "alarming": alarming(told),
         "determined": _spaced(cells(told.record[1])[2]),

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from owner_agent.state.private_files import private_directory
+from owner_agent.state.history import state_directory
 from shared.audit.log import AuditLog
 
 AUDIT = "audit.jsonl"
@@ -27,7 +27,7 @@ def audit_log(state: Path, now: Callable[[], datetime]) -> AuditLog:
     Raises:
         KeyFileError: others may enter the directory.
     """
-    return AuditLog(private_directory(state) / AUDIT, now, durable=True)
+    return AuditLog(state_directory(state) / AUDIT, now, durable=True)
 
 
 @contextmanager

@@ -9,12 +9,14 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NoReturn, Self
 
+from owner_agent.state.history import know_draw_key, knows_draw_key, state_directory
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
 from shared.errors import KeyFileError
 
@@ -63,6 +65,16 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
     """Return 16 hexadecimal digits that identify a secret and do not reveal it."""
     prefix = f"pramana/fingerprint/1/{name}\x00".encode()
     return hashlib.sha256(prefix + secret).hexdigest()[:16]
+
+
+def linkage_fingerprint(secret: bytes, study: str) -> str:
+    """Return what a miner is told of a linkage secret: HMAC-SHA-256 of the study under it.
+
+    Equal for two owners of a study exactly if they share the secret. Nobody who lacks the secret
+    can compute it, or tell by it whether owners share one in two studies, if it is a random one.
+    """
+    said = b"pramana/linkage-fingerprint/1\x00" + study.encode()
+    return hmac.new(secret, said, hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -114,8 +126,10 @@ class KeyStore:
             KeyFileError: the secret is weak, or there is one already.
         """
         _refuse_weak(secret, f"The {_MEANING[name]}")
-        private_directory(self.state)
+        state_directory(self.state)
         private_directory(self.path(name).parent)
+        if name == "draw" and not self.path(name).exists():
+            know_draw_key(self.state, fingerprint("draw", secret))
         try:
             write_new(self.path(name), secret.hex().encode() + b"\n")
         except FileExistsError:
@@ -125,6 +139,19 @@ class KeyStore:
                 remedy="With another key the same records would be randomized a second time, which"
                 " reveals more. Keep it.",
             ) from None
+
+    def know_draw(self) -> None:
+        """Have the ledger know the draw key, if there is one. Raises KeyFileError as `load`."""
+        if self.path("draw").exists():
+            know_draw_key(self.state, fingerprint("draw", self.read("draw")))
+
+    @property
+    def unknown_draw(self) -> str | None:
+        """The fingerprint of the draw key that is here, if the ledger does not know it."""
+        if not self.path("draw").exists():
+            return None
+        found = fingerprint("draw", self.read("draw"))
+        return None if knows_draw_key(self.state, found) else found
 
     def create(self, name: KeyName, random_bytes: Callable[[int], bytes]) -> None:
         """Make a new secret. Raises KeyFileError if there is one already."""
@@ -146,6 +173,15 @@ class KeyStore:
                 where=str(target),
                 remedy="Name a new file.",
             ) from None
+
+    def linkage_fingerprint(self, study: str) -> str | None:
+        """Return what a miner is told of the linkage secret, if there is one.
+
+        Raises KeyFileError as `load`.
+        """
+        if not self.path("linkage").exists():
+            return None
+        return linkage_fingerprint(self.read("linkage"), study)
 
     def fingerprints(self) -> dict[str, str | None]:
         """Return the fingerprint of each secret that is there."""

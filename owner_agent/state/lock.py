@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from owner_agent.state.private_files import FILE_MODE, private_directory
+from owner_agent.state.history import state_directory
+from owner_agent.state.private_files import FILE_MODE
 from shared.errors import Conflict
 from shared.full_disks import storing
 
@@ -20,7 +21,7 @@ def publishing_alone(state: Path) -> Iterator[None]:
     Raises:
         Conflict: another process or thread publishes or withdraws right now.
     """
-    path = private_directory(state) / "publish.lock"
+    path = state_directory(state) / "publish.lock"
     with storing("a file", path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import (
     private_directory,
     refuse_if_open_to_others,
@@ -47,7 +48,7 @@ class RetryKey:
             KeyFileError: others may read it.
             StorageFull: there is no room for it.
         """
-        private_directory(self.state)
+        state_directory(self.state)
         private_directory(self.path.parent)
         try:
             write_new(self.path, random_bytes(_BYTES).hex().encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import (
     private_directory,
     refuse_if_open_to_others,
@@ -25,7 +26,7 @@ class TokenStore:
 
     def save(self, study: str, token: str) -> None:
         """Store a token in place of an earlier one."""
-        private_directory(self.state)
+        state_directory(self.state)
         private_directory(self.path(study).parent)
         write_replacing(self.path(study), token.encode() + b"\n")
 

@@ -114,7 +114,9 @@ class Study:
         """Invite an owner and take the invitation up."""
         path = f"/v1/studies/{self.name}/invitations"
         secret = self.admin.post(path, {"owner": owner})["secret"]
-        done = run_command("owner_agent", "join", secret, "--site", str(site))
+        file = site.parent / "invitation"
+        file.write_text(secret)
+        done = run_command("owner_agent", "join", "--secret-file", str(file), "--site", str(site))
         assert done.returncode == 0, done.stderr
 
     def releases(self) -> list[dict]:

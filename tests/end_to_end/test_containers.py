@@ -251,9 +251,17 @@ def test_the_miner_on_postgresql_shares_its_records_with_its_workers_alone():
         service["environment"]["PRAMANA_DATABASE"] for service in OURS_ON_POSTGRESQL.values()
     }
     (address,) = addresses
-    password = ON_POSTGRESQL["services"]["database"]["environment"]["POSTGRES_PASSWORD"]
-    assert password.startswith("${")  # It is in no file.
-    assert password in address
+    assert address == "postgresql://miner@database/miner"  # The password is in no address.
+    (secret,) = ON_POSTGRESQL["secrets"]
+    services = ON_POSTGRESQL["services"]
+    assert [service["secrets"] for service in services.values()] == [[secret]] * len(services)
+    named = {
+        value
+        for service in services.values()
+        for name, value in service["environment"].items()
+        if "PASSWORD" in name
+    }
+    assert named == {f"/run/secrets/{secret}"}
     assert "ports" not in ON_POSTGRESQL["services"]["database"]
 
 

@@ -128,7 +128,9 @@ def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured
 
     site = secured.site("north")
     path = str(site.folder / "site.toml")
-    killed(BY_ITS_ANSWER, "join", secret, "--site", path)
+    invitation = site.folder / "invitation"
+    invitation.write_text(secret)
+    killed(BY_ITS_ANSWER, "join", "--secret-file", str(invitation), "--site", path)
     assert not (site.state / "tokens").exists()
     # The invitation is used up: whoever finds its secret gets nothing for it,
     with pytest.raises(Refused) as refused:

@@ -99,7 +99,9 @@ class World:
         assert self.call(name, "keys", "create").code == 0
         assert self.call(name, "keys", "import", "linkage", str(linkage)).code == 0
         invited = self.rest("POST", "/v1/studies/asia/invitations", owner=name)
-        assert self.call(name, "join", invited["secret"]).code == 0
+        secret = home / "invitation"
+        secret.write_text(invited["secret"])
+        assert self.call(name, "join", "--secret-file", str(secret)).code == 0
 
 
 @pytest.fixture

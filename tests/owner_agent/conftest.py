@@ -23,10 +23,19 @@ from owner_agent.state.tokens import TokenStore
 from shared.audit.verifying import Verified, verify
 from shared.study_plan import StudyPlan
 from shared.terminal import run
+from shared.wire.base import People
 from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
-from shared.wire.people import TokenIssued
+from shared.wire.people import Study, TokenIssued
 from shared.wire.problems import ProblemDetail
-from shared.wire.releases import Consistency, PartReceipt, Release, ReleaseCreate
+from shared.wire.releases import (
+    Consistency,
+    PartReceipt,
+    Release,
+    ReleaseCreate,
+    RepeatedReports,
+    SecretsState,
+)
+from shared.wire.releases.linkage import LinkageCheck
 from shared.wire.study_plans import StudyPlanView
 from tests.full_disk import with_ever_more_room
 
@@ -82,8 +91,11 @@ class FakeMiner:
     requests: list[httpx.Request] = field(default_factory=list)
     faults: list[tuple[str, BaseException | int] | None] = field(default_factory=list)
     consistency: Consistency | None = None
+    repeated: list[RepeatedReports] | None = None
     study_plan: StudyPlan | None = None
     audit: dict[str, Any] | None = None
+    people: People = "overlapping"
+    others: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=lambda: [TOKEN])
     accepted: str | None = None
     invitation: str = "invitation-secret-0123456789"
@@ -146,6 +158,20 @@ class FakeMiner:
                 return problem(404, "not-found", "The study has no plan.", "study plan")
             told = StudyPlanView.of(path[1], self.study_plan)
             return httpx.Response(200, json=told.model_dump(mode="json"))
+        if path[2:] == ["linkage"]:
+            secrets: SecretsState = "different" if self.others else "unknown"
+            refused = bool(self.others) and self.people != "different"
+            checked = LinkageCheck(
+                study=path[1], people=self.people, secrets=secrets, others=self.others,
+                refused=refused,
+            )  # fmt: skip
+            return httpx.Response(200, json=checked.model_dump(mode="json"))
+        if path[0] == "studies" and len(path) == 2:
+            study = Study(name=path[1], created=NOW, people=self.people)
+            return httpx.Response(200, json=study.model_dump(mode="json"))
+        if path[0] == "studies" and request.method == "GET":
+            items = [self._describe(one) for one in self.releases]
+            return httpx.Response(200, json={"items": items, "next": None})
         if path[0] == "studies":
             return self._create(path[1], ReleaseCreate.model_validate_json(request.content))
         release = self.releases[path[1]]
@@ -195,7 +221,7 @@ class FakeMiner:
             records=manifest.records, parts=len(manifest.parts),
             parts_received=sorted(release["bodies"]), digest=manifest.digest, created=NOW,
             sealed=NOW if release["state"] == "sealed" else None,
-            consistency=self.consistency,
+            consistency=self.consistency, repeated=self.repeated,
         )  # fmt: skip
         return described.model_dump(mode="json")
 

@@ -15,6 +15,7 @@ from shared.wire.releases.base import KNOWLEDGE
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
+    from owner_agent.release.new_epoch import NewEpoch
     from owner_agent.release.publish import PublishOutcome
     from shared.audit.anchors import Anchor
 
@@ -54,6 +55,34 @@ def show_outcome(console: Console, outcome: PublishOutcome) -> None:
         )
 
 
+def show_new_epoch(console: Console, begun: NewEpoch) -> None:
+    """Print what a new epoch begins with, and what nobody could tell."""
+    named = ", ".join(entry.name for entry in begun.counted)
+    many = "" if len(begun.counted) == 1 else "s"
+    asked = (
+        f"Counted as published: {len(begun.counted)} release{many} that the miner has ({named})."
+    )
+    if not begun.counted:
+        asked = "The miner has nothing that the ledger does not know."
+    if not begun.asked:
+        asked = "No miner was asked: this site has none, or has not joined its study."
+    lines = [asked]
+    if begun.losses:
+        told = "; ".join(f"{c}: epsilon {loss:.4g}" for c, loss in begun.losses.items())
+        lines.append(f"What is known to have left: {told}.")
+    if begun.uncounted:
+        lines.append(
+            f"The audit log has {', '.join(begun.uncounted)} besides; what they cost is not known."
+        )
+    lines.append(
+        "What left to peers, to other miners or in other studies, and is not in the ledger, could"
+        " not be counted. From here on all records are drawn anew: `owner-agent publish` says what"
+        " that adds, and --accept-added-loss accepts it."
+    )
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+
+
 def inconsistency(outcome: PublishOutcome) -> list[str]:
     """Return the warning that a release does not fit its plan, if the miner says so."""
     said = outcome.consistency
@@ -72,9 +101,29 @@ def inconsistency(outcome: PublishOutcome) -> list[str]:
     return [found]
 
 
+def changes(outcome: PublishOutcome) -> list[str]:
+    """Return the warning that records are reported differently than before by the same draws."""
+    changed = [one for one in outcome.repeated if one.changed]
+    if not changed:
+        return []
+    each = ", ".join(
+        f"{one.changed:,} of {one.records:,} in {'*'.join(one.variables)}" for one in changed
+    )
+    earlier = list(dict.fromkeys(name for one in changed for name in one.releases))
+    found = (
+        "the miner finds records that this release reports differently than earlier ones"
+        f" ({', '.join(earlier)}) by the same draws: {each}. Whoever has these releases knows that"
+        " these people's values changed, and no epsilon bounds that; the study's sums count the"
+        " reports as drawn anew. What left cannot be called back. This agent did not know what it"
+        " had reported: restore its state folder from your backup before you publish again."
+    )
+    return [found]
+
+
 def found_wrong(outcome: PublishOutcome) -> list[str]:
     """Return what is to be told after a publication: of the release, and of the miner's log."""
-    return inconsistency(outcome) + ([outcome.log_warning] if outcome.log_warning else [])
+    log_warning = [outcome.log_warning] if outcome.log_warning else []
+    return inconsistency(outcome) + changes(outcome) + log_warning
 
 
 def show_anchors(console: Console, seen: Mapping[str, Sequence[Anchor]]) -> None:

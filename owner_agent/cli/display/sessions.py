@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.cli.display.results import show_results
+from owner_agent.departures.ledger import PEER
 from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.exchange.costs import session_json, session_lines
-from owner_agent.peer.exchange.ledger_lines import PEER
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry

@@ -18,7 +18,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from owner_agent.peer.disclosure.telling import Telling
-from owner_agent.state.private_files import private_directory, write_replacing
+from owner_agent.state.history import state_directory
+from owner_agent.state.private_files import write_replacing
 from shared.errors import OtherGroupings, StoreCorrupt
 from shared.wire.base import Message, Sha256
 
@@ -92,7 +93,7 @@ def disclosures(state: Path, sessions: Sequence[str] = ()) -> list[Disclosure]:
 def remember(state: Path, known: Sequence[Disclosure], more: Iterable[Disclosure]) -> None:
     """Write down what is told now, durably, before it is."""
     whole = _Memory(told=(*known, *more))
-    write_replacing(private_directory(state) / _FILE, whole.model_dump_json(indent=1).encode())
+    write_replacing(state_directory(state) / _FILE, whole.model_dump_json(indent=1).encode())
 
 
 def added(

@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 
 from owner_agent.peer.disclosure.counted import Counted, first_order
 from owner_agent.peer.disclosure.mechanism import Draw, NoiseMechanism
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import LimitExceeded, StoreCorrupt
 from shared.marginals.counts import CUBE_CELLS, tabulate
@@ -154,7 +155,7 @@ def kept_table(state: Path, digest: str) -> KeptTable | None:
 
 def keep_table(state: Path, digest: str, table: KeptTable) -> None:
     """Keep a table, durably, before it is told."""
-    folder = private_directory(private_directory(state) / _FOLDER)
+    folder = private_directory(state_directory(state) / _FOLDER)
     write_replacing(folder / f"{digest}.json", table.model_dump_json().encode())
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from owner_agent.departures.ledger import Entry
+from owner_agent.departures.ledger import PEER, Entry
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.holding import Holding
-
-PEER = "peer:"
-"""Stands before peers' names where the ledger otherwise has a miner's address."""
 
 
 def session_name(session: str) -> str:

@@ -7,13 +7,14 @@ one value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
 from owner_agent.departures.composition import planned_draws
 from owner_agent.departures.fingerprints import fingerprint_of
+from owner_agent.departures.history import known_entries
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import PreparedRelease, discard
 from owner_agent.departures.populations import population_of, sketch_of
@@ -86,20 +87,27 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
 
 
 def draws_of(
-    holding: Holding, share: Share, identities: Mapping[str, str], entries: Sequence[Entry]
+    holding: Holding, share: Share, settled: Settled, entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
     """Return what sending a share costs each column, as the ledger writes it."""
     draws = planned_draws(
         share.drawn,
         {name: holding.plan.columns[name] for block in share.sent for name in block.names},
-        identities,
+        settled.identities,
         lambda identity: population_of(holding.keys, identity, entries),
+        settled.epochs,
     )
     return recognized(draws, holding.values, entries)
 
 
 def outgoing(
-    holding: Holding, proposal: Proposal, peer: str, share: Share, now: datetime, consent: Consent
+    holding: Holding,
+    proposal: Proposal,
+    peer: str,
+    share: Share,
+    now: datetime,
+    consent: Consent,
+    epoch: int,
 ) -> Outgoing:
     """Randomize what a peer gets, remember it, and prepare it; the ledger is not written yet.
 
@@ -110,6 +118,7 @@ def outgoing(
         share: what it gets.
         now: the time.
         consent: what the custodian accepts.
+        epoch: a random one, the same for all peers of a session, for what is drawn anew in it.
 
     Raises:
         PlanConflict: a column left before under other draws, and that is not accepted;
@@ -121,17 +130,17 @@ def outgoing(
     for block in share.sent:
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state
-    ledger = Ledger(state)
-    entries = ledger.entries()
+    ledger, entries = Ledger(state), known_entries(state)
     past = Past.of(state, entries, holding.secrets, proposal.study)
     settled = settle(
         Plan(share.drawn),
         OwnRecords(holding.secrets, proposal.study, holding.keys, holding.columns),
         past,
         consent.corrections or holding.site.file.corrections,
+        epoch,
         lambda made: share.of(made).digest,
     )
-    draws = draws_of(holding, share, settled.identities, entries)
+    draws = draws_of(holding, share, settled, entries)
     if not consent.added_loss:
         refuse_conflicts(draws, entries, settled.renewed)
     reports = share.of(settled.randomized)
@@ -150,6 +159,7 @@ def outgoing(
         draws=draws,
         sketch=sketch_of(holding.keys),
         fingerprint=fingerprint_of(holding.values, [draw.column for draw in draws]),
+        beginning=past.beginning,
     )
     return Outgoing(package, entry, bodies, settled)
 

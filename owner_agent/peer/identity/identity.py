@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import NameOID
 
 from owner_agent.site.site import Site
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
 from shared.errors import ConfigError, KeyFileError
 
@@ -105,7 +106,7 @@ def make_identity(site: Site, now: dt.datetime) -> PeerIdentity:
     Raises:
         KeyFileError: the files are readable by others, or not what was written.
     """
-    folder = private_directory(private_directory(site.state) / "keys")
+    folder = private_directory(state_directory(site.state) / "keys")
     if not (folder / _KEY).exists():
         key = Ed25519PrivateKey.generate()
         write_new(folder / _KEY, key.private_bytes(

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from owner_agent.state.private_files import FILE_MODE, private_directory
+from owner_agent.state.history import state_directory
+from owner_agent.state.private_files import FILE_MODE
 from shared.errors import StoreCorrupt, TooManyRequests
 from shared.full_disks import no_room, storing
 
@@ -79,7 +80,7 @@ class SeenRequests:
     @contextmanager
     def _current(self, now: float) -> Iterator[int]:
         """Hold the file, with all in it that other processes wrote, and nothing that is old."""
-        private_directory(self.path.parent)
+        state_directory(self.path.parent)
         with storing(_WHAT):
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
+from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
@@ -46,11 +47,17 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.session_file import SessionFile, followed
 from owner_agent.peer.protocol.steps import Answer, Request, Step
+from owner_agent.peer.session.earlier import (
+    earlier_sessions,
+    remember_peers,
+    require_remembered,
+)
 from owner_agent.peer.session.journal import Kept, earlier_status, families_of, keep
 from owner_agent.peer.session.session import Session, error_of
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
+from owner_agent.randomize.draws import random_epoch
 from owner_agent.state.lock import publishing_alone
 from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from shared.privacy import StudyTold
@@ -136,8 +143,8 @@ class Participant(Member):
             if self.session is not None and not self.session.over:
                 raise self._busy()
             with self._taking_up:
-                session = self._taken_up(caller, proposal)
-            return session.sign_once(self.identity, offer(session.holding, proposal))
+                session, made = self._taken_up(caller, proposal)
+            return session.sign_once(self.identity, made)
         finally:
             self._taken.release()
 
@@ -147,6 +154,8 @@ class Participant(Member):
         mine.offers = stated(mine, self.everybody(), Offer, offers, participants)
         mine.offers_digest = digest_of(offers.all)
         agree_on_offers(mine)
+        with self.own_affairs():
+            require_remembered(self.site.state, self.name, mine.offers)
         # Before anybody's columns are known, other groupings are this owner's own changes.
         with self.own_store(OtherGroupings):
             require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
@@ -165,6 +174,8 @@ class Participant(Member):
         """Check what all would send."""
         participants = mine.proposal.participants
         told = stated(mine, self.everybody(), Announcement, announcements, participants)
+        with self.own_affairs():
+            remember_peers(self.site.state, self.name, mine.proposal, mine.offers, told)
         mine.announcements = told
         agree_on_announcements(mine, self.name)
         for line in session_lines(self.told(mine)):
@@ -280,23 +291,29 @@ class Participant(Member):
             mine.require_phase("learned")
             return self.make_ready(mine, mine.own_files or {})
 
-    def _taken_up(self, caller: str, proposal: Proposal) -> Session:
+    def _taken_up(self, caller: str, proposal: Proposal) -> tuple[Session, Offer]:
         self.tell(f"{caller} proposes session {proposal.session[:12]}: {proposal.task.kind}.")
         now = self.clock()
         with self.own_affairs():
+            state = self.site.state
             holding = hold(self.site, proposal, variables_of(proposal), unwatched)
+            earlier = earlier_sessions(state, self.name, proposal)
+            made = offer(holding, proposal, Ledger(state).begun, earlier)
             enter_session(holding, proposal, self.surroundings.now())
         ends = now + proposal.seconds + self.surroundings.patience.grace
         self.session = Session(proposal, holding, ends, heard=self.clock())
-        return self.session
+        return self.session, made
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
+        # No two peers see two randomizations of one value.
+        epoch = random_epoch(self.surroundings.random_bytes)
         for peer in mine.proposal.participants:
             names = entitled(mine.proposal, mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
                 now = self.surroundings.now()
-                yield peer, outgoing(mine.holding, mine.proposal, peer, share, now, self.accepts)
+                of = (mine.holding, mine.proposal, peer, share, now, self.accepts, epoch)
+                yield peer, outgoing(*of)
 
     def _learn(self, mine: Session) -> None:
         def watch(done: int, total: int) -> None:

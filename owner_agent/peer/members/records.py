@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from owner_agent.departures.history import known_entries
 from owner_agent.departures.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.departures.populations import population_of
 from owner_agent.departures.recognition import recognized
@@ -33,8 +34,8 @@ def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
     Raises:
         Conflict: a session of this number was there before.
     """
-    ledger = Ledger(holding.site.state)
-    if any(entry.release_id == proposal.session for entry in ledger.entries()):
+    ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
+    if any(entry.release_id == proposal.session for entry in entries):
         raise Conflict("There was a session with this number before.", where=proposal.session)
     ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
 
@@ -99,7 +100,7 @@ def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
         ledger.add(replace(entry, prepared=now, changed=now))
         return
     if not found.left:
-        found = ledger.renew(found, entry.draws, now)
+        found = ledger.renew(found, entry.draws, now, entry.beginning)
     ledger.mark(found, "sending", now, entry.release_id)
 
 

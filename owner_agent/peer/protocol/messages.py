@@ -11,6 +11,7 @@ import hashlib
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
+    AwareDatetime,
     Field,
     SerializerFunctionWrapHandler,
     StringConstraints,
@@ -108,11 +109,22 @@ class OfferedVariable(Message):
     sensitive: bool
 
 
+class EarlierSession(Message):
+    """The newest session in which an owner saw what another announced, as a digest.
+
+    `beginning` is when that other had last begun anew after a loss, as it said itself then.
+    """
+
+    digest: Sha256
+    beginning: AwareDatetime | None = None
+
+
 class Offer(Statement):
     """What an owner has that the session names; nothing has been randomized yet.
 
     `keys_digest` is SHA-256 of the ascending pseudonyms; null in horizontal sessions, where the
-    owners' records are different people.
+    owners' records are different people. `beginning` is when this owner last began anew after a
+    loss, `earlier` what it remembers of the others.
     """
 
     wire_name = "Offer"
@@ -122,6 +134,14 @@ class Offer(Statement):
     variables: Annotated[list[OfferedVariable], Field(min_length=1, max_length=MAX_VARIABLES)]
     records: Annotated[int, Field(ge=1, le=MAX_RECORDS)]
     keys_digest: Sha256 | None
+    beginning: AwareDatetime | None = None
+    earlier: dict[Name, EarlierSession] = Field(default_factory=dict, max_length=64)
+
+    @model_serializer(mode="wrap")
+    def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave out what there is nothing to say of, so that a first offer is as it was."""
+        written: dict[str, Any] = write(self)
+        return {k: v for k, v in written.items() if v or k not in {"beginning", "earlier"}}
 
 
 class Package(Message):

@@ -15,6 +15,7 @@ from owner_agent.peer.protocol.messages import FamilyMessage, Proposal, Statemen
 from owner_agent.peer.session.session import no_session
 from owner_agent.peer.session.staging import staged_in
 from owner_agent.site.site import Site
+from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
 from shared.errors import StoreCorrupt
 from shared.wire.base import Label, Message, Sha256
@@ -49,7 +50,7 @@ def families_of(told: list[FamilyMessage]) -> tuple[SharedFamily, ...]:
 
 def keep(state: Path, kept: Kept) -> None:
     """Write down a session, durably, in place of what was known of it."""
-    folder = private_directory(private_directory(state) / _FOLDER)
+    folder = private_directory(state_directory(state) / _FOLDER)
     path = folder / f"{kept.proposal.session}.json"
     write_replacing(path, kept.model_dump_json().encode())
 

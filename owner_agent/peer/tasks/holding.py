@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 
 from owner_agent.departures.fingerprints import Values, values_of
-from owner_agent.peer.protocol.messages import Offer, OfferedVariable, Proposal
+from owner_agent.peer.protocol.messages import EarlierSession, Offer, OfferedVariable, Proposal
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
@@ -76,8 +77,20 @@ def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progres
     return Holding(site, plan, secrets, keys[order], columns, names, values)
 
 
-def offer(holding: Holding, proposal: Proposal) -> Offer:
-    """Return what an owner says of itself before anything is randomized."""
+def offer(
+    holding: Holding,
+    proposal: Proposal,
+    beginning: datetime | None,
+    earlier: dict[str, EarlierSession],
+) -> Offer:
+    """Return what an owner says of itself before anything is randomized.
+
+    Args:
+        holding: its records.
+        proposal: the session.
+        beginning: when it last began anew after a loss.
+        earlier: what it remembers of each other owner.
+    """
     aligned = proposal.partition == "vertical"
     digest = hashlib.sha256(np.ascontiguousarray(holding.keys).tobytes()).hexdigest()
     return Offer(
@@ -89,6 +102,8 @@ def offer(holding: Holding, proposal: Proposal) -> Offer:
         ],
         records=len(holding.keys),
         keys_digest=digest if aligned else None,
+        beginning=beginning,
+        earlier=earlier,
     )
 
 

@@ -26,6 +26,7 @@ class PeerServer(uvicorn.Server):
     def __init__(self, participant: Participant, ready_file: Path | None = None):
         config = uvicorn.Config(
             create_peer_app(participant),
+            http="h11",
             log_level="warning",
             ws="none",
             access_log=False,

@@ -1,5 +1,6 @@
 """The `owner-agent` commands: what they print, what they end with, what they leave behind."""
 
+import io
 import json
 import math
 import shutil
@@ -8,7 +9,7 @@ import httpx
 import pytest
 
 from shared.wire.people import TokenIssued
-from shared.wire.releases import Consistency
+from shared.wire.releases import Consistency, RepeatedReports
 
 HEAD = "patient_id,smokes,age,region\n"
 
@@ -243,37 +244,62 @@ def test_keys_are_made_shown_and_handed_on(bench, command, tmp_path):
     assert f"draw     {prints['draw']}" in command("keys", "show").out
 
 
-def test_join_stores_the_token_privately(bench, command, tmp_path):
+@pytest.fixture
+def join(command, tmp_path):
+    """Join with a secret, which is in a file."""
+
+    def join_with(secret):
+        file = tmp_path / "invitation"
+        file.write_text(secret + "\n")
+        return command("join", "--secret-file", str(file))
+
+    return join_with
+
+
+def test_join_stores_the_token_privately(bench, join):
     token = bench.state / "tokens" / "asia.token"
     token.unlink()
-    ended = command("join", bench.miner.invitation)
+    ended = join(bench.miner.invitation)
     assert ended.exit_code == 0
-    assert ended.out == "Joined study asia as clinic-north.\n"
+    assert ended.out == (
+        "Joined study asia as clinic-north.\nStudy asia says that its owners may hold some of the"
+        " same people: what all owners tell of a person adds up.\n"
+    )
     assert token.stat().st_mode & 0o777 == 0o600
     assert token.read_text().strip() == bench.miner.issue.token
     assert bench.miner.issue.token not in ended.out + ended.err
     bench.miner.invitation, bench.miner.accepted = "another-secret-0123456789", None
-    secret = tmp_path / "invitation"
-    secret.write_text(bench.miner.invitation + "\n")
-    assert command("join", "--secret-file", str(secret)).exit_code == 0
+    assert join(bench.miner.invitation).exit_code == 0
 
 
-def test_join_with_a_wrong_secret(bench, command):
+def test_join_takes_its_secret_from_a_file_or_standard_input_alone(bench, command, monkeypatch):
+    """Not from what the list of processes and the shell's history show."""
     before = bench.files()
-    assert "error (option-invalid)" in command("join", "short").err
+    ended = command("join", bench.miner.invitation)
+    assert ended.exit_code == 2
+    assert "not taken as an argument" in ended.err
+    assert bench.miner.invitation not in ended.out + ended.err
+    assert bench.files() == before
+    monkeypatch.setattr("sys.stdin", io.StringIO(bench.miner.invitation + "\n"))
+    assert command("join", "--secret-file", "-").exit_code == 0
+
+
+def test_join_with_a_wrong_secret(bench, command, join):
+    before = bench.files()
+    assert "error (option-invalid)" in join("short").err
     assert command("join").exit_code == 2
-    ended = command("join", "an-invitation-nobody-made")
+    ended = join("an-invitation-nobody-made")
     assert ended.exit_code == 4
     assert "There is no such invitation" in ended.err
     # Room for a line was made, and no line was needed.
     assert bench.files() == {**before, "audit.jsonl": b""}
 
 
-def test_a_token_for_another_study_is_not_lost(bench, command):
+def test_a_token_for_another_study_is_not_lost(bench, join):
     bench.miner.issue = TokenIssued(
         id="t", role="owner", study="europe", name="clinic-north", token="t" * 40
     )
-    ended = command("join", bench.miner.invitation)
+    ended = join(bench.miner.invitation)
     assert ended.exit_code == 2
     assert "was for owner 'clinic-north' in study 'europe'" in ended.err
     assert (bench.state / "tokens" / "europe.token").read_text().strip() == "t" * 40
@@ -303,6 +329,29 @@ def test_publish_warns_of_a_release_that_does_not_fit_its_plan(bench, command):
     again = command("publish", "--json")
     assert json.loads(again.out)["consistency"] == bench.miner.consistency.model_dump()
     assert "3.2e-07" in " ".join(again.err.split())
+
+
+def test_publish_warns_of_reports_that_differ_by_the_same_draws(bench, command):
+    same = RepeatedReports(
+        variables=["age"], compared=2, records=2000, changed=0, releases=[], anew=False
+    )
+    bench.miner.repeated = [
+        same,
+        RepeatedReports(
+            variables=["smoker"], compared=2, records=2000, changed=13, releases=["r-1"], anew=True
+        ),
+    ]
+    ended = command("publish")
+    assert ended.exit_code == 0
+    assert "is sealed" in ended.out
+    told = " ".join(ended.err.split())
+    assert "warning: the miner finds records that this release reports differently" in told
+    assert "than earlier ones (r-1) by the same draws: 13 of 2,000 in smoker. Whoever has" in told
+    again = command("publish", "--json")
+    told = [one.model_dump() for one in bench.miner.repeated]
+    assert json.loads(again.out)["repeated"] == told
+    bench.miner.repeated = [same]
+    assert "the miner finds" not in command("publish").err
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def pairs_of_reports(monkeypatch, block, words, truths, choice):
         else:
             records = OwnRecords(SECRETS, "asia", keys, columns)
             past = Past(None, tuple(entries), memory, "asia")
-            settled = settle(plan, records, past, choice)
+            settled = settle(plan, records, past, choice, 7)
             randomized = settled.randomized
             assert is_drawn(block)
             assert bool(settled.renewed) == (choice == "fresh" and release == 1)

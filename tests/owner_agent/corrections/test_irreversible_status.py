@@ -46,7 +46,7 @@ def both_reports(statuses, choice):
         else:
             records = OwnRecords(SECRETS, "asia", keys, columns)
             settled = settle(
-                PLAN, records, Past(None, (), memory, "asia"), choice if made else None
+                PLAN, records, Past(None, (), memory, "asia"), choice if made else None, 7
             )
             memory = settled.remembered(memory, settled.randomized.digest)
             reports = settled.randomized

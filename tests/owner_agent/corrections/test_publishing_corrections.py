@@ -129,7 +129,7 @@ def test_the_site_file_may_choose_for_good(corrected, site_text):
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", ["keep", "fresh"])
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("request_number", range(5))
+@pytest.mark.parametrize("request_number", range(6))
 def test_killed_while_publishing_corrections_then_once_more(
     corrected, killed, table_text, choice, when, request_number
 ):
@@ -257,7 +257,7 @@ def test_a_plan_of_a_table_that_is_wrong_says_that_nothing_was_compared(correcte
 
 def test_a_manifest_that_the_miner_may_have_binds(bench, table_text):
     """It holds digests of the reports: who guesses a corrected record could check the guess."""
-    bench.miner.faults = [None, ("after", httpx.ReadError("cut"))]
+    bench.miner.faults = [None, None, None, ("after", httpx.ReadError("cut"))]
     with pytest.raises(Unreachable):
         _publish(bench)
     assert [entry.state for entry in Ledger(bench.state).entries()] == ["sending"]

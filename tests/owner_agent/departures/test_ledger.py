@@ -13,7 +13,7 @@ from owner_agent.departures import ledger_file as ledger_module
 from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.refusals import refuse_conflicts
-from shared.errors import PlanConflict, StoreCorrupt
+from shared.errors import HistoryLost, PlanConflict, StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -186,13 +186,11 @@ def test_a_ledger_lost_beside_its_outbox_is_not_begun_anew(tmp_path):
     for lose in (path.unlink, path.touch):
         lose()
         for use in (ledger.entries, ledger.begin, lambda: ledger.add(_entry())):
-            with pytest.raises(StoreCorrupt, match="the outbox holds 1 releases") as raised:
+            with pytest.raises(HistoryLost, match=r"but audit.jsonl, outbox: nobody") as raised:
                 use()
-            assert "Restore it from your backup" in raised.value.remedy
-            assert "truly nothing ever left" in raised.value.remedy
+            assert "Restore the state directory from your backup" in raised.value.remedy
+            assert "owner-agent new-epoch" in raised.value.remedy
     assert path.read_bytes() == b""
-    (tmp_path / "state" / "outbox" / "r-1").rmdir()
-    assert ledger.entries() == ()
 
 
 def test_an_entry_that_never_left_is_prepared_again_for_its_population_of_now(tmp_path):
@@ -211,10 +209,10 @@ def test_a_ledger_of_another_version_is_left_alone(tmp_path):
     ledger.add(_entry())
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
         connection.execute("PRAGMA user_version=7")
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 4"):
+    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 6"):
         ledger.entries()
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=4")
+        connection.execute("PRAGMA user_version=5")
     assert ledger.entries() == (_entry(),)
 
 
@@ -271,7 +269,7 @@ def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
     assert ledger.entries() == (old, new)
     assert spent(ledger.entries()) == {"a": 3.0, "b": 3.0}
     with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
 
 
 def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
@@ -425,3 +423,36 @@ def test_a_column_told_beside_masked_ones_is_held_to_what_it_was():
         refuse_conflicts([_draw("s", "1", 1.0)], [masked])
     with pytest.raises(PlanConflict, match="column 's': epsilon 1 would become inf"):
         refuse_conflicts(masked.draws, [_entry(draws=[_draw("s", "1", 1.0)])])
+
+
+VERSION_4 = (
+    VERSION_3.replace("masked BOOLEAN NOT NULL,", "masked BOOLEAN NOT NULL, shared BOOLEAN,")
+    .replace("'[\"b\"]', 0)", "'[\"b\"]', 0, 0)")
+    .replace("version = 3", "version = 4")
+)
+"""The same as the fourth version has it: columns may be in a tree."""
+
+
+def test_a_ledger_of_the_fourth_version_never_began_anew(tmp_path):
+    _make(tmp_path / "state", VERSION_4)
+    ledger = Ledger(tmp_path / "state")
+    old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
+    assert ledger.entries() == (old,)
+    assert (ledger.beginning, ledger.beginnings()) == (0, ())
+    epoch = (1 << 63) - 1
+    found = replace(_entry("r-0", draws=[_draw("c", "lost 7")]), prepared=MOMENT)
+    ledger.begin_anew(epoch, [found], MOMENT)
+    new = replace(_entry("r-2", draws=[replace(_draw("b", "2"), epoch=epoch)]), beginning=epoch)
+    ledger.add(new)
+    assert ledger.beginning == epoch
+    assert ledger.entries() == (old, found, new)
+
+
+def test_what_an_older_ledger_has_as_prepared_did_leave(tmp_path):
+    ledger = Ledger(tmp_path / "state")
+    prepared = _entry(state="prepared")
+    ledger.add(prepared)
+    ledger.begin_anew(5, [replace(prepared, state="sealed", release_id="id-1")], MOMENT)
+    (entry,) = ledger.entries()
+    assert (entry.state, entry.release_id) == ("sealed", "id-1")
+    assert spent([entry]) == {"a": 1.5}

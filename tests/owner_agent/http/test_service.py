@@ -93,6 +93,14 @@ def test_a_publication_that_fails_says_why(agent, bench):
     assert "safe in the outbox" in ended["problem"]["detail"]
 
 
+def test_a_state_directory_without_its_ledger_publishes_nothing(agent, bench):
+    (bench.state / "ledger.sqlite").unlink()
+    ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
+    assert (ended["state"], ended["problem"]["code"]) == ("failed", "history-lost")
+    assert "owner-agent new-epoch" in ended["problem"]["remedy"]
+    assert bench.miner.requests == []
+
+
 def test_one_publication_at_a_time(agent, bench):
     go = threading.Event()
     handle = bench.miner._handle

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from owner_agent.cli.display.masking import show_mask_report
+from owner_agent.departures.ledger import Ledger
 from owner_agent.masking.page import figure, measured
 from owner_agent.masking.pictures import explained
 from owner_agent.masking.words import NO_BOUND, protection
@@ -25,7 +26,7 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert done.exit_code == 0, done.err
     assert not shop.miner.requests
     assert not (shop.state / "outbox").exists()
-    assert not (shop.state / "ledger.sqlite").exists()
+    assert Ledger(shop.state).entries() == ()
     assert stat.S_IMODE(_page(shop).stat().st_mode) == 0o600
     assert stat.S_IMODE(_page(shop).with_suffix(".json").stat().st_mode) == 0o600
     assert stat.S_IMODE(_page(shop).parent.stat().st_mode) == 0o700

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import stat
 import sys
 from contextlib import suppress
@@ -86,7 +87,7 @@ def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     before = file.read_bytes()
-    for step in range(3):
+    for step in range(4):
         for when in ("before", "after"):
             private.miner.faults = [None] * step + [(when, killed("kill -9"))]
             with suppress(killed):
@@ -116,6 +117,23 @@ def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monke
     (manifest,) = _sent(private)
     told = json.loads(manifest)["model"]["tree"]
     assert told["paths"] == json.loads(file.read_bytes())["paths"]
+
+
+def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, draws, killed):
+    private.miner.faults = [None, None, ("after", killed("kill -9"))]
+    with pytest.raises(killed):
+        _publish(private)
+    (entry,) = Ledger(private.state).entries()
+    assert entry.state == "sending"
+    for lost in (FOLDER, "outbox"):
+        shutil.rmtree(private.state / lost)
+    with pytest.raises(PlanConflict):
+        _publish(private)
+    assert len(_sent(private)) == 1
+    _publish(private, accept_added_loss=True)
+    assert len(draws) == len(_sent(private)) == 2
+    assert losses([d for e in Ledger(private.state).entries() for d in e.draws])["age"] == 4
+    assert _publish(private).already
 
 
 def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text):

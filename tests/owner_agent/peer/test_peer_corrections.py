@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.protocol.messages import Statements
 from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
+from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from shared.errors import PlanConflict
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import HistoryLost, PlanConflict
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
 EPSILON_D = math.log(4)
@@ -137,3 +140,30 @@ def test_the_plan_of_a_site_without_a_miner_counts_them_too(after_correction):
     assert block.correction.block == "D"
     assert 0 < block.correction.differing < 400
     assert block.epsilon_fresh == pytest.approx(2 * EPSILON_D)
+
+
+@pytest.mark.parametrize("lost", ["ledger.sqlite", "all but the keys"])
+def test_an_owner_that_lost_its_memory_sends_nothing_until_a_new_epoch(after_correction, lost):
+    world, first = after_correction
+    state = world.folder("south") / ".pramana"
+    for path in list(state.iterdir()):
+        if path.name == lost or (lost.startswith("all") and path.name != "keys"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    world.open(corrections="fresh")
+    with pytest.raises(HistoryLost, match=r"^south cannot take part \(history-lost\)"):
+        session(world, session="cd" * 16)
+    assert any("owner-agent new-epoch" in line for line in world.told["south"])
+    assert not world.packages()
+    begun = begin_new_epoch(load_site(world.folder("south") / "site.toml"), Surroundings())
+    assert (begun.asked, begun.counted) == (False, ())
+    session(world, session="ef" * 16)
+    differing = int((sent_by_south(world) != first).sum())
+    assert differing > 400, "others than the corrected were drawn anew as well"
+
+
+def test_after_a_new_epoch_a_session_counts_what_the_ledger_still_has(after_correction):
+    world, _ = after_correction
+    begin_new_epoch(load_site(world.folder("south") / "site.toml"), Surroundings(), anyway=True)
+    world.open(accept=("south",))
+    session(world, session="cd" * 16)
+    assert spent(entries(world, "south"))["D"] == pytest.approx(2 * EPSILON_D)

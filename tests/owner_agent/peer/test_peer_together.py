@@ -237,7 +237,8 @@ def leave_otherwise(world):
             block.name: draw_id(holding.secrets, mine.proposal.study, block)
             for block in share.drawn
         }
-        draws = draws_of(holding, share, identities, ledger.entries())
+        settled = replace(mine.outgoing["east"].settled, identities=identities)
+        draws = draws_of(holding, share, settled, ledger.entries())
         refuse_conflicts(draws, ledger.entries())
         entry = mine.outgoing["east"].entry
         ledger.add(

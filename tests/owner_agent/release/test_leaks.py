@@ -76,7 +76,7 @@ def _assert_no_trace(bench, caplog, endings):
 
 @pytest.mark.slow
 def test_a_publication_with_all_that_can_happen_to_it(secretive, command, caplog):
-    secretive.miner.faults = [None, ("before", httpx.ReadError("cut"))]
+    secretive.miner.faults = [None, None, ("before", httpx.ReadError("cut"))]
     endings = [command("publish", "--part-records", "70")]
     endings += [command(*words.split()) for words in (
         "check", "plan", "publish --part-records 70", "ledger", "ledger --json", "keys show",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from owner_agent.state.history import state_directory
 from owner_agent.state.retry_keys import RetryKey
 from shared.errors import KeyFileError, StorageFull
 from tests.full_disk import files_no_longer_than
@@ -23,6 +24,7 @@ def test_a_key_is_the_same_until_it_is_forgotten(tmp_path):
 
 def test_a_key_without_room_is_not_given_out(tmp_path):
     key = RetryKey(tmp_path / "state", "a secret")
+    state_directory(tmp_path / "state")
     with files_no_longer_than(10), pytest.raises(StorageFull):
         key.kept(drawn(1))
     assert list(key.path.parent.iterdir()) == []

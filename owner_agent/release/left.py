@@ -1,0 +1,150 @@
+"""What a miner has of this owner beside what the ledger knows: no second loss may build on less.
+
+A miner that has less, because it was restored from an older backup, is not wrong here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from owner_agent.departures.composition import UNKNOWN, planned_draws
+from owner_agent.departures.ledger import Draw, Entry, EntryState
+from owner_agent.state.history import WAYS_OUT
+from shared.errors import HistoryLost
+from shared.privacy import epsilon
+from shared.wire.privacy import StudyPrivacy
+from shared.wire.releases import Release
+from shared.wire.releases.base import KNOWLEDGE, RANDOMIZED
+
+_NAMED = 10
+_ROUNDING = 1e-9
+
+
+def unknown(releases: Iterable[Release], entries: Iterable[Entry]) -> tuple[Release, ...]:
+    """Return the releases of which the ledger does not know that they left.
+
+    A release is known by its digest: the miner's address may have changed since.
+    """
+    left = {entry.digest for entry in entries if entry.left}
+    return tuple(release for release in releases if release.digest not in left)
+
+
+def require_known(releases: Iterable[Release], entries: Iterable[Entry], miner: str) -> None:
+    """Check that the ledger knows all that a miner has. Raises HistoryLost."""
+    missing = unknown(releases, entries)
+    if not missing:
+        return
+    named = ", ".join(f"{r.name} of {r.created:%Y-%m-%d}" for r in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    raise HistoryLost(
+        f"The miner {miner} has releases of this owner of which the ledger knows nothing"
+        f" ({named}{more}). The agent does not know what they reported: it could report people"
+        " differently now, and would not count what these releases cost. Nothing was sent.",
+        where=", ".join(release.name for release in missing[:_NAMED]),
+        remedy=WAYS_OUT,
+    )
+
+
+def entries_of(
+    releases: Sequence[Release],
+    known: Sequence[Entry],
+    columns: Mapping[str, str],
+    told: StudyPrivacy | None,
+    miner: str,
+    now: datetime,
+) -> tuple[Entry, ...]:
+    """Return what the ledger is to say of releases that it does not know as left.
+
+    Args:
+        releases: the releases.
+        known: the ledger's entries; one that was prepared for a release is used again.
+        columns: the table's column of each variable, where that is known.
+        told: what the miner says that everything comes to. Where it counts releases under the same
+            plan as one draw, so does the ledger; else each as a draw of its own.
+        miner: its address.
+        now: the time.
+    """
+    prepared = {entry.digest: entry for entry in known}
+    once = told is not None and _drawn_once(releases, told)
+    return tuple(
+        replace(prepared[release.digest], state=_state(release), release_id=release.id)
+        if release.digest in prepared
+        else Entry(
+            miner=miner,
+            study=release.study,
+            name=release.name,
+            content=f"unknown {release.digest}",
+            digest=release.digest,
+            plan_digest=release.content_digest,
+            records=release.records,
+            parts=release.parts,
+            state=_state(release),
+            prepared=release.created,
+            changed=now,
+            release_id=release.id,
+            draws=_draws(release, columns, once=once),
+            kind=release.kind,
+        )
+        for release in releases
+    )
+
+
+def _state(release: Release) -> EntryState:
+    return "sending" if release.state == "open" else release.state
+
+
+def _draws(release: Release, columns: Mapping[str, str], *, once: bool) -> tuple[Draw, ...]:
+    """Return a draw for each variable, under identities that no draw from now on has."""
+    kind = release.release_kind
+    content = kind.read(release.content)
+    openly = kind.columns(content)
+    # What follows no plan names columns; a variable of no column here may have been any.
+    plan = kind.plan(content)
+    unknown = "" if plan is None else UNKNOWN
+    names = {name: columns.get(name, f"{unknown}{name}") for name in openly}
+    lost = f"lost {release.id}"
+    if plan is not None:
+        identities = {
+            b.name: f"lost {b.digest}" if once else f"{lost} {b.name}" for b in plan.blocks
+        }
+        return planned_draws(plan.blocks, names, identities)
+    if release.kind == KNOWLEDGE:
+        bound = kind.epsilon(content)
+        loss = math.inf if bound is None else bound
+        return tuple(
+            Draw(names[name], name, lost, loss, randomized=not told, shared=True)
+            for name, told in openly.items()
+        )
+    return tuple(
+        Draw(
+            names[name],
+            name,
+            f"told {name}" if told else lost,
+            math.inf,
+            randomized=not told,
+            masked=not told,
+        )
+        for name, told in openly.items()
+    )
+
+
+def _drawn_once(releases: Iterable[Release], told: StudyPrivacy) -> bool:
+    """Whether the miner counts no column for more than its different blocks come to."""
+    blocks: dict[str, dict[str, float]] = defaultdict(dict)
+    for release in releases:
+        if release.kind == RANDOMIZED:
+            for block in release.release_kind.read(release.content).blocks:
+                for name in block.names:
+                    blocks[name][block.digest] = epsilon(block.channel)
+    owner = {release.owner for release in releases}
+    return all(
+        column.amplification is None
+        or column.amplification.to_amplification().epsilon
+        <= sum(blocks[column.variable].values()) * (1 + _ROUNDING)
+        for column in told.columns
+        if column.owner in owner and column.variable in blocks
+    )

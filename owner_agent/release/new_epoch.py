@@ -1,0 +1,107 @@
+"""The way out for an agent that lost what it knew of its releases, and has no backup of it.
+
+Nothing that was drawn before is drawn again: everything from here on is drawn in another epoch,
+independently, so that no two reports of a record by one draw can be compared. What is known to have
+left is written down, and its loss adds to all that follows.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from owner_agent.corrections.memory import set_apart
+from owner_agent.departures.composition import spent
+from owner_agent.departures.history import beyond, known_entries
+from owner_agent.departures.ledger import Entry, Ledger
+from owner_agent.randomize.draws import random_epoch
+from owner_agent.release.client import Miner
+from owner_agent.release.left import entries_of, unknown
+from owner_agent.site.planning import planned
+from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
+from shared.errors import HistoryLost, InputError, OptionError, Refused, Unauthenticated
+
+
+@dataclass(frozen=True)
+class NewEpoch:
+    """What a new epoch begins with.
+
+    Attributes:
+        counted: releases that the miner has and the ledger did not know as left.
+        losses: what all that is known to have left has cost each column, as composed epsilon.
+        uncounted: names of releases that only the audit log has: what they cost is not known.
+        asked: whether the miner was asked; it is not where the site has no token.
+    """
+
+    counted: tuple[Entry, ...]
+    losses: dict[str, float]
+    uncounted: tuple[str, ...]
+    asked: bool
+
+
+def begin_new_epoch(site: Site, surroundings: Surroundings, *, anyway: bool = False) -> NewEpoch:
+    """Count what the miner has as left, and have everything from here on drawn anew.
+
+    Args:
+        site: the site.
+        surroundings: the time, and how the miner is reached.
+        anyway: whether it is wanted although nothing is missing.
+
+    Raises:
+        OptionError: nothing is missing, and it is not wanted all the same.
+        Conflict: a publication of this site is running.
+        StoreCorrupt: there is a ledger that cannot be read.
+        Refused, Unreachable: the miner said no, or nothing; nothing was changed.
+    """
+    state = site.state
+    with publishing_alone(state):
+        ledger = Ledger(state)
+        known: tuple[Entry, ...] = ()
+        try:
+            known, lost = known_entries(state), False
+        except HistoryLost:
+            lost = True
+            with suppress(HistoryLost):
+                known = ledger.entries()
+        asked = _asked(site, surroundings, known)
+        counted = asked or ()
+        if not (lost or counted or anyway):
+            raise OptionError(
+                "Nothing is missing here: the ledger has all that the audit log and the miner have."
+                " In a new epoch every column that left would be drawn anew when it leaves again,"
+                " and cost its whole epsilon once more, for good.",
+                where="yes",
+                remedy="Say --yes if that is wanted: where a peer remembers a session that is not"
+                " in the ledger, it is.",
+            )
+        _, missing = beyond(state, [*known, *counted])
+        set_apart(state, surroundings.now())
+        epoch = random_epoch(surroundings.random_bytes)
+        ledger.begin_anew(epoch, counted, surroundings.now())
+        KeyStore(state).know_draw()
+        return NewEpoch(counted, spent(ledger.entries()), missing, asked is not None)
+
+
+def _asked(
+    site: Site, surroundings: Surroundings, known: tuple[Entry, ...]
+) -> tuple[Entry, ...] | None:
+    """Return what the miner has and the ledger does not know; None if there is nobody to ask."""
+    if site.file.miner is None:
+        return None
+    try:
+        token = TokenStore(site.state).load(site.miner.study)
+    except Unauthenticated:
+        return None
+    columns: dict[str, str] = {}
+    with suppress(InputError):  # A site file without variables still has releases.
+        columns = dict(planned(site).columns)
+    with Miner.of(site, token, surroundings) as miner:
+        found = unknown(miner.releases(site.miner.study), known)
+        told = None
+        with suppress(Refused):  # Each release counts by itself then.
+            told = miner.privacy(site.miner.study)
+        return entries_of(found, known, columns, told, miner.url, surroundings.now())

@@ -1,0 +1,260 @@
+"""An older state folder, whole and consistent, is found by what the peers remember of it."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from owner_agent.departures.ledger import Ledger
+from owner_agent.peer.identity.signatures import state as signed
+from owner_agent.peer.protocol.messages import Offer, Statements
+from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
+from owner_agent.release.new_epoch import begin_new_epoch
+from owner_agent.site.site import load_site
+from owner_agent.state.surroundings import Surroundings
+from shared.errors import HistoryLost, StoreCorrupt
+
+TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
+OF_THREE = {"kind": "contingency-table", "variables": ["A", "D", "E"]}
+PAIR = ["north", "south"]
+REFUSED = r"^south cannot take part \(history-lost\)"
+
+
+def session(world, number, **more):
+    """A session of two; north gets C and D, of which D is randomized, and sends nothing."""
+    content = {"participants": PAIR, "session": number * 16, **more}
+    return world.run(world.proposal(content.pop("task", TABLE), **content))
+
+
+def state_of(world, owner):
+    return world.folder(owner) / ".pramana"
+
+
+def copied(world, owner, name="backup"):
+    shutil.copytree(state_of(world, owner), world.folder(owner) / name)
+
+
+def restored(world, owner, name="backup"):
+    """Restore an owner's state as a whole, and start all owners anew."""
+    shutil.rmtree(state_of(world, owner))
+    shutil.copytree(world.folder(owner) / name, state_of(world, owner))
+    world.open()
+
+
+def begun_anew(world, owner):
+    """Begin a new epoch; only the peers know that something is missing."""
+    begin_new_epoch(load_site(world.folder(owner) / "site.toml"), Surroundings(), anyway=True)
+
+
+def sent_by_south(world):
+    return world.packages()["south", "north"]["D"]
+
+
+def offers_made(world):
+    """Return each offer that was passed on last, as its owner signed it."""
+    told = next(sent for sent in reversed(world.wire.sent) if sent.line.endswith("/offers"))
+    return {one["owner"]: json.loads(one["content"]) for one in json.loads(told.body)["all"]}
+
+
+def refused(world, number, **more):
+    """Check that south refuses a session before it announces anything, and says why only here."""
+    before = len(world.wire.sent)
+    with pytest.raises(HistoryLost, match=REFUSED):
+        session(world, number, **more)
+    sent = [one for one in world.wire.sent[before:] if one.receiver == "south"]
+    assert sent
+    assert not any("/parts/" in one.line or b"packages" in one.answer for one in sent)
+    said = world.participants["south"].own_error
+    assert "remembers a session" in said.message
+    assert "Restore the state directory" in said.remedy
+    assert "owner-agent new-epoch" in said.remedy
+    return said
+
+
+@pytest.mark.slow
+def test_an_older_folder_is_refused_until_a_new_epoch(world):
+    copied(world, "south", "empty")
+    session(world, "ab")
+    first = sent_by_south(world)
+    copied(world, "south")
+    session(world, "cd")
+    assert np.array_equal(sent_by_south(world), first)
+    for copy, number in (("empty", "01"), ("backup", "02")):
+        restored(world, "south", copy)
+        assert refused(world, number).where == "north"
+    begun_anew(world, "south")
+    world.open(accept=("south",))
+    session(world, "03")
+    differing = int((sent_by_south(world) != first).sum())
+    assert differing > 400, "640 of 2,000 are expected to: two reports, each wrong for 1 in 5"
+
+
+@pytest.mark.slow
+def test_what_lies_before_a_new_epoch_is_past_and_what_lies_after_is_not(world):
+    session(world, "ab")
+    copied(world, "south", "before")
+    begun_anew(world, "south")
+    world.open(accept=("south",))
+    copied(world, "south", "begun")
+    session(world, "cd")
+    session(world, "ef")
+    for copy, number in (("before", "01"), ("begun", "02")):
+        restored(world, "south", copy)
+        refused(world, number)
+    # Begun anew from the copy that knows of no beginning: the one that was lost is past as well.
+    restored(world, "south", "before")
+    begun_anew(world, "south")
+    world.open(accept=("south",))
+    session(world, "03")
+    session(world, "04")
+
+
+@pytest.mark.slow
+def test_control_an_untouched_folder_and_the_newest_backup_go_on(world):
+    session(world, "ab")
+    copied(world, "south")
+    restored(world, "south")
+    session(world, "cd")
+    session(world, "ef", participants=["north", "south", "east"], task=OF_THREE)
+    session(world, "01")
+
+
+@pytest.mark.slow
+def test_whoever_only_received_may_restore_an_older_folder(world):
+    """It announced nothing, so nothing of it is lost; it forgets, and says less."""
+    copied(world, "north")
+    session(world, "ab")
+    restored(world, "north")
+    session(world, "cd")
+    assert "earlier" not in offers_made(world)["north"]
+    session(world, "ef")
+    assert set(offers_made(world)["north"]["earlier"]) == {"south"}
+
+
+@pytest.mark.slow
+def test_a_third_owner_that_was_sent_nothing_remembers_the_announcement(world):
+    """East gets none of these columns, and has seen what south announced to north."""
+    copied(world, "south")
+    copied(world, "north")
+    session(world, "ab", participants=["north", "south", "east"], task=OF_THREE)
+    restored(world, "south")
+    restored(world, "north")
+    said = refused(world, "cd", participants=["north", "south", "east"], task=OF_THREE)
+    assert said.where == "east"
+
+
+@pytest.mark.slow
+def test_shared_parameters_are_remembered_though_no_column_left(closed_world):
+    """South has no column that north needs, and shares a family of its own."""
+    world, task = closed_world, {"kind": "parameters", "structure": {"A": [], "C": []}}
+    world.open()
+    copied(world, "south")
+    session(world, "ab", task=task)
+    assert not world.packages()
+    restored(world, "south")
+    refused(world, "cd", task=task)
+
+
+@pytest.mark.slow
+def test_an_offer_names_no_session_and_a_first_one_says_nothing(world):
+    session(world, "ab")
+    for offer in offers_made(world).values():
+        assert not {"earlier", "beginning"} & set(offer)
+    session(world, "cd", participants=["north", "south", "east"], task=OF_THREE)
+    offers = offers_made(world)
+    assert set(offers["north"]["earlier"]) == {"south"}
+    assert not {"earlier", "beginning"} & {*offers["south"], *offers["east"]}
+    assert "ab" * 16 not in json.dumps(offers)
+    # Nor can the digest of one owner be held against that of another: each has both names in it.
+    session(world, "ef", participants=["north", "south", "east"], task=OF_THREE)
+    offers = offers_made(world)
+    digests = [e["digest"] for offer in offers.values() for e in offer.get("earlier", {}).values()]
+    assert len(digests) > 2
+    assert len(set(digests)) == len(digests)
+
+
+@pytest.mark.slow
+def test_sessions_of_other_studies_are_not_told(world):
+    session(world, "ab")
+    path = state_of(world, "north") / "peers-met.json"
+    path.write_text(path.read_text().replace('"asia"', '"another"'))
+    session(world, "cd")
+    assert "earlier" not in offers_made(world)["north"]
+    assert {one["study"] for one in json.loads(path.read_text())["met"]} == {"asia", "another"}
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_a_session_that_stops_anywhere_locks_nobody_out(world, steps):
+    """Whoever goes on from what is on disk after any step finds its own sessions in its ledger."""
+    proposal = world.proposal(TABLE, participants=PAIR)
+    north = world.participants["north"]
+    partners = [north, north.partners("south")]
+    message = proposal
+    for step in (PROPOSE, OFFERS, ANNOUNCEMENTS)[:steps]:
+        answers = [p.ask(step, proposal.session, message) for p in partners]
+        message = Statements(all=answers) if step is not ANNOUNCEMENTS else None
+    remembered = (state_of(world, "north") / "peers-met.json").exists()
+    assert remembered == (steps == 3)
+    world.open()
+    session(world, "cd")
+    assert ("earlier" in offers_made(world)["north"]) == remembered
+
+
+def test_both_have_written_it_down_before_the_first_part_is_asked_for(world):
+    found = []
+
+    def bend(receiver, request):
+        if "/parts/" in request.url.path:
+            met = json.loads((state_of(world, "north") / "peers-met.json").read_text())["met"]
+            lines = Ledger(state_of(world, receiver)).entries()
+            found.append((met[0]["peer"], met[0]["session"], {line.release_id for line in lines}))
+
+    world.wire.bend = bend
+    session(world, "ab")
+    assert found[0] == ("south", "ab" * 16, {"ab" * 16})
+
+
+def test_what_cannot_be_remembered_is_not_fetched(world):
+    """What north remembers cannot be read, so it cannot be added to: nothing is fetched."""
+    (state_of(world, "north") / "peers-met.json").write_text("{")
+    with pytest.raises(StoreCorrupt, match="north cannot take part"):
+        session(world, "ab")
+    assert not world.packages()
+    assert "peers-met.json" in world.participants["north"].own_error.message
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"digest": "0" * 64},
+        {"digest": "0" * 64, "beginning": "2031-01-01T00:00:00Z"},
+    ],
+)
+def test_an_owner_that_lies_ends_its_own_session_and_no_other(world, told):
+    proposal = world.proposal(TABLE, participants=PAIR)
+    north = world.participants["north"]
+    partners = [north, north.partners("south")]
+    offers = [p.ask(PROPOSE, proposal.session, proposal) for p in partners]
+    content = {**json.loads(offers[0].content), "earlier": {"south": told}}
+    lie = signed(north.identity, proposal.session, Offer.model_validate(content))
+    with pytest.raises(HistoryLost, match=REFUSED):
+        partners[1].ask(OFFERS, proposal.session, Statements(all=[lie, offers[1]]))
+    north.give_up(north.session, HistoryLost("It lied."))
+    session(world, "cd")
+
+
+def test_what_an_offer_says_of_the_past_has_bounds(world):
+    proposal = world.proposal(TABLE, participants=PAIR)
+    north = world.participants["north"]
+    offers = [p.ask(PROPOSE, proposal.session, proposal) for p in (north, north.partners("south"))]
+    content = json.loads(offers[0].content)
+    for wrong in (
+        {"beginning": "2031-01-01T00:00:00"},
+        {"earlier": {f"o{i}": {"digest": "0" * 64} for i in range(65)}},
+        {"earlier": {"south": {"digest": "ab" * 16}}},
+    ):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Offer.model_validate({**content, **wrong})

@@ -1,0 +1,168 @@
+"""What is copied past the ledger, or comes back beside it, draws nothing that was drawn before."""
+
+import shutil
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from owner_agent.departures import ledger as ledger_module
+from owner_agent.departures.composition import spent
+from owner_agent.departures.ledger import Ledger
+from owner_agent.release.new_epoch import begin_new_epoch
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import publish
+from owner_agent.state.tokens import TokenStore
+from shared.errors import HistoryLost, PlanConflict
+
+TOKEN = "token-of-clinic-north-0123456789"
+
+
+def _publish(bench, **options):
+    return publish(bench.site, bench.surroundings, PublishOptions(**options))
+
+
+def _new_epoch(bench, seconds=0):
+    now = bench.surroundings.now() + timedelta(seconds=seconds)
+    return begin_new_epoch(bench.site, replace(bench.surroundings, now=lambda: now), anyway=True)
+
+
+@pytest.fixture
+def left(bench, table_text):
+    """The bench after a release, with a copy of its state; 22 smokers are corrected since."""
+    _publish(bench)
+    shutil.copytree(bench.state, bench.folder / "backup")
+    bench.write(table=table_text(50).replace(",yes,", ",no,"))
+    return bench
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
+    shutil.rmtree(left.state)
+    TokenStore(left.state).save("asia", TOKEN)
+    shutil.copytree(left.folder / "backup" / "keys", left.state / "keys")
+    left.miner.releases = {}  # Another miner, or another name at this one.
+    with pytest.raises(HistoryLost, match="was not made or imported with the ledger") as refused:
+        _publish(left, corrections="fresh", accept_added_loss=True)
+    assert "backup" in refused.value.remedy
+    assert "new-epoch" in refused.value.remedy
+    assert not left.miner.releases
+    for _ in range(epochs):
+        _new_epoch(left)
+        _publish(left)
+        (entry,) = Ledger(left.state).entries()
+        assert entry.beginning == Ledger(left.state).beginning > 1 << 32
+
+
+def test_the_key_beside_a_ledger_of_an_earlier_version_with_releases_is_known(left, table_text):
+    left.write(table=table_text(50))
+    with closing(sqlite3.connect(left.state / "ledger.sqlite")) as ledger:
+        ledger.execute("DROP TABLE draw_keys")
+        ledger.execute("PRAGMA user_version=5")
+    assert _publish(left).already
+
+
+def test_an_epoch_that_comes_back_beside_another_is_found(left, table_text):
+    _new_epoch(left)
+    _publish(left, accept_added_loss=True)
+    shutil.copy(left.state / "ledger.sqlite", left.folder / "of A")
+    left.write(table=table_text(60))
+    _publish(left, corrections="fresh", accept_added_loss=True)
+    (left.state / "ledger.sqlite").unlink()
+    _new_epoch(left, 1)
+    shutil.copy(left.folder / "of A", left.state / "ledger.sqlite")
+    left.miner.releases = {}
+    assert len(Ledger(left.state).beginnings()) == 1
+    with pytest.raises(HistoryLost, match="a new epoch.* the ledger is older than the audit log"):
+        _publish(left, corrections="fresh", accept_added_loss=True)
+    _new_epoch(left, 2)
+    _publish(left, corrections="fresh", accept_added_loss=True)
+
+
+def test_a_key_that_the_ledger_knows_is_restored_without_a_new_epoch(left, command, table_text):
+    left.write(table=table_text(50))
+    kept = shutil.move(left.state / "keys" / "draw.key", left.folder / "draw.key")
+    ended = command("keys", "import", "draw", str(kept))
+    assert ended.exit_code == 0
+    assert "epoch" not in ended.out
+    assert Ledger(left.state).beginnings() == ()
+    assert _publish(left).already
+
+
+def test_another_key_begins_an_epoch_and_says_so(left, command):
+    (left.state / "keys" / "draw.key").unlink()
+    other = left.folder / "other.key"
+    other.write_text("5a" * 16 + "6b" * 16)
+    other.chmod(0o600)
+    ended = command("keys", "import", "draw", str(other))
+    assert ended.exit_code == 0
+    assert "drawn in a new epoch from here on" in " ".join(ended.out.split())
+    assert len(Ledger(left.state).beginnings()) == 1
+    with pytest.raises(PlanConflict):
+        _publish(left)
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_crash_around_the_line_of_what_leaves_is_no_loss(
+    left, table_text, monkeypatch, killed, command, written
+):
+    """Whether the audit log has the line or not, and whatever lines come after it."""
+    left.write(table=table_text(55))
+    real = ledger_module.noted
+
+    @contextmanager
+    def noted(state, now, action, **told):
+        dies = action == "release_sending"
+        with real(state, now, action, **told):
+            yield
+            if dies and not written:
+                raise killed
+        if dies:
+            raise killed
+
+    monkeypatch.setattr(ledger_module, "noted", noted)
+    with pytest.raises(killed):
+        _publish(left)
+    monkeypatch.setattr(ledger_module, "noted", real)
+    assert Ledger(left.state).entries()[-1].left
+    assert len(left.miner.releases) == 1
+    assert command("token", "rotate").exit_code == 0
+    _publish(left)
+    log = (left.state / "audit.jsonl").read_text()
+    assert log.count('"release_sending"') == 2 + 2 + written
+    left.write(table=table_text(60))
+    assert not _publish(left).already
+
+
+def test_a_loss_of_a_variable_that_was_renamed_counts_on_every_column(left, site_text):
+    """Of `smoker` the miner has a release; the site file has `is_smoker` of the same column now."""
+    (left.state / "ledger.sqlite").unlink()
+    left.write(site_text.replace('name = "smoker"', 'name = "is_smoker"'))
+    assert not _new_epoch(left).losses.keys() & {"smokes", "smoker"}
+    with pytest.raises(PlanConflict, match=r"not know of which column smoker was") as refused:
+        _publish(left)
+    assert "'smokes': epsilon 2.015 would become 4.03" in str(refused.value)
+    _publish(left, accept_added_loss=True)
+    losses = spent(Ledger(left.state).entries())
+    assert losses["smokes"] == pytest.approx(2 * 2.0149, abs=1e-4)
+    assert losses["age"] > losses["smokes"] / 2
+    assert _publish(left).already
+
+
+def test_a_new_epoch_of_a_folder_that_lacks_nothing_is_refused_unless_it_is_wanted(left, command):
+    ended = command("new-epoch")
+    assert ended.exit_code == 2
+    assert "Nothing is missing here" in ended.err
+    assert "--yes" in ended.err
+    assert Ledger(left.state).beginnings() == ()
+    assert command("new-epoch", "--yes").exit_code == 0
+    assert len(Ledger(left.state).beginnings()) == 1
+
+
+def test_check_says_that_the_miner_was_not_asked(left, command):
+    left.miner.good = []
+    ended = command("check")
+    assert ended.exit_code == 0
+    assert "The miner was not asked: " in ended.out

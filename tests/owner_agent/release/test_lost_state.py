@@ -1,0 +1,302 @@
+"""Whatever part of the state directory is lost or older: no corrected record is found out by it."""
+
+import itertools
+import secrets
+import shutil
+
+import pytest
+
+from owner_agent.departures.composition import spent
+from owner_agent.departures.ledger import Ledger
+from owner_agent.release.new_epoch import begin_new_epoch
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import publish
+from owner_agent.state.history import TRACES
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.tokens import TokenStore
+from shared.errors import (
+    HistoryLost,
+    KeyFileError,
+    PlanConflict,
+    PramanaError,
+    RecordsCorrected,
+    StoreCorrupt,
+    Unauthenticated,
+)
+from shared.wire.parts import RecordSchema, decode_part
+
+EPSILON = 2.0149  # ln 7.5 of the binary channel
+PARTS = {
+    "draw key": "keys/draw.key",
+    "linkage secret": "keys/linkage.key",
+    "token": "tokens",
+    "ledger": "ledger.sqlite",
+    "memory": "reported",
+    "outbox": "outbox",
+    "audit log": "audit.jsonl",
+}
+SUBSETS = [frozenset(lost) for size in range(8) for lost in itertools.combinations(PARTS, size)]
+FURTHER = {name: name for name in TRACES if name not in {p.split("/")[0] for p in PARTS.values()}}
+"""What else is there only if something was done; each, each two and all of them are lost."""
+SUBSETS += [frozenset(c) for n in (1, 2, len(FURTHER)) for c in itertools.combinations(FURTHER, n)]
+CHOICES = [
+    PublishOptions(),
+    PublishOptions(corrections="keep", accept_added_loss=True),
+    PublishOptions(corrections="fresh", accept_added_loss=True),
+]
+
+
+def _publish(bench, **options):
+    return publish(bench.site, bench.surroundings, PublishOptions(**options))
+
+
+def _remove(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _reports(release):
+    """Return by block what arrived, as {pseudonym: reports}, and what was told of its draws."""
+    manifest = release["manifest"]
+    plan = manifest.plan.to_plan()
+    found = {block.name: {} for block in plan.blocks}
+    for body in release["bodies"].values():
+        keys, columns = decode_part(RecordSchema.of(plan), body)
+        for block in plan.blocks:
+            rows = zip(*(columns[name].tolist() for name in block.names), strict=True)
+            found[block.name] |= zip((bytes(key) for key in keys), rows, strict=True)
+    return {name: (told, found[name]) for name, told in zip(found, manifest.draws, strict=True)}
+
+
+def _told_by_comparing(miner):
+    """Return how many reports by one draw differ between releases: corrections everybody sees."""
+    found = [_reports(release) for release in miner.releases.values()]
+    return sum(
+        before[key] != after[key]
+        for one, other in itertools.combinations(found, 2)
+        for block in one
+        for (draws, before), (others, after) in [(one[block], other[block])]
+        if draws == others and block != "region"  # which is told as it is
+        for key in before.keys() & after.keys()
+    )
+
+
+def _answer(lost, *, corrected):
+    """Return what publishing answers by the table of the owner's guide: an error, or None."""
+    if "token" in lost:
+        return Unauthenticated
+    if lost & {"draw key", "linkage secret"}:
+        return KeyFileError
+    if "ledger" in lost:
+        return HistoryLost
+    if not corrected:
+        return None
+    return StoreCorrupt if lost >= {"memory", "outbox"} else RecordsCorrected
+
+
+@pytest.fixture
+def left(bench, table_text):
+    """The bench after a release, with a copy of its state; 22 smokers are corrected since."""
+    _publish(bench)
+    shutil.copytree(bench.state, bench.folder / "backup")
+    bench.write(table=table_text(50).replace(",yes,", ",no,"))
+    return bench
+
+
+def _restored(bench, lost=(), copy="backup"):
+    shutil.rmtree(bench.state)
+    shutil.copytree(bench.folder / copy, bench.state)
+    for part in lost:
+        _remove(bench.state / {**PARTS, **FURTHER}[part])
+
+
+def _tried(bench, options):
+    """Publish; return the class of what was refused, or None."""
+    try:
+        publish(bench.site, bench.surroundings, options)
+    except PramanaError as error:
+        return type(error)
+    return None
+
+
+def _repaired(bench):
+    """What a custodian does who does not know better: new secrets for lost ones, and a token."""
+    store = KeyStore(bench.state)
+    if not store.path("draw").exists():
+        store.create("draw", secrets.token_bytes)
+    if not store.path("linkage").exists():
+        store.add("linkage", bytes.fromhex("c3" * 16 + "d4" * 16))
+    TokenStore(bench.state).save("asia", "token-of-clinic-north-0123456789")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corrected", [False, True])
+def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
+    if not corrected:
+        left.write(table=table_text(50))
+    (name,) = (release["manifest"].name for release in left.miner.sealed())
+    for lost in SUBSETS:
+        _restored(left, lost)
+        expected = _answer(lost, corrected=corrected)
+        if expected is None:
+            again = _publish(left)
+            assert (again.already, again.name) == (True, name), lost
+        else:
+            with pytest.raises(expected) as refused:
+                _publish(left)
+            assert type(refused.value) is expected, lost
+            assert refused.value.remedy, lost
+        assert len(left.miner.releases) == 1, lost
+
+
+@pytest.mark.slow
+def test_no_subset_lets_a_corrected_record_be_found_out(left):
+    """Whatever is lost, whatever the custodian repairs it with, and whatever is accepted."""
+    first, published = dict(left.miner.releases), 0
+    for lost in SUBSETS:
+        for options in CHOICES:
+            _restored(left, lost)
+            _repaired(left)
+            left.miner.releases = dict(first)
+            refused = _tried(left, options)
+            assert "ledger" not in lost or refused is HistoryLost, lost
+            published += len(left.miner.releases) > 1
+            assert _told_by_comparing(left.miner) == 0, lost
+    assert published > 20, "nothing was put to the test"
+
+
+def test_control_the_comparison_finds_what_a_lost_ledger_gave_away(left):
+    """Without the refusal: a ledger that is begun anew beside the old keys."""
+    _restored(left, PARTS)
+    left.join()
+    first, left.miner.releases = left.miner.releases, {}
+    _publish(left)
+    left.miner.releases |= {f"lost {one}": release for one, release in first.items()}
+    assert _told_by_comparing(left.miner) > 5
+
+
+@pytest.mark.parametrize("old", [c for n in range(5) for c in itertools.combinations(
+    ("ledger", "memory", "outbox", "audit log"), n)])  # fmt: skip
+def test_an_older_copy_of_any_part_is_found_or_harmless(left, table_text, old):
+    _publish(left, corrections="fresh")
+    _remove(left.folder / "newest")
+    shutil.copytree(left.state, left.folder / "newest")
+    left.write(table=table_text(50).replace(",no,", ",yes,"))
+    first = dict(left.miner.releases)
+    for options in CHOICES:
+        _restored(left, copy="newest")
+        for part in old:
+            _remove(left.state / PARTS[part])
+            older = left.folder / "backup" / PARTS[part]
+            (shutil.copytree if older.is_dir() else shutil.copy)(older, left.state / PARTS[part])
+        left.miner.releases = dict(first)
+        refused = _tried(left, options)
+        if "ledger" in old:
+            assert refused is not None
+            assert refused is HistoryLost or options.corrections is None
+        assert _told_by_comparing(left.miner) == 0
+
+
+def test_a_key_copied_into_a_new_directory_publishes_nothing(left):
+    _restored(left, set(PARTS) - {"draw key", "linkage secret"})
+    _repaired(left)
+    with pytest.raises(HistoryLost, match="no ledger at .* but keys, tokens"):
+        _publish(left)
+    assert len(left.miner.releases) == 1
+
+
+def test_an_imported_draw_key_draws_nothing_as_it_drew_elsewhere(left, command):
+    kept = left.folder / "draw.key"
+    shutil.copy(left.state / PARTS["draw key"], kept)
+    shutil.rmtree(left.state)
+    assert command("keys", "import", "draw", str(kept)).exit_code == 0
+    _repaired(left)
+    with pytest.raises(HistoryLost, match="The miner .* has releases .* of 2031-05-06"):
+        _publish(left)
+    left.miner.releases = {}  # another miner, which cannot say what it has
+    _publish(left)
+    assert Ledger(left.state).beginning > 1 << 32
+    assert command("keys", "import", "draw", str(kept)).exit_code == 3
+    assert len(Ledger(left.state).beginnings()) == 1
+
+
+def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
+    (first,) = left.miner.sealed()
+    _restored(left, set(PARTS) - {"draw key", "linkage secret", "token"})
+    begun = begin_new_epoch(left.site, left.surroundings)
+    assert [entry.name for entry in begun.counted] == [first["manifest"].name]
+    assert begun.losses["smokes"] == pytest.approx(EPSILON, abs=1e-4)
+    with pytest.raises(PlanConflict, match=r"'smokes': epsilon 2\.015 would become 4\.03"):
+        _publish(left)
+    second = _publish(left, accept_added_loss=True)
+    assert not second.already
+    assert spent(Ledger(left.state).entries())["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
+    old, new = (_reports(release) for release in left.miner.sealed())
+    assert old["smoker"][0] != new["smoker"][0]
+    assert old["age"][0] != new["age"][0]
+    assert old["region"] == new["region"]
+    again = _publish(left)
+    assert (again.already, again.name) == (True, second.name)
+    # Corrections from now on are found as ever, and more records repeat their draws.
+    left.write(table=table_text(60).replace(",yes,", ",no,"))
+    assert not _publish(left).already
+    left.write(table=table_text(60).replace(",no,", ",yes,"))
+    with pytest.raises(RecordsCorrected):
+        _publish(left)
+    _publish(left, corrections="fresh")
+    assert _told_by_comparing(left.miner) == 0
+
+
+def test_a_new_epoch_is_lost_no_less(left):
+    """Of a ledger of before it, restored beside the audit log of after it, nothing leaves."""
+    begin_new_epoch(left.site, left.surroundings, anyway=True)
+    shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
+    with pytest.raises(HistoryLost, match="a new epoch"):
+        _publish(left, corrections="fresh", accept_added_loss=True)
+
+
+def test_two_new_epochs_are_two(left):
+    for _ in range(2):
+        _restored(left, {"ledger"})
+        begin_new_epoch(left.site, left.surroundings)
+        _publish(left, accept_added_loss=True)
+    assert len(left.miner.sealed()) == 3
+    assert _told_by_comparing(left.miner) == 0
+    # Each plan left three times, by three draws; the ledger of now was told of two of them.
+    assert spent(Ledger(left.state).entries())["smokes"] == pytest.approx(3 * EPSILON, abs=1e-4)
+
+
+def test_a_miner_that_has_less_is_no_loss(bench, table_text):
+    _publish(bench)
+    bench.miner.releases = {}
+    bench.write(table=table_text(60))
+    assert not _publish(bench).already
+
+
+def test_fresh_draws_without_a_memory_are_in_no_epoch_of_before(left):
+    """Epochs were counted: who forgot the first ones drew in them once more."""
+    _publish(left, corrections="fresh")
+    _restored(left, {"memory", "outbox"})
+    first = dict(left.miner.releases)
+    left.miner.releases = {}
+    _publish(left, corrections="fresh")
+    left.miner.releases |= first
+    assert _told_by_comparing(left.miner) == 0
+    told = [_reports(release)["smoker"][0] for release in left.miner.releases.values()]
+    assert len(set(told)) == 3
+
+
+def test_the_epoch_is_of_the_randomness_that_is_passed(left):
+    drawn = []
+
+    def random_bytes(size):
+        drawn.append(size)
+        return bytes(range(1, size + 1))
+
+    surroundings = left.surroundings.__class__(
+        **{**vars(left.surroundings), "random_bytes": random_bytes}
+    )
+    publish(left.site, surroundings, PublishOptions(corrections="fresh"))
+    epochs = {draw.epoch for entry in Ledger(left.state).entries() for draw in entry.draws}
+    assert epochs == {0, int.from_bytes(bytes(range(1, 9))) >> 1}
+    assert drawn
+    assert set(drawn) == {8}
