@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -44,6 +45,8 @@ class Services:
     together: Together = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
     """Held while a part is checked, which takes memory."""
+    compared: Future[None] = field(default_factory=Future)
+    """Done once the files were found to be those of the database, or not to be."""
     building: threading.Lock = field(default_factory=threading.Lock)
     """Held while parts become columns, which takes memory."""
 
@@ -118,7 +121,7 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
 
 def source_of(row: ReleaseRow) -> AlignedSource:
     """Return a sealed release as a source of records."""
-    return AlignedSource(row.owner, row.id, row.digest, row.keys_digest, row.records)
+    return AlignedSource(row.owner, row.id, row.digest, row.keys_digest, row.records, row.linkage)
 
 
 def held(row: ReleaseRow) -> Held:

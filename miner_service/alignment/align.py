@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from miner_service.alignment.secrets import Secrets, told_to_differ
 from miner_service.store.files.columns import KeyText
 from shared.errors import RecordsDoNotAlign
 from shared.wire.parts import locate
@@ -36,7 +37,8 @@ _CACHED = 256
 class AlignedSource:
     """An owner's release that takes part in an alignment.
 
-    Without records it has no digest of pseudonyms, and nothing of it can align.
+    Without records it has no digest of pseudonyms, and nothing of it can align. `linkage` is the
+    fingerprint of the secret that made them, where its owner told one.
     """
 
     owner: str
@@ -44,6 +46,7 @@ class AlignedSource:
     digest: str
     keys_digest: str | None
     records: int
+    linkage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class Aligner:
                 digest=_digest(study, sources, missing),
             )
         overlap = self.overlap(sources)
+        secrets = Secrets.of((source.owner, source.linkage) for source in sources)
         return Alignment(
             study=study,
             state=_state(overlap, waiting=bool(missing) or not sources),
@@ -105,6 +109,8 @@ class Aligner:
             in_all=overlap.in_all,
             in_any=overlap.in_any,
             digest=_digest(study, sources, missing),
+            secrets=secrets.state,
+            secret_groups=_groups(secrets),
         )
 
     def overlap(self, sources: Sequence[AlignedSource]) -> Overlap:
@@ -244,6 +250,16 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
         )
     if records == "any":
         return
+    if alignment.secrets == "different" and alignment.state != "identical":
+        raise RecordsDoNotAlign(
+            f"{differ(alignment)} One person has other pseudonyms under each, so no records of"
+            f" theirs can be joined. Of {alignment.in_any} pseudonyms at any owner,"
+            f" {alignment.in_all} are at every owner.",
+            where=alignment.study,
+            remedy="Agree on one linkage secret: the owners with another one withdraw their"
+            ' releases, import it and publish again. Ask for `"records": "any"` only if the owners'
+            " know different people.",
+        )
     if alignment.state == "disjoint" or (alignment.state == "partial" and records == "identical"):
         each = ", ".join(f"{o.owner} {o.records} ({o.not_everywhere})" for o in alignment.owners)
         raise RecordsDoNotAlign(
@@ -256,6 +272,16 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
             else 'Let the owners publish the same records, or ask for `"records": "common"` or'
             ' `"any"`.',
         )
+
+
+def differ(alignment: Alignment) -> str:
+    """Say which owners of an alignment have another linkage secret than which, where some do."""
+    return told_to_differ(alignment.secrets_told)
+
+
+def _groups(secrets: Secrets) -> list[list[str]]:
+    """Return the owners who share a secret, where they do not all share one."""
+    return [list(group) for group in secrets.groups] if secrets.state == "different" else []
 
 
 def _state(overlap: Overlap, *, waiting: bool) -> AlignmentState:

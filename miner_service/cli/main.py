@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +23,7 @@ from miner_service.cli.operations import add_operations
 from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
 from shared.audit.command import audit_commands
-from shared.errors import Conflict, OptionError
+from shared.errors import Conflict, NotReady, OptionError
 from shared.terminal import console, run
 
 if TYPE_CHECKING:
@@ -214,8 +215,15 @@ def monitor_token_command(
 
 
 def first_token(settings: Settings, file: Path | None) -> None:
-    """Issue the admin token at the first start."""
+    """Issue the admin token at the first start, of database and files that are of one store.
+
+    A place of files that does not answer yet is looked at later: the service is not ready before.
+    """
+    from miner_service.store.databases.identity import require_one_store
+
     with opened(settings, upgrade=True) as services:
+        with suppress(NotReady):
+            require_one_store(services.database, services.segments, begin=True)
         if _has_token(services):
             _say("The admin token was issued at an earlier start (admin-token --rotate renews it).")
         else:

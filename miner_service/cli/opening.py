@@ -5,6 +5,7 @@ What the command line says holds, before the environment, before the settings fi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,14 +24,17 @@ DataDir = Annotated[
     Path, typer.Option("--data", help="The data directory; made if it is not there.")
 ]
 DEFAULT_DATA = Path("miner-data")
+PASSWORD_FILE = "PRAMANA_DATABASE_PASSWORD_FILE"  # noqa: S105 - a name
+"""The variable that names the file of the database's password."""
+
 DatabaseAddress = Annotated[
     str | None,
     typer.Option(
         "--database",
         envvar="PRAMANA_DATABASE",
         help="A PostgreSQL database, as postgresql://USER@HOST/NAME, instead of a file in the data"
-        " directory. Others can read a password here; in the environment or in --settings they"
-        " cannot.",
+        " directory. Its password is in the file that PRAMANA_DATABASE_PASSWORD_FILE names; others"
+        " can read one that is given here.",
     ),
 ]
 SettingsFile = Annotated[
@@ -63,7 +67,12 @@ def settings_of(
     from miner_service.settings.reading import SECTIONS, read_settings
 
     sections = read_settings(file) if file is not None else {}
-    for name, options in {"storage": {"database": database}, **(said or {})}.items():
+    password = os.environ.get(PASSWORD_FILE)
+    storage = {
+        "database": database,
+        "database_password_file": Path(password) if password else None,
+    }
+    for name, options in {"storage": storage, **(said or {})}.items():
         told = {option: value for option, value in options.items() if value is not None}
         sections[name] = replace(sections.get(name) or SECTIONS[name](), **told)
     return Settings(data, **sections, **given)
@@ -86,8 +95,16 @@ def opened(settings: Settings, *, upgrade: bool = False) -> Iterator[Services]:
 
 
 @contextmanager
-def existing(settings: Settings) -> Iterator[Services]:
-    """Open the services on a miner's data that must be there. Raises OptionError."""
+def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
+    """Open the services on a miner's data that must be there.
+
+    `files` says that they are used, too, and must be those of the database.
+
+    Raises:
+        OptionError: there are none.
+        StoreMismatch: the files are another store's.
+    """
+    from miner_service.store.databases.identity import require_one_store
     from miner_service.store.databases.opening import FILE
 
     if settings.storage.database is None and not (settings.data_dir / FILE).exists():
@@ -97,6 +114,8 @@ def existing(settings: Settings) -> Iterator[Services]:
             remedy="Look at --data and --database.",
         )
     with opened(settings) as services:
+        if files:
+            require_one_store(services.database, services.segments)
         try:
             yield services
         except NotFound as error:  # Whoever is at the machine has no token that may see less.

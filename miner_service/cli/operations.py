@@ -47,7 +47,7 @@ def backup_command(
     from miner_service.operations.backup import back_up
 
     with (
-        existing(settings_of(data, database, settings)) as services,
+        existing(settings_of(data, database, settings), files=True) as services,
         services.audit.room(),
         progress_bar("Backing up") as bar,
     ):
@@ -93,7 +93,7 @@ def check_command(
     from miner_service.operations.checking import check
 
     wanted = settings_of(data, database, settings)
-    with existing(wanted) as services, progress_bar("Checking") as bar:
+    with existing(wanted, files=True) as services, progress_bar("Checking") as bar:
         found = check(services, bar)
     if as_json:
         print_json(asdict(found))

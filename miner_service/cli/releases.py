@@ -48,7 +48,7 @@ def expire(
     from miner_service.intake.withdrawing import withdraw_abandoned
 
     with (
-        existing(settings_of(data, database, settings_file)) as services,
+        existing(settings_of(data, database, settings_file), files=True) as services,
         services.audit.room(),
     ):
         before = services.now() - timedelta(days=days)

@@ -27,6 +27,7 @@ _FLAGS = {
     "title": "--title",
     "max_epsilon_record": "--max-epsilon-record",
     "max_epsilon_column": "--max-epsilon-column",
+    "people": "--people",
 }
 
 
@@ -36,6 +37,7 @@ _REMEDIES = {
     "title": "Give a shorter title.",
     "max_epsilon_record": _BUDGET_REMEDY,
     "max_epsilon_column": _BUDGET_REMEDY,
+    "people": "The owners hold the same people, different ones, or overlapping sets of people.",
 }
 
 
@@ -44,6 +46,7 @@ def study_commands() -> typer.Typer:
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
     app.command()(create)
     app.command()(budget)
+    app.command()(people)
     app.command()(delete)
     app.add_typer(study_plan_commands(), name="plan")
     return app
@@ -66,23 +69,35 @@ ColumnBudget = Annotated[
 ]
 
 
+PeopleOption = Annotated[
+    str,
+    typer.Option(
+        help="Whose records the owners hold: `same` people, `different` ones, or `overlapping`"
+        " (some may be the same). Only of different people do the owners' losses not add up.",
+    ),
+]
+
+
 def create(
     name: Annotated[str, typer.Argument(help="Letters, digits and . _ -, at most 64.")],
     title: Annotated[str, typer.Option(help="The title that people read.")] = "",
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
+    people: PeopleOption = "overlapping",
     data: DataDir = DEFAULT_DATA,
     database: DatabaseAddress = None,
     settings: SettingsFile = None,
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
     from miner_service.store.people import create_study
+    from shared.wire.base import holding
 
     wanted = _wanted(
         name=name,
         title=title,
         max_epsilon_record=max_epsilon_record,
         max_epsilon_column=max_epsilon_column,
+        people=people,
     )
     with (
         existing(settings_of(data, database, settings)) as services,
@@ -92,7 +107,8 @@ def create(
         _, new = create_study(session, wanted, services.now())
         note(services, "create_study", name, 201 if new else 200)
     said = f"Study {name} is open" if new else f"Study {name} was there"
-    console().print(f"{said}{_budget(wanted)}.", markup=False, soft_wrap=True)
+    told = f"{said}{_budget(wanted)}. Its owners {holding(wanted.people)}."
+    console().print(told, markup=False, soft_wrap=True)
 
 
 def budget(
@@ -120,6 +136,32 @@ def budget(
     console().print(f"Study {name} is changed{said}.", markup=False, soft_wrap=True)
 
 
+def people(
+    name: Annotated[str, typer.Argument(help="The study.")],
+    people: Annotated[str, typer.Argument(help="same, different or overlapping.")],
+    data: DataDir = DEFAULT_DATA,
+    database: DatabaseAddress = None,
+    settings: SettingsFile = None,
+) -> None:
+    """Correct what a study says of its owners' people; owners are told it from then on."""
+    from miner_service.store.people import change_people
+    from shared.wire.base import holding
+
+    wanted = _wanted(name=name, people=people)
+    with (
+        existing(settings_of(data, database, settings)) as services,
+        services.audit.room(),
+        services.database.write() as session,
+    ):
+        change_people(session, name, wanted.people)
+        note(services, "change_people", name, 200)
+    console().print(
+        f"Study {name} is changed; its owners {holding(wanted.people)}.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
 def delete(
     name: Annotated[str, typer.Argument(help="The study.")],
     yes: Annotated[bool, typer.Option("--yes", help="Yes, for good.")] = False,
@@ -140,7 +182,7 @@ def delete(
             remedy="Say --yes if that is wanted.",
         )
     with (
-        existing(settings_of(data, database, settings)) as services,
+        existing(settings_of(data, database, settings), files=True) as services,
         services.audit.room(),
     ):
         deleted = delete_study(services, name)

@@ -19,6 +19,7 @@ from miner_service.http.access import problems
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
 from miner_service.http.access.entering import require_ruled
+from miner_service.http.access.one_store import OneStore
 from miner_service.http.access.probing import Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.gate.addresses import Addresses
@@ -60,7 +61,7 @@ _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -> FastAPI:
     """Build the application around its store; `crew` makes those who run its jobs."""
     services = open_services(settings, clock)
-    pools = Pools()
+    pools, probes = Pools(), Probes()
     app = _Miner(
         title="Pramana miner",
         version="1",
@@ -68,11 +69,13 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
             Middleware(ProtocolMiddleware),
+            Middleware(OneStore, services=services, probes=probes),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(
                 Gate,
                 services=services,
                 addresses=_addresses(),
+                direct={"put_part": releases.DirectParts()},
                 pools=pools,
                 now=time.monotonic,
             ),
@@ -83,7 +86,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
     app.state.services = services
     app.state.figures = _figures(services)
     app.state.followed = Followed(services)
-    app.state.probes = Probes()
+    app.state.probes = probes
     problems.install(app)
     return app
 

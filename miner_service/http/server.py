@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from fastapi import FastAPI
 
 from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls
+from miner_service.intake.sweeping import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.files.durable import storing
 from shared.errors import Conflict, OptionError
@@ -103,18 +105,22 @@ def serve(
     """Serve until SIGTERM or SIGINT; `announce` is called once requests are taken.
 
     SIGHUP reads the certificates again.
+
+    Raises:
+        StoreMismatch: the files, which may have been away at the start, are another store's.
     """
     _allow_files(web.connections)
     # Threads that compute give way to the one that answers soon, not only every 5 ms.
     sys.setswitchinterval(0.0005)
+    gc.freeze()  # what is loaded by now stays, and takes long to be looked through
     signal.signal(signal.SIGHUP, lambda *_: None if tls is None else tls.reload())
     # uvicorn raises the signal that ended it once more when it is done. Asked to end and having
     # ended well, this process should exit with 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
-    _Server(configured(app, web, tls), announce, lambda: app.state.crew.ask_to_stop()).run(
-        sockets=[sock]
-    )
+    _Server(app, configured(app, web, tls), announce).run(sockets=[sock])
+    if (mismatch := mismatch_of(app.state.services)) is not None:
+        raise mismatch
 
 
 def _allow_files(connections: int) -> None:
@@ -137,12 +143,10 @@ def write_ready_file(path: Path, url: str) -> None:
 class _Server(uvicorn.Server):
     """A server that calls back once it takes requests, and when it is about to end."""
 
-    def __init__(
-        self, config: uvicorn.Config, announce: Callable[[], None], ending: Callable[[], None]
-    ) -> None:
+    def __init__(self, app: FastAPI, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
+        self._served = app
         self._announce = announce
-        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start as usual, then say so."""
@@ -150,7 +154,12 @@ class _Server(uvicorn.Server):
         if self.started:
             self._announce()
 
+    async def on_tick(self, counter: int) -> bool:
+        """Say whether to end: also where the files were found to be another store's."""
+        ending = await super().on_tick(counter)
+        return ending or mismatch_of(self._served.state.services) is not None
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let those who follow a job go, so that nobody has to be cut off; then end as usual."""
-        self._ending()
+        self._served.state.crew.ask_to_stop()
         await super().shutdown(sockets=sockets)

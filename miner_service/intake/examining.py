@@ -1,15 +1,30 @@
-"""Whether a release agrees with its plan: asked once, when it is sealed, and never in its way."""
+"""What is asked of a release once, when it is sealed, and never in its way.
+
+Does it agree with its plan? And does it report everybody as earlier releases by the same draws do?
+The same draws give an unchanged value the same report. An owner's agent that lost its memory draws
+again by the same keys: a record whose value was corrected since is then reported differently, and
+whoever holds both releases knows that it was corrected.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy.orm import Session
+
+from miner_service.alignment.repeating import Reports, repeated
+from miner_service.intake.unbounded import drawn
+from miner_service.services import Services
+from miner_service.store.files.columns import load_columns, load_keys
+from miner_service.store.releases import find_release, releases_of
+from miner_service.store.schema import ReleaseRow
 from shared.errors import PramanaError
 from shared.estimation.plausibility.examination import examine
 from shared.wire.parts import Values
-from shared.wire.releases import Consistency
+from shared.wire.releases import Consistency, RepeatedReports
 from shared.wire.releases.base import ReleaseKind
 
 log = logging.getLogger(__name__)
@@ -55,3 +70,74 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
         left_out=left_out,
         reason=reason,
     )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found of a release, and the ids of the earlier ones it was to be compared with."""
+
+    with_: frozenset[str]
+    found: tuple[RepeatedReports, ...]
+
+    def complete(self, session: Session, row: ReleaseRow) -> bool:
+        """Whether no further release that it repeats was sealed since."""
+        return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
+
+
+def compared(services: Services, release: str) -> Comparison:
+    """Compare a release whose columns are there with the earlier ones by the same draws.
+
+    An earlier release that cannot be read keeps no release from being sealed: it counts as not
+    compared, and the study's privacy says so.
+    """
+    with services.database.read() as session:
+        row = find_release(session, release)
+        earlier = [(other.id, blocks) for other, blocks in _earlier(session, row)]
+    wanted = frozenset(name for name, _ in earlier)
+    names = {name for _, blocks in earlier for block in blocks.values() for name in block}
+    new = _reports(services, release, sorted(names)) if earlier else None
+    readable = [
+        (name, (reports, blocks))
+        for name, blocks in earlier
+        if (reports := _reports(services, name, [n for b in blocks.values() for n in b]))
+    ]
+    if new is None or not readable:
+        return Comparison(wanted, ())
+    found = repeated(new, [one for _, one in readable])
+    variables = {draw: names for _, (_, blocks) in readable for draw, names in blocks.items()}
+    messages = (
+        RepeatedReports(
+            variables=list(variables[draw]),
+            compared=sum(draw in blocks for _, (_, blocks) in readable),
+            records=told.records,
+            changed=told.changed,
+            releases=[readable[place][0] for place in sorted(told.differing)],
+            anew=told.anew,
+        )
+        for draw, told in found.items()
+    )
+    return Comparison(wanted, tuple(messages))
+
+
+def _earlier(
+    session: Session, row: ReleaseRow
+) -> list[tuple[ReleaseRow, dict[str, tuple[str, ...]]]]:
+    """Return the sealed releases of an owner that have blocks by the same draws, and the blocks."""
+    mine = drawn(row)
+    if not mine:
+        return []
+    shared = [
+        (other, {draw: names for draw, names in drawn(other).items() if draw in mine})
+        for other in releases_of(session, row.study, row.owner)
+        if other.id != row.id and other.state == "sealed"
+    ]
+    return [(other, blocks) for other, blocks in shared if blocks]
+
+
+def _reports(services: Services, release: str, names: Sequence[str]) -> Reports | None:
+    try:
+        path = services.segments.data_path(release)
+        return Reports(load_keys(path), load_columns(path, names))
+    except Exception:  # withdrawn meanwhile, or not as it was sealed
+        log.exception("release %s could not be compared with others", release)
+        return None

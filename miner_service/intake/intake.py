@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from miner_service.intake.agreement import require_followed
-from miner_service.intake.examining import examined
+from miner_service.intake.examining import Comparison, compared, examined
+from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.quotas import require_within_quota
 from miner_service.intake.receiving import decode, require_state
 from miner_service.intake.study_privacy import require_within_budget
@@ -61,6 +62,7 @@ def announce(
             was announced.
         Conflict: a release of this name has other content or other draws.
         StudyPlanNotFollowed: the study's owners agreed on another plan; nothing is stored.
+        LinkageDiffers: its linkage secret is not that of the other owners; nothing is stored.
         BudgetExceeded: it would tell more than the study's budget leaves; nothing is stored.
         QuotaExceeded: the owner would have more here than one may keep; nothing is stored.
     """
@@ -84,6 +86,7 @@ def announce(
         if row.state == "open":
             require_followed(session, study, owner, kind, content)
             if new or not anything_arrived(session, row):
+                require_one_secret(session, study, owner, row.linkage)
                 require_within_budget(session, row)
         return release_message(session, row), new
 
@@ -113,7 +116,8 @@ def _seal(services: Services, release: str) -> Release:
     _require_complete(release, [part.number for part in parts if part.received is None])
     kind, content = kind_of_release(row), content_of(row)
     if not kind.has_records:
-        return _commit_seal(services, release, None, examined(release, kind, content, _no_columns))
+        found = examined(release, kind, content, _no_columns)
+        return _commit_seal(services, release, None, _NOTHING, found)
     schema = kind.schema_of(content)
     scratch = services.segments.scratch_path()
     with services.building:
@@ -121,7 +125,17 @@ def _seal(services: Services, release: str) -> Release:
         built = build_columns(schema, row.records, decoded, scratch=scratch)
     services.segments.put_data(release, scratch)
     found = examined(release, kind, content, lambda names: services.columns(release, names))
-    return _commit_seal(services, release, built, found)
+    while True:
+        repeated = compared(services, release)
+        with suppress(_SealedMeanwhile):
+            return _commit_seal(services, release, built, repeated, found)
+
+
+_NOTHING = Comparison(frozenset(), ())
+
+
+class _SealedMeanwhile(Exception):
+    """Another release by the same draws was sealed, with which this one was not compared."""
 
 
 def _no_columns(names: Sequence[str]) -> dict[str, Values]:
@@ -129,13 +143,18 @@ def _no_columns(names: Sequence[str]) -> dict[str, Values]:
 
 
 def _commit_seal(
-    services: Services, release: str, built: SealedFile | None, found: Consistency
+    services: Services,
+    release: str,
+    built: SealedFile | None,
+    repeated: Comparison,
+    found: Consistency,
 ) -> Release:
     """Note that a release is sealed; `built` is None where it has no records.
 
     Raises ReleaseNotOpen if it was withdrawn meanwhile: this process was without the database for
     a while, and lost the release to another.
     """
+    # Seals commit one after the other: of any two releases the later one was compared.
     with services.database.write() as session:
         try:
             row = find_release(session, release)
@@ -147,12 +166,15 @@ def _commit_seal(
         if row.state == "withdrawn":
             services.segments.drop_data(release)
         require_state(row.id, row.state, "open")
+        if not repeated.complete(session, row):
+            raise _SealedMeanwhile
         mark_sealed(
             session,
             row,
             keys_digest=None if built is None else built.keys_digest,
             data_sha256=None if built is None else built.sha256,
             consistency=found,
+            repeated=repeated.found,
             now=services.now(),
         )
         message = release_message(session, row)

@@ -6,6 +6,7 @@ It is acknowledged only when its bytes and its row are both on disk.
 from __future__ import annotations
 
 from base64 import b64encode
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -13,10 +14,12 @@ from pathlib import Path
 
 import pyarrow as pa
 from sqlalchemy import bindparam, exists, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
+from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
+from miner_service.settings import Limits
 from miner_service.store.files.durable import storing
 from miner_service.store.people import no_such
 from miner_service.store.releases import content_of, find_release, kind_of_release
@@ -25,6 +28,7 @@ from miner_service.store.schema import PartRow, ReleaseRow
 from shared.errors import (
     BudgetExceeded,
     LimitExceeded,
+    LinkageDiffers,
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
@@ -76,29 +80,36 @@ class Arrived:
     sha256: bytes
 
 
-_other = aliased(PartRow)
+_release, _part = ReleaseRow.__table__.c, PartRow.__table__.c
+_other = PartRow.__table__.alias()
 _PART = (
     select(
-        ReleaseRow.state,
-        ReleaseRow.kind,
-        ReleaseRow.content_digest,
-        PartRow.records,
-        PartRow.bytes,
-        PartRow.sha256,
-        PartRow.received,
+        _release.state,
+        _release.kind,
+        _release.content_digest,
+        _part.records,
+        _part.bytes,
+        _part.sha256,
+        _part.received,
         exists()
-        .where(_other.release == ReleaseRow.id, _other.received.is_not(None))
+        .where(_other.c.release == _release.id, _other.c.received.is_not(None))
         .label("begun"),
     )
-    .join(PartRow, PartRow.release == ReleaseRow.id)
-    .where(ReleaseRow.id == bindparam("release"), PartRow.number == bindparam("number"))
+    .where(_part.release == _release.id)
+    .where(_release.id == bindparam("release"), _part.number == bindparam("number"))
 )
-"""A part with the state of its release, and whether anything of that arrived. Rows are not loaded
-as objects here: it is asked for each part, and the text of a plan is long."""
+"""A part with the state of its release, and whether anything of that arrived. Tables are asked, not
+objects: it is asked for each part, the text of a plan is long, and objects take longer."""
 
 
 def expect_part(
-    services: Services, release: str, number: int, *, media: str, length: int | None
+    session: Session,
+    limits: Limits,
+    release: str,
+    number: int,
+    *,
+    media: str,
+    length: int | None,
 ) -> Expected:
     """Look whether a part of `length` bytes, if that is known, may come.
 
@@ -109,13 +120,11 @@ def expect_part(
         PartConflict: stored with other bytes; those stay.
         ReleaseNotOpen: sealed or withdrawn.
     """
-    limits = services.settings.limits
     limit = limits.json_bytes if media == PART_JSON_MEDIA_TYPE else limits.part_bytes
-    with services.database.read() as session:
-        found = session.execute(_PART, {"release": release, "number": number}).first()
-        if found is None:
-            find_release(session, release)
-            raise no_such("part")
+    found = session.execute(_PART, {"release": release, "number": number}).first()
+    if found is None:
+        find_release(session, release)
+        raise no_such("part")
     stored = found.received is not None
     if found.state == "withdrawn" or not stored:
         require_state(release, found.state, "open")
@@ -140,27 +149,29 @@ def expect_part(
     return expected
 
 
-def take_small_part(
-    services: Services, expected: Expected, body: bytes, digest_header: str | None
-) -> tuple[PartReceipt, bool]:
+def take_whole_part(
+    services: Services, expected: Expected, body: memoryview, digest_header: str | None
+) -> Future[bool]:
     """Do as `take_part` with a part that came in memory."""
-    scratch = None if expected.stored else services.segments.scratch_path()
-    arrived = Arrived(scratch, len(body), sha256(body).digest())
-    _require_bytes(expected, arrived, digest_header)
-    if scratch is not None:
-        with storing(f"Part {expected.number}", scratch):
-            scratch.write_bytes(body)
-    try:
-        return take_part(services, expected, arrived, digest_header)
-    finally:
-        if scratch is not None:
-            scratch.unlink(missing_ok=True)
+    _require_bytes(expected, len(body), sha256(body).digest(), digest_header)
+    if expected.stored:
+        return _compared()
+    schema = _schema(services, expected)
+    with services.checking:
+        _require_valid(schema, expected, pa.py_buffer(body))
+    scratch = services.segments.scratch_path()
+    with storing(f"Part {expected.number}", scratch):
+        scratch.write_bytes(body)
+    return _keep(services, expected, scratch)
 
 
 def take_part(
     services: Services, expected: Expected, arrived: Arrived, digest_header: str | None
-) -> tuple[PartReceipt, bool]:
-    """Check what came, store it durably and acknowledge it; say whether it is new.
+) -> Future[bool]:
+    """Check what came, store it durably and begin to acknowledge it.
+
+    Return what says, once the part is acknowledged, whether it is new. Of that and of this may be
+    raised:
 
     Raises:
         PartDigestMismatch: not the bytes that the header or the manifest announced.
@@ -171,27 +182,40 @@ def take_part(
         BudgetExceeded: it is the first part, and there is no room left.
         NotFound: its study was deleted.
     """
-    _require_bytes(expected, arrived, digest_header)
-    receipt = PartReceipt(
+    _require_bytes(expected, arrived.size, arrived.sha256, digest_header)
+    if expected.stored or arrived.scratch is None:
+        return _compared()
+    schema = _schema(services, expected)
+    with services.checking, pa.memory_map(str(arrived.scratch)) as file:
+        _require_valid(schema, expected, file.read_buffer())
+    return _keep(services, expected, arrived.scratch)
+
+
+def receipt_of(expected: Expected) -> PartReceipt:
+    """Return what says that a part is stored."""
+    return PartReceipt(
         release=expected.release,
         number=expected.number,
-        sha256=arrived.sha256.hex(),
+        sha256=expected.sha256,
         records=expected.records,
     )
-    if expected.stored or arrived.scratch is None:
-        return receipt, False
-    schema = _schema(services, expected)
-    with services.checking:
-        _require_valid(schema, expected, arrived.scratch)
-    services.segments.put_part(expected.release, expected.number, arrived.scratch)
+
+
+def _keep(services: Services, expected: Expected, scratch: Path) -> Future[bool]:
+    services.segments.put_part(expected.release, expected.number, scratch)
     now = services.now()
-    new = services.together.run(lambda session: _acknowledge(services, session, expected, now))
-    return receipt, new
+    return services.together.submit(lambda session: _acknowledge(services, session, expected, now))
 
 
-def _require_bytes(expected: Expected, arrived: Arrived, digest_header: str | None) -> None:
-    found = arrived.sha256.hex()
-    if digest_header is not None and digest_header.strip() != _digest_text(arrived.sha256):
+def _compared() -> Future[bool]:
+    known: Future[bool] = Future()
+    known.set_result(False)
+    return known
+
+
+def _require_bytes(expected: Expected, size: int, digest: bytes, digest_header: str | None) -> None:
+    found = digest.hex()
+    if digest_header is not None and digest_header.strip() != _digest_text(digest):
         raise PartDigestMismatch(
             f"Part {expected.number} was damaged on its way: it does not have the digest in its"
             " header.",
@@ -200,8 +224,8 @@ def _require_bytes(expected: Expected, arrived: Arrived, digest_header: str | No
         )
     if expected.stored and expected.sha256 != found:
         raise _conflict(expected)
-    if arrived.size != expected.bytes or found != expected.sha256:
-        raise _other_length(expected, f"{arrived.size} bytes with SHA-256 {found}")
+    if size != expected.bytes or found != expected.sha256:
+        raise _other_length(expected, f"{size} bytes with SHA-256 {found}")
 
 
 def _acknowledge(services: Services, session: Session, expected: Expected, now: datetime) -> bool:
@@ -225,8 +249,10 @@ def _acknowledge(services: Services, session: Session, expected: Expected, now: 
         return False
     if not found.begun:
         try:
-            require_within_budget(session, find_release(session, release))
-        except BudgetExceeded:
+            row = find_release(session, release)
+            require_one_secret(session, row.study, row.owner, row.linkage)
+            require_within_budget(session, row)
+        except (BudgetExceeded, LinkageDiffers):
             services.segments.drop_part(release, number)
             raise
     session.execute(_ARRIVED, {"r": release, "n": number, "at": now, "as_media": expected.media})
@@ -274,9 +300,8 @@ _SCHEMAS = Remembered(lambda row: kind_of_release(row).schema_of(content_of(row)
 """A plan is long to read, and asked for with each part."""
 
 
-def _require_valid(schema: RecordSchema, expected: Expected, scratch: Path) -> None:
-    with pa.memory_map(str(scratch)) as file:
-        keys, _ = decode(schema, file.read_buffer(), expected.media)
+def _require_valid(schema: RecordSchema, expected: Expected, body: pa.Buffer) -> None:
+    keys, _ = decode(schema, body, expected.media)
     if len(keys) != expected.records:
         raise PartInvalid(
             f"Part {expected.number} holds {len(keys)} records; {expected.records} were announced.",

@@ -7,33 +7,36 @@ cannot both take what is left; who withdraws such a release gives it back.
 A release without parts counts as soon as it is announced, and it is refused before it is stored.
 
 Parts of the study's plan are drawn by one coin, and add up set by set. Without a plan the owners'
-losses add, which no owner sees from its own figure: the sum is stated with a warning. Releases that
-carry no gamma are in no sum; they are listed beside it, and a warning says so.
+losses add, which no owner sees from its own figure: the sum is stated with a warning. Where the
+study says that its owners have different people, the largest owner's counts, and the sum is stated
+beside it; what was said is compared with what arrives in `declared`. Releases that carry no gamma
+are in no sum; they are listed beside it, and a warning says so.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import AlignedSource
+from miner_service.intake.declared import PeopleStatement, declared
 from miner_service.intake.unbounded import (
     BOUNDS,
     Unbounded,
+    changed_reports,
+    draws_of,
     require_no_budget,
     unbounded_of,
     warnings_of,
+    warnings_of_changes,
 )
-from miner_service.services import Services, source_of
+from miner_service.services import Services
 from miner_service.store import people
 from miner_service.store.releases import (
     active_owners,
     announced_releases,
-    kind_of_release,
     plan_of,
 )
 from miner_service.store.remembered import Remembered
@@ -53,6 +56,7 @@ from shared.privacy import (
 from shared.study_plan import StudyPlan
 from shared.wire.privacy import (
     AmplificationMessage,
+    ChangedReports,
     ColumnPrivacy,
     ExtremesMessage,
     OwnerPrivacy,
@@ -68,39 +72,53 @@ _SLACK = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Announced:
-    """What a study's releases told: of those that `left`, and of those that are still to come."""
+    """What a study's releases told: of those that `left`, and of those that are still to come.
+
+    `apart` is whether the study says that its owners have different people.
+    """
 
     left: tuple[ToldBlock, ...]
     to_come: tuple[ToldBlock, ...]
     unbounded: tuple[Unbounded, ...] = ()
+    changed: tuple[ChangedReports, ...] = ()
+    apart: bool = False
 
     def with_other(self, told: Iterable[ToldBlock]) -> Announced:
         """Return the same with another release that left."""
-        return Announced((*self.left, *told), self.to_come, self.unbounded)
+        return replace(self, left=(*self.left, *told))
+
+    def seen_by(self, owner: str | None) -> Announced:
+        """Return what an owner may see of it, or, without one, all."""
+        mine = tuple(one for one in self.changed if owner in (None, one.owner))
+        return replace(self, changed=mine)
 
     @property
     def owed(self) -> StudyTold:
-        """What a budget must cover. Whose records are whose never counts in it.
+        """What a budget must cover. Whose records are found to be whose never counts in it.
 
         Else an owner could publish one person's record and read off from a refusal whether the
-        others know that person.
+        others know that person. What the study says of its people was said before.
         """
-        return told_by((*self.left, *self.to_come))
+        return told_by((*self.left, *self.to_come), different_people=self.apart)
 
 
 def announced(session: Session, study: str, but: str | None = None) -> Announced:
     """Return what the releases of a study, but one of them, told or are about to tell."""
     active = set(active_owners(session, study))
     left, to_come, unbounded = list[ToldBlock](), list[ToldBlock](), list[Unbounded]()
+    there = list[ReleaseRow]()
     for row, arrived in announced_releases(session, study):
         if row.id == but:
             continue
         if arrived:
+            there.append(row)
             left += told_of(row)
             unbounded += [one for one in [unbounded_of(row)] if one is not None]
         elif row.state == "open" and row.owner in active:
             to_come += told_of(row)
-    return Announced(tuple(left), tuple(to_come), tuple(unbounded))
+    changed = changed_reports(there)
+    apart = people.find_study(session, study).people == "different"
+    return Announced(tuple(left), tuple(to_come), tuple(unbounded), tuple(changed), apart)
 
 
 def told_of(row: ReleaseRow) -> list[ToldBlock]:
@@ -118,8 +136,7 @@ def told_of(row: ReleaseRow) -> list[ToldBlock]:
             ToldBlock(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
             for name in found.message.told
         ]
-    draws = None if row.draws is None else json.loads(row.draws)
-    return _told(row.owner, _STORED.of(row), draws, anew=row.id)
+    return _told(row.owner, _STORED.of(row), draws_of(row), anew=row.id)
 
 
 def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[ToldBlock]:
@@ -131,33 +148,42 @@ def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[To
 
 
 def study_privacy(
-    services: Services, session: Session, study: str, *, shown_to_owner: bool
+    services: Services, session: Session, study: str, *, shown_to_owner: str | None
 ) -> StudyPrivacy:
-    """Return what everything that left for a study comes to.
+    """Return what everything that left for a study comes to, as an owner or others may see it.
 
-    An owner is told the sum over owners even where records are known to be of different people:
-    that they are is more than the alignment shows it.
+    What an owner is told hangs on what the study says of its people, and never on whether records
+    are found to be at several owners: that is more than the alignment shows it. Of records that
+    are reported differently it is told its own.
     """
-    apart = not shown_to_owner and _different_people(services, session, study)
     row = people.find_study(session, study)
     plan = find_study_plan(session, study)
-    return _message(row, announced(session, study), plan, different_people=apart)
+    said = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
+    return _message(row, announced(session, study).seen_by(shown_to_owner), plan, said)
 
 
 def forecast(
-    session: Session, study: str, told: Sequence[ToldBlock], refused: PramanaError | None = None
+    services: Services,
+    session: Session,
+    study: str,
+    told: Sequence[ToldBlock],
+    refused: PramanaError | None = None,
+    *,
+    shown_to_owner: str | None,
 ) -> PrivacyForecast:
     """Return what a study comes to before and after another release.
 
     `refused` is why it would not be taken whatever it tells.
     """
-    row, found = people.find_study(session, study), announced(session, study)
+    row = people.find_study(session, study)
+    found = announced(session, study).seen_by(shown_to_owner)
     plan = find_study_plan(session, study)
+    said = declared(services, session, row, shown_to_owner=shown_to_owner is not None)
     after = found.with_other(told)
     why = refused or _excess(row, found.owed, after.owed)
     return PrivacyForecast(
-        before=_message(row, found, plan, different_people=False),
-        after=_message(row, after, plan, different_people=False),
+        before=_message(row, found, plan, said),
+        after=_message(row, after, plan, said),
         refused=None if why is None else str(why),
     )
 
@@ -173,7 +199,8 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
         return
     require_no_budget(study, release)
     told, found = told_of(release), announced(session, release.study, but=release.id)
-    others = Announced(found.left, tuple(t for t in found.to_come if t not in told))
+    still = tuple(t for t in found.to_come if t not in told)
+    others = Announced(found.left, still, apart=found.apart)
     excess = _excess(study, others.owed, others.with_other(told).owed)
     if excess is not None:
         raise excess
@@ -232,21 +259,6 @@ def _cost(block: Block) -> tuple[Amplification, CoinTold | None]:
         return Amplification(math.inf), None
 
 
-def _different_people(services: Services, session: Session, study: str) -> bool:
-    """Whether no record is known to be at two owners, of all releases that left.
-
-    Nothing is known of the records of a release that is open or was withdrawn, and of those that a
-    knowledge model was learned from.
-    """
-    by_owner: dict[str, list[AlignedSource]] = {}
-    for row, arrived in announced_releases(session, study):
-        if arrived and (row.state != "sealed" or not kind_of_release(row).has_records):
-            return False
-        if arrived:
-            by_owner.setdefault(row.owner, []).append(source_of(row))
-    return len(by_owner) > 1 and services.aligner.different_people(list(by_owner.values()))
-
-
 def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExceeded | None:
     """Return why what a release adds does not fit into the budget, or None if it does."""
     of_record = study.max_epsilon_record, before.record.determined, after.record.determined
@@ -276,9 +288,10 @@ def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExcee
 
 
 def _message(
-    study: StudyRow, found: Announced, plan: StudyPlan | None, *, different_people: bool
+    study: StudyRow, found: Announced, plan: StudyPlan | None, said: PeopleStatement
 ) -> StudyPrivacy:
-    told = told_by(found.left, different_people=different_people)
+    together = told_by(found.left)
+    told = told_by(found.left, different_people=True) if said.apart else together
     owed = found.owed
     limit = study.max_epsilon_column
     return StudyPrivacy(
@@ -306,7 +319,9 @@ def _message(
             for owner, extremes in told.owners.items()
         ],
         record=ExtremesMessage.of(told.record),
-        different_people=different_people,
+        different_people=said.apart,
+        people=said.people,
+        at_several=ExtremesMessage.of(together.record) if said.apart else None,
         budget=PrivacyBudget(
             max_epsilon_record=study.max_epsilon_record,
             max_epsilon_column=limit,
@@ -321,7 +336,13 @@ def _message(
         if plan is None
         else PlannedLoss(digest=plan.digest, record=AmplificationMessage.of(plan.amplification)),
         unbounded=[one.message for one in found.unbounded],
-        warnings=_warnings(told, plan) + warnings_of(found.unbounded, _randomized(found)),
+        changed=list(found.changed),
+        warnings=[
+            *said.warnings,
+            *warnings_of_changes(found.changed),
+            *_warnings(told, plan, advised=said.people != "different"),
+            *warnings_of(found.unbounded, _randomized(found)),
+        ],
     )
 
 
@@ -335,8 +356,11 @@ def _randomized(found: Announced) -> list[tuple[str, str]]:
     ]
 
 
-def _warnings(told: StudyTold, plan: StudyPlan | None) -> list[str]:
-    """Return where a record has lost more than an owner, or all that agreed, can see."""
+def _warnings(told: StudyTold, plan: StudyPlan | None, *, advised: bool) -> list[str]:
+    """Return where a record has lost more than an owner, or all that agreed, can see.
+
+    A study plan is `advised` where owners may have the same people: it is of use for them alone.
+    """
     record = told.record.determined
     each = {owner: extremes.determined for owner, extremes in told.owners.items()}
     most = max(each.values(), default=NOTHING)
@@ -351,11 +375,13 @@ def _warnings(told: StudyTold, plan: StudyPlan | None) -> list[str]:
     owners = ", ".join(f"{owner} {one.epsilon:.4g}" for owner, one in each.items())
     said = (
         f"All owners together tell epsilon {record.epsilon:.4g} (gamma {record.written_gamma}) of a"
-        f" record that they all have: the owners' own losses add ({owners}). A study plan, agreed"
-        " on before anything is released, bounds them together: `owner-agent design"
-        " --write-study-plan FILE` makes one."
+        f" record that they all have: the owners' own losses add ({owners})."
     )
-    return [said]
+    advice = (
+        " A study plan, agreed on before anything is released, bounds them together: `owner-agent"
+        " design --write-study-plan FILE` makes one."
+    )
+    return [said + (advice if advised else "")]
 
 
 def _left(limit: float | None, told: Amplification) -> float | None:

@@ -7,18 +7,45 @@ from contextlib import suppress
 from sqlalchemy import select
 
 from miner_service.services import Services
+from miner_service.store.databases.identity import require_one_store
 from miner_service.store.schema import ReleaseRow
-from shared.errors import NotReady
+from shared.errors import NotReady, StoreMismatch
 
 
 def recover(services: Services) -> None:
     """Make the directories, and remove files left by an interruption that no release needs.
 
     Where the store does not answer nothing is removed: readiness says so, and the next start does.
+
+    Raises:
+        StoreMismatch: the files are not this database's; nothing was removed.
     """
     services.segments.prepare()
     with suppress(NotReady):
+        require_compared(services)
         sweep(services)
+
+
+def require_compared(services: Services) -> None:
+    """Compare database and files once, when both answer: what is found then holds for good.
+
+    Raises:
+        StoreMismatch: the files are not this database's.
+        NotReady: one of them does not answer.
+    """
+    if not services.compared.done():
+        try:
+            require_one_store(services.database, services.segments, begin=True)
+        except StoreMismatch as error:
+            services.compared.set_exception(error)
+        else:
+            services.compared.set_result(None)
+    services.compared.result()
+
+
+def mismatch_of(services: Services) -> BaseException | None:
+    """Return why this service may never serve, if its files were found to be another store's."""
+    return services.compared.exception() if services.compared.done() else None
 
 
 def sweep(services: Services) -> list[str]:

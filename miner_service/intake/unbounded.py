@@ -1,15 +1,21 @@
-"""Releases of a study that no plan bounds: what is said of them, and why a budget refuses them."""
+"""What no epsilon bounds, and what is said of it.
+
+These are releases that no plan bounds, which a budget refuses, and records that releases report
+differently by the same draws: their values changed, and whoever holds these releases knows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from miner_service.store.releases import content_of, kind_of_release
+from miner_service.store.releases import content_of, kind_of_release, plan_of, repeated_of
 from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.errors import BudgetExceeded
-from shared.wire.privacy import UnboundedRelease
+from shared.wire.privacy import ChangedReports, UnboundedRelease
+from shared.wire.releases import RepeatedReports
 
 _SHOWN = 10
 
@@ -87,7 +93,7 @@ def warnings_of(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, s
         return []
     owners = sorted({one.message.owner for one in releases})
     said = (
-        f"The sums leave out {len(releases)} releases that carry no gamma (of {_listed(owners)}):"
+        f"The sums leave out {len(releases)} releases that carry no gamma (of {listed(owners)}):"
         " for a record in one of them, no figure here is a bound on all that was told of it."
     )
     return [said, *_twice(releases), *_both(releases, randomized)]
@@ -115,11 +121,128 @@ def _both(releases: Sequence[Unbounded], randomized: Sequence[tuple[str, str]]) 
     if both:
         yield (
             f"Columns were sent both randomized and without a bound"
-            f" ({_listed([f'{name} of {owner}' for owner, name in both])}): what the channel of"
+            f" ({listed([f'{name} of {owner}' for owner, name in both])}): what the channel of"
             " such a column states does not hold for what both tell together."
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def draws_of(row: ReleaseRow) -> list[str] | None:
+    """Return what identifies the draws of each block of a release; None if all are its own.
+
+    A block that reports some record as no earlier release did counts as drawn anew, whatever the
+    owner says. So a block counts as often as any record has different reports of it, or more often.
+    """
+    if row.draws is None:
+        return None
+    anew = {tuple(one.variables) for one in repeated_of(row) or () if one.anew}
+    return [
+        f"{draw} {row.id}" if block.names in anew else draw
+        for block, draw in zip(_BLOCKS.of(row), json.loads(row.draws), strict=True)
+    ]
+
+
+def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
+    """Return of which blocks releases that left report records differently, or were not compared.
+
+    Args:
+        rows: releases of which something arrived.
+    """
+    by_draws: dict[tuple[str, str], list[ReleaseRow]] = {}
+    for row in rows:
+        for draw in drawn(row):
+            by_draws.setdefault((row.owner, draw), []).append(row)
+    found = (_changed(owner, draw, group) for (owner, draw), group in by_draws.items())
+    return [told for told in found if told.records or told.not_compared]
+
+
+def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
+    """Return what a reader of a study's sums must know of reports that changed under one draw."""
+    said = []
+    for owner in dict.fromkeys(one.owner for one in changes):
+        mine = [one for one in changes if one.owner == owner]
+        changed = [one for one in mine if one.records]
+        each = [f"{'*'.join(one.variables)} {one.records:,}" for one in changed]
+        if changed:
+            most = max(changed, key=lambda one: one.records)
+            at_least = "At least " if len(changed) > 1 or most.releases > 2 else ""
+            said.append(
+                f"{at_least}{most.records:,} of {most.of:,} records of owner {owner} are reported"
+                f" differently in {most.releases} releases by the same draws ({listed(each)}):"
+                " whoever has these releases knows that these people's values changed, and no"
+                " epsilon bounds what the reports tell of them together. The sums count the"
+                " further reports as drawn anew."
+            )
+        if missing := max(one.not_compared for one in mine):
+            some = f"{missing:,} releases" if missing > 1 else "1 release"
+            said.append(
+                f"{some} of owner {owner} could not be compared with others by the same draws"
+                " (withdrawn, or sealed by an earlier version of the miner): that no record is"
+                " reported differently in them is the owner's word, and the sums rest on it."
+            )
+    return said
+
+
+def _changed(owner: str, draw: str, group: Sequence[ReleaseRow]) -> ChangedReports:
+    names = drawn(group[0])[draw]
+    # Those that are open are compared when they are sealed.
+    sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)
+    entries = [_entry(row, names) for row in sealed]
+    dropped = sum(row.state == "withdrawn" and row.sealing is None for row in group)
+    short = (place - (0 if told is None else told.compared) for place, told in enumerate(entries))
+    differing = {
+        name
+        for row, told in zip(sealed, entries, strict=True)
+        if told is not None and told.changed
+        for name in (row.id, *told.releases)
+    }
+    most = max((told for told in entries if told), key=lambda told: told.changed, default=None)
+    return ChangedReports(
+        owner=owner,
+        variables=list(names),
+        releases=len(differing),
+        records=0 if most is None else most.changed,
+        of=0 if most is None else most.records,
+        not_compared=max(short, default=0) + (dropped if len(group) > 1 else 0),
+    )
+
+
+def _entry(row: ReleaseRow, names: tuple[str, ...]) -> RepeatedReports | None:
+    return next((one for one in repeated_of(row) or () if tuple(one.variables) == names), None)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """All that is needed of a block of a plan."""
+
+    names: tuple[str, ...]
+    digest: str
+    randomized: bool
+
+
+def _blocks(row: ReleaseRow) -> tuple[_Block, ...]:
+    plan = plan_of(row)
+    blocks = () if plan is None else plan.blocks
+    return tuple(_Block(b.names, b.digest, not b.channel.is_identity) for b in blocks)
+
+
+_BLOCKS = Remembered(_blocks)
+
+
+def drawn(row: ReleaseRow) -> dict[str, tuple[str, ...]]:
+    """Return the randomized blocks whose draws a release names, by channel and draws.
+
+    Values that are told as they are hide no change.
+    """
+    if row.draws is None:
+        return {}
+    return {
+        f"{block.digest} {draw}": block.names
+        for block, draw in zip(_BLOCKS.of(row), json.loads(row.draws), strict=True)
+        if block.randomized
+    }
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names in words, and how many there are beside them."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from miner_service.alignment.align import differ
 from miner_service.jobs.predicted import predicted
 from miner_service.mining import mining
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.queue.creating import create_job
+from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import UNFINISHED, finish
 from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
+from shared.wire.releases import Alignment
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
@@ -41,7 +44,17 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         )
         if to_run:
             expected.note(row)
+            if prepared.alignment.secrets == "different" and row.records == "any":
+                add_line(session, row, _twice(prepared.alignment), services.now())
         return job_rows.job_message(session, row, services.now()), to_run
+
+
+def _twice(alignment: Alignment) -> str:
+    """Say that records that are put together may be of the same people."""
+    return (
+        f"Warning: {differ(alignment)} One person has other pseudonyms under each, so a person whom"
+        " several owners know counts once for each of them."
+    )
 
 
 def cancel(services: Services, identifier: str) -> Job:

@@ -31,6 +31,7 @@ from shared.learn.rules.rules import derive_rules
 from shared.marginals.counts import Marginals
 from shared.marginals.support_counts import Flags
 from shared.progress import Progress
+from shared.ties import descending
 from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import AssociationRulesMessage
 
@@ -204,8 +205,10 @@ def _rules_csv(model: AssociationRulesMessage) -> str:
 
 def _page(model: AssociationRulesMessage) -> str:
     held = [itemset for itemset in model.itemsets if itemset.chosen]
-    largest = sorted(held, key=lambda i: (-len(i.items), -(i.support or 0)))
-    surest = sorted(model.rules, key=lambda r: -(r.confidence or 0))
+    frequent = [held[at] for at in descending([i.support or 0 for i in held]).tolist()]
+    largest = sorted(frequent, key=lambda i: -len(i.items))
+    order = descending([rule.confidence or 0 for rule in model.rules]).tolist()
+    surest = [model.rules[at] for at in order]
     return render(
         "itemsets.html.j2",
         model,

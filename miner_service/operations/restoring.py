@@ -21,6 +21,7 @@ from miner_service.operations.backup import (
 )
 from miner_service.operations.rows import copy_rows, is_empty
 from miner_service.services import Services
+from miner_service.store.databases.identity import require_one_store
 from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.files.durable import settle, storing
 from miner_service.store.files.segments import file_sha256
@@ -39,17 +40,20 @@ class Restored:
 def restore(services: Services, folder: Path, progress: Progress) -> Restored:
     """Bring a backup into an empty store, whatever kind of store it was made of.
 
-    Interrupted, it leaves a store without rows, into which the same backup can be brought again.
+    The store has an identity of its own, not that of the store the backup is of. Interrupted, it
+    leaves a store without rows, into which the same backup can be brought again.
 
     Raises:
         OptionError: the folder holds no backup, or one of a later version.
         StoreCorrupt: the backup is damaged; nothing was changed.
         Conflict: the store is not empty; nothing was changed.
+        StoreMismatch: its place of files is another store's; nothing was changed.
         StorageFull, NotReady: the store's disk, or its database.
     """
     told = read_list(folder)
     _require_empty(services, told["files"].get(AUDIT))
     require_undamaged(folder, told["files"], progress)
+    require_one_store(services.database, services.segments, begin=True)
     services.segments.prepare()
     with _rows_of(services, folder) as backup:
         with backup.read() as session:

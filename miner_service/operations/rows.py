@@ -13,10 +13,12 @@ from sqlalchemy import (
     literal_column,
     select,
     text,
+    true,
 )
 from sqlalchemy.orm import Session
 
-from miner_service.store.schema import Base, ReleaseRow, StudyRow, SupervisorRow
+from miner_service.store.databases.identity import IDENTITY_KEYS
+from miner_service.store.schema import Base, KeyRow, ReleaseRow, StudyRow, SupervisorRow
 
 _AT_ONCE = 500
 
@@ -35,16 +37,28 @@ def tables() -> Iterator[Table]:
 
 
 def copy_rows(source: Session, target: Session) -> int:
-    """Copy all rows into tables that are there; return how many."""
+    """Copy all rows into tables that are there; return how many.
+
+    Each store keeps the identity it has: a copy is another store.
+    """
     count = 0
     for table in tables():
-        target.execute(delete(table))
-        rows = source.execute(select(table).order_by(*table.primary_key)).yield_per(_AT_ONCE)
+        copied = _is_copied(table)
+        target.execute(delete(table).where(copied))
+        rows = source.execute(select(table).where(copied).order_by(*table.primary_key)).yield_per(
+            _AT_ONCE
+        )
         for some in rows.mappings().partitions(_AT_ONCE):
             target.execute(insert(table), [dict(row) for row in some])
             count += len(some)
         _count_on(target, table)
     return count
+
+
+def _is_copied(table: Table) -> ColumnElement[bool]:
+    if table.name == KeyRow.__tablename__:
+        return table.c.name.not_in(IDENTITY_KEYS)
+    return true()
 
 
 def is_empty(session: Session) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow
 from shared.errors import Conflict, NotFound
+from shared.wire.base import People
 from shared.wire.people import Owner, Study, StudyCreate
 
 ADMIN = "admin"
@@ -25,6 +27,7 @@ def study_message(row: StudyRow) -> Study:
         title=row.title,
         max_epsilon_record=row.max_epsilon_record,
         max_epsilon_column=row.max_epsilon_column,
+        people=cast(People, row.people),
         created=row.created,
     )
 
@@ -62,9 +65,10 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
     made = study_message(row).model_dump(exclude={"created"})
     if made != body.model_dump():
         raise Conflict(
-            f"A study {body.name} exists with another title or budget.",
+            f"A study {body.name} exists with another title or budget, or says otherwise of its"
+            " owners' people.",
             where="name",
-            remedy="Choose another name, or send the title and the budget it was made with.",
+            remedy="Choose another name, or send the title, the budget and `people` as they are.",
         )
     return row, False
 
@@ -74,6 +78,11 @@ def change_budget(session: Session, wanted: StudyCreate) -> None:
     row = find_study(session, wanted.name)
     row.max_epsilon_record = wanted.max_epsilon_record
     row.max_epsilon_column = wanted.max_epsilon_column
+
+
+def change_people(session: Session, study: str, people: People) -> None:
+    """Correct what a study says of its owners' people. Raises NotFound."""
+    find_study(session, study).people = people
 
 
 def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:

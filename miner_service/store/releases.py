@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
 
@@ -17,7 +18,7 @@ from miner_service.store.tokens import new_id
 from shared.errors import Conflict
 from shared.model_sharing.core.tree import SharedTree
 from shared.plan import Plan
-from shared.wire.releases import Consistency, Release, ReleaseCreate
+from shared.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
 from shared.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName
 from shared.wire.releases.catalogue import KINDS
 
@@ -69,6 +70,8 @@ def _message(row: ReleaseRow, parts: int, received: list[int]) -> Release:
             "created": row.created,
             "sealed": row.sealed,
             "consistency": consistency_of(row),
+            "repeated": repeated_of(row),
+            "linkage": row.linkage,
         }
     )
 
@@ -131,6 +134,14 @@ def _stretches(releases: Sequence[str]) -> Select[str, int, int]:
 def consistency_of(row: ReleaseRow) -> Consistency | None:
     """Return what was found of a release's reports when it was sealed, if anything was."""
     return Consistency.model_validate_json(row.consistency) if row.consistency else None
+
+
+def repeated_of(row: ReleaseRow) -> list[RepeatedReports] | None:
+    """Return what was found of a release's reports beside earlier ones when it was sealed."""
+    return None if row.repeated is None else _REPEATED.validate_json(row.repeated)
+
+
+_REPEATED = TypeAdapter(list[RepeatedReports])
 
 
 def inconsistent(rows: Iterable[ReleaseRow]) -> dict[str, float]:
@@ -199,8 +210,9 @@ def create_release(
     row = session.scalar(query)
     draws = None if body.draws is None else json.dumps(body.draws)
     if row is not None:
-        # An earlier version of the agent named no draws: its release stays what it was, anew.
-        if row.digest != body.digest or (row.draws is not None and row.draws != draws):
+        # An earlier version of the agent named no draws and no linkage: its release stays so.
+        said = [(row.draws, draws), (row.linkage, body.linkage)]
+        if row.digest != body.digest or any(a is not None and a != b for a, b in said):
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
                 where="name",
@@ -219,6 +231,7 @@ def create_release(
         records=body.records,
         digest=body.digest,
         draws=draws,
+        linkage=body.linkage,
         created=now,
     )
     session.add(row)
@@ -272,6 +285,20 @@ def releases_of(session: Session, study: str, owner: str) -> Sequence[ReleaseRow
     return session.scalars(query.order_by(ReleaseRow.seq)).all()
 
 
+def linkages_now(session: Session, study: str) -> dict[str, str | None]:
+    """Return, per active owner that has one, the fingerprint of the newest release with records.
+
+    A release that was withdrawn does not count, and one that a newer one followed neither: under
+    another secret than before, the newer one is what is joined.
+    """
+    kinds = [kind.name for kind in KINDS.values() if kind.has_records]
+    query = select(ReleaseRow.owner, ReleaseRow.linkage).where(
+        ReleaseRow.study == study, ReleaseRow.state != "withdrawn", ReleaseRow.kind.in_(kinds)
+    )
+    newest = {row.owner: row.linkage for row in session.execute(query.order_by(ReleaseRow.seq))}
+    return {owner: newest[owner] for owner in active_owners(session, study) if owner in newest}
+
+
 def active_owners(session: Session, study: str) -> Sequence[str]:
     """Return the names of a study's active owners, in the order they joined."""
     query = select(OwnerRow.name).where(OwnerRow.study == study, OwnerRow.active.is_(True))
@@ -285,6 +312,7 @@ def mark_sealed(
     keys_digest: str | None,
     data_sha256: str | None,
     consistency: Consistency,
+    repeated: Sequence[RepeatedReports],
     now: datetime,
 ) -> None:
     """Close a release; from now on it is the one of its owner and kind in use.
@@ -297,6 +325,7 @@ def mark_sealed(
     row.keys_digest = keys_digest
     row.data_sha256 = data_sha256
     row.consistency = consistency.model_dump_json()
+    row.repeated = _REPEATED.dump_json(list(repeated)).decode()
 
 
 def releases_in_use(

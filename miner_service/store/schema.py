@@ -53,7 +53,7 @@ class Base(DeclarativeBase):
 
 
 class StudyRow(Base):
-    """A study; its budget, if it has one, is in epsilons."""
+    """A study; its budget, if it has one, is in epsilons; `people` as in `StudyCreate`."""
 
     __tablename__ = "studies"
 
@@ -63,6 +63,7 @@ class StudyRow(Base):
     created: Mapped[datetime]
     max_epsilon_record: Mapped[float | None]
     max_epsilon_column: Mapped[float | None]
+    people: Mapped[str] = mapped_column(default="overlapping")
 
 
 class StudyPlanRow(Base):
@@ -134,7 +135,8 @@ class ReleaseRow(Base):
     of which nothing stays in a withdrawn release but the names of its columns. `sealing` counts the
     seals of all releases: their order, whatever the clock says. `draws` is what the owner says of
     the identity of each block's draws; `consistency` is what was found of the reports against the
-    plan when the release was sealed.
+    plan when the release was sealed, `repeated` of those against earlier reports by the same draws.
+    `linkage` is the fingerprint of the linkage secret.
     """
 
     __tablename__ = "releases"
@@ -158,6 +160,8 @@ class ReleaseRow(Base):
     data_sha256: Mapped[str | None]
     draws: Mapped[str | None] = mapped_column(Text)
     consistency: Mapped[str | None] = mapped_column(Text)
+    linkage: Mapped[str | None]
+    repeated: Mapped[str | None] = mapped_column(Text)
 
 
 class PartRow(Base):

@@ -1,70 +1,81 @@
-"""Small changes that many threads want at once, committed in one transaction.
+"""Small changes that many ask for at once, committed in one transaction.
 
-Each is on disk when its thread goes on; the disk is waited for once for all of them.
+Each is on disk when its future is done; the disk is waited for once for all of them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
 from miner_service.store.database import Database
-from shared.errors import PramanaError
+from shared.errors import NotReady, PramanaError, StorageFull
 
 T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Wanted:
     change: Callable[[Session], Any]
-    done: bool = False
-    value: Any = None
-    error: BaseException | None = None
+    future: Future[Any]
 
 
 @dataclass
 class Together:
-    """Changes that gather while others are committed."""
+    """Changes that gather while others are committed, by one thread."""
 
     database: Database
     _gathering: threading.Lock = field(default_factory=threading.Lock)
-    _committing: threading.Lock = field(default_factory=threading.Lock)
     _waiting: list[_Wanted] = field(default_factory=list)
+    _committer: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="committing")
+    )
 
-    def run(self, change: Callable[[Session], T]) -> T:
-        """Make a change, and return what it returns once it is committed.
+    def submit(self, change: Callable[[Session], T]) -> Future[T]:
+        """Ask for a change; return what has its value once it is committed.
 
         What the change raises is raised, and the others are made all the same: it must have
-        written nothing before it raises a PramanaError. What the database says is raised to all.
+        written nothing before it raises a PramanaError. That the database is away or has no room
+        is raised to all; what else it says, only to the change that it is about.
         """
-        wanted = _Wanted(change)
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # whoever waits may go away; the change is made
         with self._gathering:
-            self._waiting.append(wanted)
-        with self._committing:
-            # Whoever was before has committed this one, too; or this thread commits for all.
-            if not wanted.done:
-                with self._gathering:
-                    gathered, self._waiting = self._waiting, []
-                self._commit(gathered)
-        if wanted.error is not None:
-            raise wanted.error
-        value: T = wanted.value
-        return value
+            self._waiting.append(_Wanted(change, future))
+            first = len(self._waiting) == 1
+        if first:
+            self._committer.submit(self._commit_gathered)
+        return future
+
+    def _commit_gathered(self) -> None:
+        with self._gathering:
+            gathered, self._waiting = self._waiting, []
+        self._commit(gathered)
 
     def _commit(self, gathered: list[_Wanted]) -> None:
+        made: list[tuple[Future[Any], Any]] = []
+        refused: list[tuple[Future[Any], PramanaError]] = []
         try:
             with self.database.write() as session:
                 for wanted in gathered:
                     try:
-                        wanted.value = wanted.change(session)
+                        made.append((wanted.future, wanted.change(session)))
                     except PramanaError as error:
-                        wanted.error = error
-        except BaseException as error:  # noqa: BLE001 each thread raises it itself
+                        refused.append((wanted.future, error))
+        except BaseException as error:  # noqa: BLE001 whoever waits raises it
+            if len(gathered) > 1 and not isinstance(error, NotReady | StorageFull):
+                for wanted in gathered:
+                    self._commit([wanted])
+                return
             for wanted in gathered:
-                wanted.error = wanted.error or error
-        for wanted in gathered:
-            wanted.done = True
+                wanted.future.set_exception(error)
+            return
+        for future, value in made:
+            future.set_result(value)
+        for future, reason in refused:
+            future.set_exception(reason)

@@ -24,7 +24,8 @@ def settings_line(settings: Settings) -> bytes:
             "data_dir": str(settings.data_dir),
             "limits": asdict(settings.limits),
             "jobs": asdict(settings.jobs),
-            "storage": asdict(settings.storage),
+            "storage": asdict(settings.storage)
+            | {"database_password_file": _text(settings.storage.database_password_file)},
         }
     )
 
@@ -32,12 +33,19 @@ def settings_line(settings: Settings) -> bytes:
 def settings_from(line: bytes) -> Settings:
     """Read the settings that `settings_line` wrote."""
     told = json.loads(line)
+    storage = told["storage"]
+    if (file := storage["database_password_file"]) is not None:
+        storage["database_password_file"] = Path(file)
     return Settings(
         Path(told["data_dir"]),
         limits=Limits(**told["limits"]),
         jobs=JobSettings(**told["jobs"]),
-        storage=StorageSettings(**told["storage"]),
+        storage=StorageSettings(**storage),
     )
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def order_line(lease: Lease) -> bytes:

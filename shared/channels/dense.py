@@ -25,6 +25,9 @@ _ROW_SUM_TOLERANCE = 1e-9
 
 _Few = Len(2, CATEGORIES)
 
+_PRODUCT_DIGITS = 12
+"""Products of matrices are exact to so many digits on every processor."""
+
 
 @dataclass(frozen=True)
 class Dense(ListedTransition, UnitTransition):
@@ -118,7 +121,7 @@ class Dense(ListedTransition, UnitTransition):
         # A report that the prior makes impossible is left as it is: the truth behind it is, too.
         for index in np.flatnonzero(reported == 0):
             back[index, np.argmax(matrix[:, index])] = 1.0
-        return cls.from_probabilities((matrix @ back).tolist())
+        return cls.from_probabilities(np.round(matrix @ back, _PRODUCT_DIGITS).tolist())
 
     @cached_property
     def _units(self) -> Units:

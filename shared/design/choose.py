@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from shared import ties
 from shared.design.bound import bound
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
@@ -102,12 +105,10 @@ class Option:
 
     @property
     def _best(self) -> tuple[str, PredictedErrors]:
-        first = ("moment", self.moments)
-        if self.model.score < self.moments.score:
-            first = ("log-linear", self.model)
-        # Rounding does not decide between a model and pooled tables.
-        better = self.pooled.score < first[1].score * (1 - _ROUNDING)
-        return ("pooled", self.pooled) if better else first
+        # Those that suppose least first: the errors of a model are often those of the moments.
+        named = (("moment", self.moments), ("log-linear", self.model), ("pooled", self.pooled))
+        scores = [prediction.score for _, prediction in named]
+        return named[ties.first_smallest(scores, tie=ties.FITTED_TIE)]
 
     @property
     def sets(self) -> int:
@@ -151,9 +152,9 @@ MIXED = "sampled-mixed"
 def compare(problem: Problem, progress: StagedProgress = unwatched) -> Comparison:
     """Predict every family's error for a problem.
 
-    The best has the smallest loss (`PredictedErrors`); but where sets of different sizes win, and a
-    plainer family has almost as small a loss, not twice as many sets, and an estimator of all its
-    reports at once, that comes first.
+    The best has the smallest loss (`PredictedErrors`), of equal ones that which is built first; but
+    where sets of different sizes win, and a plainer family has almost as small a loss, not twice as
+    many sets, and an estimator of all its reports at once, that comes first.
 
     Raises:
         OptionError: no family tells what is asked; the message says which interactions are wanted.
@@ -164,12 +165,11 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
         progress(name, index, len(found))
         options.append(option(problem, name, build).bounded(problem))
     progress("", len(found), len(found))
-    able = _plainer_first(
-        sorted(
-            (o for o in options if math.isfinite(o.prediction.score)),
-            key=lambda o: o.prediction.loss,
-        )
-    )
+    finite = [o for o in options if math.isfinite(o.prediction.score)]
+    # Losses may be of any size: those tie that differ by a small factor.
+    losses = np.log([max(o.prediction.loss, _LOSSLESS) for o in finite])
+    order = ties.ascending(losses, scale=1.0, tie=ties.FITTED_TIE)
+    able = _plainer_first([finite[place] for place in order])
     unable = [o for o in options if not math.isfinite(o.prediction.score)]
     ordered = tuple(able + unable)
     if not able:
@@ -186,11 +186,14 @@ def _plainer_first(able: list[Option]) -> list[Option]:
     if len(able) < 2 or able[0].family != MIXED:
         return able
     first, second, *others = able
-    near = second.prediction.loss <= _PLAINER * first.prediction.loss
+    near = not ties.exceeds(second.prediction.loss, _PLAINER * first.prediction.loss)
     # Where tables are pooled one by one, sets of one size make nothing easier.
     plainer = second.sets < 2 * first.sets and second.estimator != "pooled"
     return [second, first, *others] if near and plainer else able
 
+
+_LOSSLESS = 1e-15
+"""A smaller loss is the rounding of one."""
 
 _PLAINER = 1.05
 """A loss that is larger by less than this factor is almost as small."""
@@ -211,7 +214,7 @@ def option(problem: Problem, name: str, build: Build) -> Option:
         (block,) = (b for b in plan.blocks if b.channel.choices)
         subsets = [tuple(block.names[a] for a in c.axes) for c in block.channel.choices]
         weighted = _predicted(problem, name, sampled(subsets, weights)(problem.needs))
-        if weighted.prediction.score < made.prediction.score:
+        if ties.exceeds(made.prediction.score, weighted.prediction.score, tie=ties.FITTED_TIE):
             return weighted
     return made
 
@@ -244,7 +247,6 @@ def _many(plan: Plan, goal: Goal) -> bool:
 
 
 _LOOKS = 200_000
-_ROUNDING = 1e-9
 
 
 def _terms(problem: Problem) -> tuple[Goal, Mapping[str, Tensor], int]:
@@ -267,25 +269,29 @@ def records_needed(made: Option, problem: Problem, target: float) -> int:
             where="target",
             remedy="Choose another family, or demand something else.",
         )
-    return math.ceil(problem.records * (score / target) ** 2)
+    return ties.ceiling(problem.records * (score / target) ** 2)
 
 
 def useful(made: Option) -> bool:
     """Whether a moderate association shows in the tables wanted, on average (`USEFUL`)."""
-    return made.prediction.kept >= USEFUL
+    return not ties.exceeds(USEFUL, made.prediction.kept)
 
 
 def records_enough(made: Option, problem: Problem) -> int | None:
     """Return with how many records an option would be useful; None where no number is enough."""
     prediction = made.prediction
-    if prediction.kept_with(math.inf) < USEFUL:
+
+    def too_little(factor: float) -> bool:
+        return ties.exceeds(USEFUL, prediction.kept_with(factor))
+
+    if too_little(math.inf):
         return None
     low, high = 0.0, 1.0
-    while prediction.kept_with(high) < USEFUL:
+    while too_little(high):
         low, high = high, 2 * high
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if prediction.kept_with(middle) >= USEFUL else (middle, high)
+        low, high = (middle, high) if too_little(middle) else (low, middle)
     return math.ceil(high * problem.records)
 
 
@@ -312,7 +318,7 @@ def little_told(made: Option) -> tuple[str, ...]:
     for names, (_, noise) in made.prediction.noise.items():
         for name in names if len(names) > 1 else ():
             best[name] = max(best.get(name, 0.0), 1 / (1 + noise))
-    return tuple(name for name, kept in best.items() if kept < LITTLE)
+    return tuple(name for name, kept in best.items() if ties.exceeds(LITTLE, kept))
 
 
 LITTLE = 0.1
@@ -351,7 +357,7 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
     full = at(1.0)
     if family == MIXED and full.plan is not None:
         known[MIXED] = same_sets(full.plan)
-    if full.prediction.score > target:
+    if ties.exceeds(full.prediction.score, target):
         many = records_needed(full, problem, target)
         raise OptionError(
             f"{family} does not reach an error of {target:.3g} with {problem.records:,} records at"
@@ -364,7 +370,7 @@ def strongest_privacy(problem: Problem, family: str, target: float) -> tuple[flo
     while high - low > 1e-3 * high and high > _LEAST:
         middle = (low + high) / 2
         tried = at(middle)
-        if tried.prediction.score <= target:
+        if not ties.exceeds(tried.prediction.score, target):
             high, best = middle, tried
         else:
             low = middle

@@ -183,7 +183,15 @@ def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
 
 
 def _units(chances: Tensor) -> list[int]:
-    """Return positive integers that sum to 2^32, in proportion to probabilities."""
-    units = np.maximum(1, np.floor(chances / chances.sum() * RESOLUTION)).astype(np.int64)
-    units[int(np.argmax(units))] += RESOLUTION - int(units.sum())
-    return [int(u) for u in units]
+    """Return positive integers that sum to 2^32, in proportion to probabilities.
+
+    Those are the ends of an iteration: they are rounded, and counted in whole numbers from there.
+    """
+    parts = [round(float(chance) * _PARTS) for chance in chances / chances.sum()]
+    units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
+    units[units.index(max(units))] += RESOLUTION - sum(units)
+    return units
+
+
+_PARTS = 10**7
+"""A probability of a set is published to so many parts of one."""

@@ -28,6 +28,7 @@ from shared.design.predicted import MODERATE, counted
 from shared.design.requirement import Requirements
 from shared.marginals.counts import Tensor
 from shared.plan import Plan
+from shared.ties import FITTED_TIE, descending
 
 CANDIDATES = 12_000
 """About so many sets are weighed; wanted tables are among them whatever their number."""
@@ -258,9 +259,9 @@ class _Search:
 
     def kept(self, weights: Tensor) -> list[int]:
         """Return the candidates to keep: those of some share, and one for each interaction."""
-        order = np.argsort(-weights, kind="stable")
-        effective = 1 / np.square(weights).sum()
-        kept = [int(i) for i in order if weights[i] >= _FEW / effective][: CHOICES // 2]
+        order = descending(weights, tie=FITTED_TIE)
+        least = _FEW * np.square(weights).sum() * (1 - FITTED_TIE)
+        kept = [int(i) for i in order if weights[i] >= least][: CHOICES // 2]
         entries = self._entries
         missing = self.needed.copy()
         for i in kept:

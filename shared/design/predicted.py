@@ -11,6 +11,7 @@ import numpy as np
 
 from shared.design.goal import Goal
 from shared.marginals.counts import Tensor
+from shared.ties import TIE
 
 MODERATE = 0.09
 """Mean squared relative deviation of a moderate association: Cohen's w = 0.3 (1988, 7.2.3)."""
@@ -56,9 +57,9 @@ def wanted_cells(
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Return which cells of a table count: those above the minimum support, or its largest."""
     shares = shares_of(names, reference)
-    wanted = (shares >= goal.minimum_support) & (shares > 0)
+    wanted = (shares >= (1 - TIE) * goal.minimum_support) & (shares > 0)
     if not wanted.any():
-        wanted = shares == shares.max()
+        wanted = shares >= (1 - TIE) * shares.max()
     return np.asarray(wanted)
 
 

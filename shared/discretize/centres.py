@@ -19,6 +19,7 @@ from shared.discretize.joint import JOINT_LIMIT, mgas_joint
 from shared.discretize.mgas import GRID_STEPS
 from shared.discretize.requirements import require_enough, require_requirements
 from shared.errors import OptionError
+from shared.ties import exceeds, first_largest_of_rows
 
 _AT_ONCE = 1 << 20
 
@@ -59,13 +60,17 @@ class CentredGroups:
         return tuple(f"({', '.join(map(number_label, centre))})" for centre in self.centres)
 
     def codes(self, points: Floats) -> npt.NDArray[np.int64]:
-        """Return the group of each of n finite points, shape (n, d) to (n,)."""
+        """Return the group of each of n finite points, shape (n, d) to (n,).
+
+        Of centres that are as near the first is taken.
+        """
         scaled, centres = points / self.units, np.array(self.centres) / self.units
         found = np.empty(len(points), dtype=np.int64)
         rows = max(1, _AT_ONCE // centres.size)
         for start in range(0, len(points), rows):
             apart = scaled[start : start + rows, None] - centres
-            found[start : start + rows] = np.square(apart).sum(axis=2).argmin(axis=1)
+            squares = np.square(apart).sum(axis=2)
+            found[start : start + rows] = first_largest_of_rows(-squares)
         return found
 
 
@@ -150,7 +155,7 @@ def _kept(
     centres, left = np.array(groups.centres), np.arange(groups.size)
     while len(left) > 1:
         counts = np.bincount(codes, minlength=groups.size)[left]
-        narrow = np.array([_diagonal(points[codes == g], groups.units) < 1.0 for g in left])
+        narrow = np.array([exceeds(1.0, _diagonal(points[codes == g], groups.units)) for g in left])
         wanting = np.flatnonzero((counts < least) | narrow)
         if not len(wanting):
             break

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from shared.discretize.discretization import Floats
 from shared.discretize.requirements import require_enough, require_requirements
 from shared.errors import LimitExceeded, OptionError
+from shared.ties import TIE, exceeds, first_largest_of_rows, first_smallest
 
 JOINT_LIMIT = 4_000
 """More points than this are refused, for the time grows with their square or faster."""
@@ -49,7 +50,9 @@ class JointDiscretization:
         # A chunk's differences to all means are held at once.
         size = max(1, _CHUNK // len(self.means))
         chunks = [given[start : start + size] for start in range(0, len(given), size)]
-        nearest = [_squares(chunk[:, None], self.means[None]).argmin(axis=1) for chunk in chunks]
+        nearest = [
+            first_largest_of_rows(-_squares(chunk[:, None], self.means[None])) for chunk in chunks
+        ]
         return np.concatenate(nearest).astype(self.groups.dtype)
 
 
@@ -85,7 +88,7 @@ def mgas_joint(
             remedy="Group a sample and assign the others, or each variable alone.",
         )
     require_enough(len(given), minimum_count)
-    if np.linalg.norm(np.ptp(given, axis=0)) < granularity:
+    if exceeds(granularity, float(np.linalg.norm(np.ptp(given, axis=0)))):
         raise OptionError(
             "All points lie within less than the granularity, so they form no group.",
             where="granularity",
@@ -124,8 +127,10 @@ class _Agglomeration:
 
     def _settle(self, slot: int) -> None:
         """Take a cluster out if it meets both requirements."""
-        diagonal = np.linalg.norm(self._high[slot] - self._low[slot])
-        if self._count[slot] >= self._minimum_count and diagonal >= self._granularity:
+        narrow = exceeds(
+            self._granularity, float(np.linalg.norm(self._high[slot] - self._low[slot]))
+        )
+        if self._count[slot] >= self._minimum_count and not narrow:
             self._open[slot] = False
             self._done.append(slot)
 
@@ -135,12 +140,12 @@ class _Agglomeration:
         self._distance[slot] = np.inf
         if later.size:
             squares = _squares(self._mean[later], self._mean[slot])
-            best = int(squares.argmin())
+            best = first_smallest(squares)
             self._nearest[slot], self._distance[slot] = later[best], squares[best]
 
     def _merge(self) -> None:
         """Merge the two nearest clusters into the earlier slot."""
-        left = int(self._distance.argmin())
+        left = first_smallest(self._distance)
         right = int(self._nearest[left])
         self._unite(left, right)
         self._open[right] = False
@@ -166,15 +171,16 @@ class _Agglomeration:
         earlier = np.flatnonzero(self._open[:moved])
         squares = _squares(self._mean[earlier], self._mean[moved])
         known = self._distance[earlier]
-        tied = (squares == known) & (moved < self._nearest[earlier])
-        taken = earlier[(squares < known) | tied]
+        tied = (squares <= (1 + TIE) * known) & (moved < self._nearest[earlier])
+        better = (squares < (1 - TIE) * known) | tied
+        taken = earlier[better]
         self._nearest[taken] = moved
-        self._distance[taken] = squares[(squares < known) | tied]
+        self._distance[taken] = squares[better]
 
     def _absorb(self, slot: int) -> None:
         """Join what is left over to the finished cluster with the nearest centroid."""
         done = np.array(sorted(self._done))
-        nearest = int(done[_squares(self._mean[done], self._mean[slot]).argmin()])
+        nearest = int(done[first_smallest(_squares(self._mean[done], self._mean[slot]))])
         self._unite(*sorted((nearest, slot)))
         self._done = [min(nearest, slot) if d == nearest else d for d in self._done]
 

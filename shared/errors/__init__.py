@@ -15,6 +15,7 @@
     │   ├── StructureError          structure-invalid
     │   ├── OptionError             option-invalid
     │   ├── ProtocolUnsupported     protocol-unsupported
+    │   ├── AmbiguousRequest        request-ambiguous
     │   ├── ConfigError             config-invalid
     │   ├── MaskingError            masking-invalid
     │   ├── ModelError              model-invalid
@@ -38,6 +39,7 @@
     │   ├── ReleaseNotOpen          release-not-open
     │   ├── BudgetExceeded          budget-exceeded
     │   ├── StudyPlanNotFollowed    study-plan-not-followed
+    │   ├── LinkageDiffers          linkage-differs
     │   ├── RecordsDoNotAlign       records-do-not-align
     │   ├── CoinsDisagree           coins-disagree
     │   ├── VariablesMissing        variables-missing
@@ -52,7 +54,10 @@
     │   ├── OtherGroupings          other-groupings
     │   ├── NoiseSpent              noise-spent
     │   ├── SessionEnded            session-ended
-    │   └── StoreCorrupt            store-corrupt
+    │   ├── StoreCorrupt            store-corrupt
+    │   │   └── HistoryLost             history-lost
+    │   ├── StoreMismatch           store-mismatch
+    │   └── WorkerLost              worker-lost
     ├── AccessError ........... who asks may not
     │   ├── Unauthenticated         unauthenticated
     │   └── Forbidden               forbidden
@@ -73,6 +78,7 @@ from shared.errors.base import (
     error_classes,
 )
 from shared.errors.input import (
+    AmbiguousRequest,
     ChannelError,
     ConfigError,
     DomainError,
@@ -107,8 +113,10 @@ from shared.errors.state import (
     CoinsDisagree,
     Conflict,
     Forbidden,
+    HistoryLost,
     JobCancelled,
     LimitExceeded,
+    LinkageDiffers,
     NoiseSpent,
     NotFitted,
     NotFound,
@@ -127,10 +135,12 @@ from shared.errors.state import (
     StateError,
     StorageFull,
     StoreCorrupt,
+    StoreMismatch,
     StudyPlanNotFollowed,
     TooManyRequests,
     Unauthenticated,
     VariablesMissing,
+    WorkerLost,
 )
 from shared.errors.transport import (
     PeerDeviated,
@@ -142,6 +152,7 @@ from shared.errors.transport import (
 
 __all__ = [
     "AccessError",
+    "AmbiguousRequest",
     "BudgetExceeded",
     "ChannelError",
     "CoinsDisagree",
@@ -152,10 +163,12 @@ __all__ = [
     "EmptyTable",
     "EstimationError",
     "Forbidden",
+    "HistoryLost",
     "InputError",
     "JobCancelled",
     "KeyFileError",
     "LimitExceeded",
+    "LinkageDiffers",
     "MaskingError",
     "MissingColumn",
     "MissingRecordId",
@@ -191,6 +204,7 @@ __all__ = [
     "StateError",
     "StorageFull",
     "StoreCorrupt",
+    "StoreMismatch",
     "StructureError",
     "StudyPlanNotFollowed",
     "TableError",
@@ -203,5 +217,6 @@ __all__ = [
     "UnprotectedVariable",
     "Unreachable",
     "VariablesMissing",
+    "WorkerLost",
     "error_classes",
 ]

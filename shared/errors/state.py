@@ -60,6 +60,10 @@ class StudyPlanNotFollowed(
     """A release randomizes other than the plan that the owners of the study agreed on."""
 
 
+class LinkageDiffers(StateError, code="linkage-differs", title="The linkage secret is another one"):
+    """A release was made under another linkage secret than those of the study's other owners."""
+
+
 class RecordsDoNotAlign(
     StateError, code="records-do-not-align", title="The owners' records are not the same"
 ):
@@ -151,6 +155,28 @@ class StoreCorrupt(
     StateError, code="store-corrupt", title="Stored data are damaged", http_status=500
 ):
     """Stored bytes are not those that were acknowledged."""
+
+
+class HistoryLost(
+    StoreCorrupt,
+    code="history-lost",
+    title="It is not known what has left",
+    http_status=409,
+):
+    """A state directory does not know all that left from it, or may have left."""
+
+
+class StoreMismatch(
+    StateError,
+    code="store-mismatch",
+    title="Database and files are not of one store",
+    http_status=500,
+):
+    """The database and the place of files that a miner was given are not of one store."""
+
+
+class WorkerLost(StateError, code="worker-lost", title="Its worker was lost", http_status=500):
+    """A job was given up: its worker ended in the middle of it, time after time."""
 
 
 class AccessError(PramanaError, code="access", title="Access denied", http_status=403, exit_code=4):

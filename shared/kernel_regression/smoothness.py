@@ -14,12 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.mixed.table import Floats
+from shared.ties import FITTED_TIE, first_smallest
 
 ERRORS = 0.5
 """So many standard errors worse than the best is not told from the best. With a whole one, curves
 that are released and learned again are visibly flatter."""
 
 TINY = 1e-300
+_DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +55,15 @@ def smoothest(tried: Sequence[Tried]) -> tuple[int, tuple[float, ...]]:
     def rank(place: int) -> tuple[float, float, int]:
         beyond = max(max(0.0, float(one[place].min()) - ERRORS) for one in excess)
         freedom = sum(_least(tried[place], one[place]) for one in excess) if not beyond else 0.0
-        return beyond, round(freedom, 9), -place  # of equals the widest kernel, which is the last
+        # Of equals the widest kernel, which is the last.
+        return round(beyond, _DIGITS), round(freedom, _DIGITS), -place
 
     place = min(range(len(tried)), key=rank)
     penalties = []
     for target, one in enumerate(excess):
         here = one[place] if one[place].min() <= ERRORS else _excess([tried[place]], target)[0]
         wanted = np.where(here <= ERRORS, tried[place].freedom, np.inf)
-        best = len(wanted) - 1 - int(np.argmin(wanted[::-1]))
+        best = len(wanted) - 1 - first_smallest(wanted[::-1], tie=FITTED_TIE)
         penalties.append(float(tried[place].penalties[best]))
     return place, tuple(penalties)
 
@@ -77,12 +80,14 @@ def _excess(tried: Sequence[Tried], target: int) -> list[Floats]:
         # None is allowed: the one with the least freedom.
         least = min(float(one.freedom.min()) for one in tried)
         return [np.where(one.freedom <= least, 0.0, np.inf) for one in tried]
-    place = int(np.argmin([mean.min() for mean in means]))
-    best = tried[place].squares[:, int(np.argmin(means[place])), target]
+    place = first_smallest([mean.min() for mean in means], tie=FITTED_TIE)
+    best = tried[place].squares[:, first_smallest(means[place], tie=FITTED_TIE), target]
+    least = FITTED_TIE * float(best.mean())
     found = []
     for one in tried:
         worse = one.squares[:, :, target] - best[:, None]
         error = np.maximum(worse.std(axis=0) / np.sqrt(len(worse)), TINY)
-        excess = np.maximum(worse.mean(axis=0), 0.0) / error
+        # Fits that are the same but for rounding have no error between them.
+        excess = np.maximum(worse.mean(axis=0) - least, 0.0) / error
         found.append(np.where(one.allowed, excess, np.inf))
     return found

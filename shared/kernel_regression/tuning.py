@@ -27,6 +27,7 @@ from shared.kernel_regression.spectrum import (
     spanned,
 )
 from shared.mixed.table import Floats
+from shared.ties import FITTED_TIE, first_smallest
 
 RECORDS = 4000
 """Bandwidths are compared on at most so many records."""
@@ -105,7 +106,7 @@ def _searched(
         place, penalties = smoothest(every)
         return grid[place], penalties
     errors = [tuned_penalty(spectrum, points, targets, options).error for spectrum in spectra]
-    return grid[int(np.argmin(errors))], None
+    return grid[first_smallest(errors, tie=FITTED_TIE)], None
 
 
 def _spectrum(
@@ -160,7 +161,7 @@ def tuned_penalty(
     # Where none is allowed, the one with the least freedom.
     found = np.where(ways.allowed, found, FORBIDDEN * (1 + extra))
     # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
-    best = len(found) - 1 - int(np.argmin(found[::-1]))
+    best = len(found) - 1 - first_smallest(found[::-1], tie=FITTED_TIE)
     return Tuned(float(ways.penalties[best]), float(found[best]))
 
 

@@ -25,6 +25,7 @@ from shared.regression.forms import KernelForm, Standard
 from shared.regression.inputs import Copies
 from shared.regression.options import RegressionOptions
 from shared.regression.terms import MOST_NUMBERS, raw_columns
+from shared.ties import TIE, descending, first_largest
 
 Places = npt.NDArray[np.signedinteger[Any]]
 
@@ -180,7 +181,7 @@ def means_of_groups(matrix: Floats, copies: int) -> Iterator[Floats]:
     least, groups = TOGETHER * copies, [matrix]
     whole: list[Floats] = []
     while groups and len(groups) + len(whole) < MOST_POINTS:
-        widest = max(range(len(groups)), key=lambda place: float(groups[place].var(axis=0).sum()))
+        widest = first_largest([float(group.var(axis=0).sum()) for group in groups])
         group = groups.pop(widest)
         parts = _parted(group, least)
         if parts is None:
@@ -194,10 +195,10 @@ def means_of_groups(matrix: Floats, copies: int) -> Iterator[Floats]:
 def _parted(group: Floats, least: int) -> list[Floats] | None:
     if len(group) < 2 * least:
         return None
-    for direction in np.argsort(-group.var(axis=0)):
+    for direction in descending(group.var(axis=0)):
         values = group[:, direction]
         for middle in (values.mean(), np.median(values)):
-            low = values <= middle
+            low = values <= middle + TIE * np.abs(values).max()
             if least <= low.sum() <= len(group) - least:
                 return [group[low], group[~low]]
     return None

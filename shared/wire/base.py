@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
@@ -29,6 +29,10 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=256, strict=Tr
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$", strict=True)]
 
+People = Literal["same", "different", "overlapping"]
+"""What a study says of its owners' records: of the same people, of different ones, or of some that
+are the same; `overlapping` assumes nothing."""
+
 
 class Message(BaseModel):
     """The base of all messages: frozen, unknown fields refused by name."""
@@ -45,3 +49,19 @@ class Page(Message, Generic[Item]):
 
     items: list[Item]
     next: str | None = None
+
+
+def holding(people: People) -> str:
+    """Say what a study's owners hold, by what the study says of them."""
+    return {
+        "same": "hold the same people",
+        "different": "hold different people",
+        "overlapping": "may hold some of the same people",
+    }[people]
+
+
+def meaning(people: People) -> str:
+    """Say what that means for what a person loses."""
+    if people == "different":
+        return "a person loses what one owner tells, and the sum if several owners have her record"
+    return "what all owners tell of a person adds up"

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from shared.wire.base import Message, Name
+from shared.wire.base import Message, Name, People
 from shared.wire.privacy import Epsilon
 
 Role = Literal["admin", "analyst", "owner", "monitor"]
@@ -21,16 +21,22 @@ class StudyCreate(Message):
     """A new study; its budget, if it has one, limits what all owners together tell.
 
     In epsilons: of a record, if its columns determine each other, and of a column by its own draws.
+    `people` says whether the owners hold the same people, `different` ones, or some that are the
+    same (`overlapping`, which assumes nothing): only where they are different does a record lose
+    what its own owner tells, and not the sum.
     """
 
     name: Name
     title: Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")] = ""
     max_epsilon_record: Epsilon | None = None
     max_epsilon_column: Epsilon | None = None
+    people: People = "overlapping"
 
 
 class Study(StudyCreate):
     """A study: the scope of owners, releases, jobs and models."""
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("people",)
 
     created: datetime
 

@@ -7,12 +7,12 @@ all numbers, beside its epsilon.
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from shared.privacy import PRIOR, Amplification, Extremes
-from shared.wire.base import MAX_VARIABLES, Label, Message, Name, Sha256
+from shared.wire.base import MAX_VARIABLES, Label, Message, Name, People, Sha256, holding, meaning
 from shared.wire.plans import PlanMessage
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -120,15 +120,38 @@ class UnboundedRelease(Message):
     statement: str
 
 
+class ChangedReports(Message):
+    """Records of an owner that its releases report differently by the same draws, of one block.
+
+    Their values changed, and whoever holds `releases` of them knows it; no epsilon bounds that.
+    `records` of `of` are so in one release beside the earlier ones, the one where it is most.
+    `not_compared` releases by these draws could not be compared with the others.
+    """
+
+    owner: Name
+    variables: list[Label]
+    releases: int
+    records: int
+    of: int
+    not_compared: int
+
+
 class StudyPrivacy(Message):
     """What everything that left for a study comes to.
 
-    `record` is about one record over all owners: the sum over owners, or, where
-    `different_people` says that no record is at two owners, the largest owner's. Parts of one
-    study plan add set by set. `study_plan` is what the owners agreed on, if they did. `unbounded`
-    are the releases that no sum counts, for they carry no gamma. `warnings` say where a record has
-    lost more than any owner, or the plan, says, and that sums leave something out.
+    `people` is what the study says of its owners' records. `record` is about one record over all
+    owners: the sum over owners, or, with `different_people`, the largest owner's; `at_several` is
+    then the sum, which holds for a person who is at several owners all the same. An owner is told
+    by what the study says alone; others are told the sum where records of different owners have
+    the same pseudonym. Parts of one study plan add set by set. `study_plan` is what the owners
+    agreed on, if they did. `unbounded` are the releases that no sum counts, for they carry no
+    gamma. `changed` are the records that releases report differently by the same draws; an owner
+    sees its own. `warnings` say where what arrived contradicts what the study says, or could not be
+    checked, where a record has lost more than any owner, or the plan, says, and that sums leave
+    something out.
     """
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("people", "at_several", "changed")
 
     study: Name
     prior: float
@@ -137,16 +160,40 @@ class StudyPrivacy(Message):
     record: ExtremesMessage
     different_people: bool
     budget: PrivacyBudget
+    people: People = "overlapping"
+    at_several: ExtremesMessage | None = None
     study_plan: PlannedLoss | None = None
     unbounded: list[UnboundedRelease] = Field(default_factory=list)
+    changed: list[ChangedReports] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
+
+    @property
+    def people_said(self) -> str:
+        """What the study says of its people, and what that means for one of them, in a sentence."""
+        said = f"The study says that its owners {holding(self.people)}"
+        if self.people != "different" or self.at_several is None:
+            return f"{said}: {meaning(self.people)}."
+        most, summed = (
+            extremes.determined.to_amplification() for extremes in (self.record, self.at_several)
+        )
+        own = f"{said}: a person loses what her own owner tells, gamma {most.written_gamma} at most"
+        if summed == most:
+            return f"{own}."
+        return (
+            f"{own}; {summed.written_gamma} for a person whom all know, if the study is wrong about"
+            " that."
+        )
 
 
 class PrivacyQuestion(Message):
-    """A release that might be made: its plan, its draws, and by whom (the caller, if left out)."""
+    """A release that might be made: its plan, its draws, and by whom (the caller, if left out).
+
+    `linkage` is the fingerprint of its linkage secret, see `ReleaseCreate`.
+    """
 
     plan: PlanMessage
     draws: DrawIds | None = None
+    linkage: Sha256 | None = None
     owner: Name | None = None
 
     @model_validator(mode="after")

@@ -24,7 +24,7 @@ from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseR
 from shared.errors import Forbidden, NotReady, StorageFull, Unauthenticated
 from shared.wire.learning.jobs import Job
 from shared.wire.problems import ProblemDetail
-from shared.wire.releases import Alignment
+from shared.wire.releases import Alignment, Release
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,11 @@ class Caller:
     study: str | None
     name: str
 
+    @property
+    def as_owner(self) -> str | None:
+        """The name of the owner that this caller is; None for others."""
+        return self.name if self.role == OWNER else None
+
     def sees_study(self, study: str) -> bool:
         """Whether this caller takes part in a study."""
         return self.role == ADMIN or self.study == study
@@ -49,6 +54,13 @@ class Caller:
     def sees_release(self, study: str, owner: str) -> bool:
         """Whether this caller may read a release of an owner in a study."""
         return self.sees_study(study) and (self.role != OWNER or self.name == owner)
+
+    def view_release(self, release: Release) -> Release:
+        """Return what this caller may see of a release that it may read.
+
+        By the fingerprint of a linkage secret guesses of it can be tried: it is its owner's alone.
+        """
+        return release if self.role == OWNER else release.model_copy(update={"linkage": None})
 
     def view_alignment(self, alignment: Alignment) -> Alignment:
         """Return what this caller may see of the alignment of its study."""
@@ -170,7 +182,8 @@ def visible_invitation(session: Session, caller: Caller, identifier: str) -> Inv
     return row
 
 
-_HOLDER = select(ReleaseRow.study, ReleaseRow.owner).where(ReleaseRow.id == bindparam("wanted"))
+_release = ReleaseRow.__table__.c
+_HOLDER = select(_release.study, _release.owner).where(_release.id == bindparam("wanted"))
 
 
 def visible_release(session: Session, caller: Caller, identifier: str) -> None:

@@ -9,7 +9,9 @@ action: such a one could fill the disk otherwise.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
@@ -36,6 +38,8 @@ class AuditMiddleware:
         self._app = app
         self._audit = audit
         self._strangers = _Strangers()
+        # A line may wait for what is being flushed, and the loop for nothing.
+        self._writing = ThreadPoolExecutor(1, thread_name_prefix="auditing")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -60,7 +64,7 @@ class AuditMiddleware:
             if message["type"] == "http.response.start":
                 started = True
                 try:
-                    self._note(scope, int(message["status"]))
+                    await self._note(scope, int(message["status"]))
                 except PramanaError as error:
                     if not _changes(scope):
                         refused = True
@@ -74,10 +78,10 @@ class AuditMiddleware:
             await self._app(scope, receive, send_after_entry)
         except BaseException:
             if scope["type"] == "http" and not started:
-                self._note(scope, 500)
+                await self._note(scope, 500)
             raise
 
-    def _note(self, scope: Scope, status: int) -> None:
+    async def _note(self, scope: Scope, status: int) -> None:
         """Write the line of a request, if it has one. Raises PramanaError."""
         action = getattr(scope.get("endpoint"), "__name__", None)
         if action is None:
@@ -91,18 +95,17 @@ class AuditMiddleware:
             if counted is None:
                 return
             unnoted = counted
-        self._audit.write(
-            {
-                "token": caller.token if caller else None,
-                "role": caller.role if caller else None,
-                "name": caller.name if caller else None,
-                "study": caller.study if caller else None,
-                "action": action,
-                "resource": without_secrets(scope["path"])[:_LONGEST_PATH],
-                "outcome": status,
-                **({"unnoted": unnoted} if unnoted else {}),
-            }
-        )
+        entry = {
+            "token": caller.token if caller else None,
+            "role": caller.role if caller else None,
+            "name": caller.name if caller else None,
+            "study": caller.study if caller else None,
+            "action": action,
+            "resource": without_secrets(scope["path"])[:_LONGEST_PATH],
+            "outcome": status,
+            **({"unnoted": unnoted} if unnoted else {}),
+        }
+        await asyncio.get_running_loop().run_in_executor(self._writing, self._audit.write, entry)
 
 
 class _Strangers:

@@ -22,7 +22,12 @@ from shared.wire.base import MAX_PARTS, MAX_RECORDS
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100
-_QUERY_OF = {"paging": {"limit", "cursor"}, "records": {"records"}, "seed": {"seed"}}
+_QUERY_OF = {
+    "paging": {"limit", "cursor"},
+    "records": {"records"},
+    "seed": {"seed"},
+    "fingerprint": {"fingerprint"},
+}
 """The query parameters behind the parameters that endpoints have by these names."""
 
 

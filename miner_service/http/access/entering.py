@@ -28,7 +28,7 @@ from miner_service.http.access.protocol import VersionedRoute
 from miner_service.http.access.rules import ACCESS, Rule, Scope, rule_of
 from miner_service.services import Services
 from miner_service.store.people import no_such
-from shared.errors import Forbidden, NotFound, PramanaError
+from shared.errors import PramanaError
 
 _LONGEST = 200
 
@@ -67,22 +67,32 @@ class Entering:
 
 @dataclass(frozen=True)
 class Entered:
-    """Who sent a request, and why it is refused, if it is."""
+    """Who sent a request, why it is refused, if it is, and what was looked for besides."""
 
     caller: Caller
     refused: PramanaError | None
+    found: object
+
+
+Look = Callable[[Session], object]
+"""Looks for something in the state of the database in which a request was let in."""
 
 
 def enter(
-    services: Services, header: str | None, rule: Rule, parameters: Mapping[str, str]
+    services: Services,
+    header: str | None,
+    rule: Rule,
+    parameters: Mapping[str, str],
+    look: Look | None = None,
 ) -> Entered:
     """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
 
-    All of it is seen in one state of the database. A refusal is NotFound or Forbidden; it is
+    All of it is seen in one state of the database. A refusal, by the rule or by `look`, is
     returned, as who is refused is counted and noted. That the token is used is noted, too.
 
     Args:
         parameters: those of the address, by name.
+        look: is asked, if it is there, once the request is let in.
 
     Raises:
         Unauthenticated: it is not known who sent it.
@@ -91,14 +101,16 @@ def enter(
     with services.database.read() as session:
         token = valid_token(session, text, now)
         caller = Caller(token.id, token.role, token.study, token.name)
+        refused: PramanaError | None = None
+        found: object = None
         try:
             _require(session, caller, rule, parameters)
-        except (NotFound, Forbidden) as error:
-            refused: PramanaError | None = error
-        else:
-            refused = None
+            if look is not None:
+                found = look(session)
+        except PramanaError as error:
+            refused = error
     note_used(services, token, now)
-    return Entered(caller, refused)
+    return Entered(caller, refused, found)
 
 
 def _require(session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 
-from shared.errors import NotReady, PramanaError
+from shared.errors import NotReady, PramanaError, StoreMismatch
 
 ANSWER_SECONDS = 4.0
 """What takes longer to say that it is there counts as away."""
@@ -43,7 +43,7 @@ class Probes:
             raise NotReady(
                 " ".join(f"{what}: {_words(error)}" for what, error in errors.items()),
                 where=", ".join(errors),
-                remedy="It is ready again by itself once these are.",
+                remedy=_remedy(errors.values()),
             )
 
     def _ask(self, what: str, check: Check) -> Future[_Outcome]:
@@ -67,6 +67,11 @@ def _run(check: Check, outcome: Future[_Outcome]) -> None:
         outcome.set_result(error)
     else:
         outcome.set_result(None)
+
+
+def _remedy(errors: Iterable[Exception]) -> str:
+    lasting = [error.remedy or "" for error in errors if isinstance(error, StoreMismatch)]
+    return " ".join(lasting) or "It is ready again by itself once these are."
 
 
 def _words(error: Exception) -> str:

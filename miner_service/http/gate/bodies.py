@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope
 
+from miner_service.http.gate.pace import Pace
 from miner_service.settings import WebSettings
 from shared.errors import LimitExceeded
 
@@ -24,13 +25,15 @@ class Incoming:
         whole: whether nothing of it is left to read.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, web: WebSettings) -> None:
+    def __init__(self, scope: Scope, receive: Receive, web: WebSettings, pace: Pace) -> None:
         headers = Headers(scope=scope)
         length = headers.get("content-length", "")
         self.announced = int(length) if length.isascii() and length.isdigit() else None
-        self.whole = not self.announced and "transfer-encoding" not in headers
+        chunked = "transfer-encoding" in headers
+        self.whole = not self.announced and not chunked
         self._receive = receive
         self._web = web
+        self._pace = pace
         self._received = 0
         self._waited = 0.0
 
@@ -72,6 +75,8 @@ class Incoming:
                 raise too_long(what, limit)
             if body := message.get("body", b""):
                 yield body
+            if not self.whole:
+                await self._pace.turn()
 
 
 def too_long(what: str, limit: int) -> LimitExceeded:

@@ -8,37 +8,42 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.entering import enter
+from miner_service.http.access.entering import Entered, Look, enter
 from miner_service.http.access.problems import failure_response, problem_of_failure
+from miner_service.http.access.rules import Rule, rule_of
 from miner_service.http.access.rules import Scope as Access
-from miner_service.http.access.rules import rule_of
-from miner_service.http.gate.addresses import Address, Addresses
+from miner_service.http.gate.addresses import Addresses
 from miner_service.http.gate.bodies import Incoming, replay, too_long
+from miner_service.http.gate.direct import Direct
+from miner_service.http.gate.pace import Pace
 from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.shares import InFlight, Now, Rates
+from miner_service.http.gate.shares import InFlight, Memory, Now, Rates
 from miner_service.http.gate.spool import gather, spool
 from miner_service.services import Services
 from miner_service.store.files.durable import storing
 from shared.errors import PramanaError
 
-STREAMED = frozenset({"put_part"})
-"""The endpoints that read their bodies themselves, from `request.state.body`."""
-
 OPEN_BODY = 4096
 """The largest body, in bytes, of a request without a token: room for a secret."""
 
+UNANNOUNCED_BODY = 1 << 20
+"""The largest JSON body, in bytes, of a sender that does not say how long it is (chunked)."""
+
 _SMALL = 64 * 1024
 """Bodies up to this size are held in memory; no share is taken of them."""
+
+_MEMORY = 48 << 20
+"""So many bytes of parts are in memory at once; the others wait on the disk."""
 
 _LARGE_AT_ONCE = 2
 """So many large JSON bodies are in memory at once; the others wait on the disk."""
@@ -47,20 +52,30 @@ _LARGE_AT_ONCE = 2
 class Gate:
     """The middleware around all endpoints.
 
-    What it finds out is in the request's state: `caller`, the `body` as it comes in, `pools` and
-    the bodies `in_flight`.
+    What it finds out is in the request's state: `caller`, the `body` as it comes in, `pools`, the
+    bodies `in_flight` and the `memory` for them.
     """
 
     def __init__(
-        self, app: ASGIApp, *, services: Services, addresses: Addresses, pools: Pools, now: Now
+        self,
+        app: ASGIApp,
+        *,
+        services: Services,
+        addresses: Addresses,
+        direct: Mapping[str, Direct],
+        pools: Pools,
+        now: Now,
     ) -> None:
         web = services.settings.web
         self._app = app
         self._services = services
         self._addresses = addresses
+        self._direct = direct
         self._pools = pools
         self._rates = Rates(web, now)
         self._in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
+        self._memory = Memory(_MEMORY)
+        self._pace = Pace()
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +83,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        body = Incoming(scope, receive, self._services.settings.web)
+        body = Incoming(scope, receive, self._services.settings.web, self._pace)
         send = _closing(body, send)
         try:
             await self._enter(scope, body, send)
@@ -88,33 +103,55 @@ class Gate:
             return
         scope["endpoint"] = address.endpoint  # the audit log reads it
         state = scope.setdefault("state", {})
-        state.update(body=body, pools=self._pools, in_flight=self._in_flight)
-        caller = await self._identify(scope, address)
-        if address.name in STREAMED:
-            await self._app(scope, body.receive, send)
-        elif caller is None:
-            small = await _read(body, OPEN_BODY)
-            await self._app(scope, replay(small, body), send)
-        else:
-            await self._pass_json(scope, body, send, caller)
-
-    async def _identify(self, scope: Scope, address: Address) -> Caller | None:
-        """Return who sent a request that is let in; None where nobody has to be known."""
+        state.update(body=body, pools=self._pools, in_flight=self._in_flight, memory=self._memory)
         rule = rule_of(address.name)
         if rule.scope is Access.OPEN:
-            return None
-        header = Headers(scope=scope).get("authorization")
+            small = await _read(body, OPEN_BODY)
+            await self._app(scope, replay(small, body), send)
+            return
         parameters = address.parameters(scope)
-        entered = await run_in_threadpool(enter, self._services, header, rule, parameters)
+        direct = self._direct.get(address.name)
+        look = direct.look(self._services, scope, parameters, body) if direct else None
+        if direct is not None:
+            await self._pace.turn()
+        entered = await self._identify(scope, rule, parameters, look)
+        if direct is None:
+            await self._pass_json(scope, body, send, entered.caller)
+        elif look is None:
+            await self._app(scope, body.receive, send)
+        else:
+            await self._answer(direct, scope, entered.found, body, send)
+
+    async def _identify(
+        self, scope: Scope, rule: Rule, parameters: Mapping[str, str], look: Look | None
+    ) -> Entered:
+        """Return who sent a request that is let in, and what was found with its token."""
+        header = Headers(scope=scope).get("authorization")
+        entered = await self._pools.entering.run(
+            enter, self._services, header, rule, parameters, look
+        )
         # Endpoints and the audit log read it.
         scope["state"].update(caller=entered.caller, entered=rule)
         self._rates.take_token(entered.caller.token)
         if entered.refused is not None:
             raise entered.refused
-        return entered.caller
+        return entered
+
+    async def _answer(
+        self, direct: Direct, scope: Scope, found: object, body: Incoming, send: Send
+    ) -> None:
+        try:
+            answer = await direct.answer(self._services, scope, found)
+        except ClientDisconnect as error:
+            scope["state"]["problem"] = problem_of_failure(error).code
+            answer = failure_response(error, scope["path"])
+        await self._pace.turn()
+        await answer(scope, body.receive, send)
 
     async def _pass_json(self, scope: Scope, body: Incoming, send: Send, caller: Caller) -> None:
         limit = self._services.settings.limits.json_bytes
+        if body.announced is None:
+            limit = min(limit, UNANNOUNCED_BODY)
         if body.whole or (body.announced is not None and body.announced <= _SMALL):
             small = await _read(body, min(limit, _SMALL))
             await self._app(scope, replay(small, body), send)
@@ -152,7 +189,8 @@ class _Once(ExitStack):
 
 
 async def _read(body: Incoming, limit: int) -> bytes:
-    return await gather(body.chunks(limit, "JSON body"))
+    most = limit if body.announced is None else min(limit, body.announced)
+    return bytes(await gather(body.chunks(limit, "JSON body"), 0 if body.whole else most))
 
 
 def _closing(body: Incoming, send: Send) -> Send:

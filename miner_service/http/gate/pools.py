@@ -37,16 +37,19 @@ class Pools:
     """The threads of one service.
 
     Attributes:
+        entering: tokens that are looked up. They are few: each thread that computes is one more
+            that the loop, which answers all, may have to wait for.
         writing: bodies that arrive, block by block.
         storing: parts that arrived; these wait for the disk.
         sealing: releases, which takes up to minutes.
     """
 
+    entering: Pool = field(default_factory=lambda: Pool("entering", 4))
     writing: Pool = field(default_factory=lambda: Pool("writing", 4))
     storing: Pool = field(default_factory=lambda: Pool("storing", 16))
     sealing: Pool = field(default_factory=lambda: Pool("sealing", 4))
 
     def close(self) -> None:
         """Let all threads end when they are done."""
-        for pool in (self.writing, self.storing, self.sealing):
+        for pool in (self.entering, self.writing, self.storing, self.sealing):
             pool.close()

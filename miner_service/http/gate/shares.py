@@ -100,6 +100,27 @@ class InFlight:
                 self._held[token] = (bodies - 1, total - size)
 
 
+@dataclass
+class Memory:
+    """The memory that all bodies on their way may take together."""
+
+    size: int
+    _taken: int = 0
+
+    @contextmanager
+    def held(self, size: int) -> Iterator[bool]:
+        """Count a body of so many bytes while it is on its way, if it fits; say whether it does."""
+        fits = self._taken + size <= self.size
+        if not fits:
+            yield False
+            return
+        self._taken += size
+        try:
+            yield True
+        finally:
+            self._taken -= size
+
+
 def network_of(host: str) -> str:
     """Return by what an address is counted: an IPv6 address by the network of its 64 bits."""
     try:

@@ -62,9 +62,16 @@ async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool)
     return spooled
 
 
-async def gather(chunks: AsyncIterator[bytes]) -> bytes:
-    """Return all chunks in one piece: for bodies that are small."""
-    return b"".join([chunk async for chunk in chunks])
+async def gather(chunks: AsyncIterator[bytes], size: int) -> memoryview:
+    """Return all chunks, `size` bytes at most, in one piece.
+
+    It takes no memory before its bytes come, and no more than they, however small the chunks are.
+    """
+    whole, came = memoryview(bytearray(size)), 0
+    async for chunk in chunks:
+        whole[came : came + len(chunk)] = chunk
+        came += len(chunk)
+    return whole[:came]
 
 
 def _write(file: BinaryIO, piece: bytes) -> None:

@@ -1,23 +1,27 @@
 """HTTP on one connection, with an end to everything a sender may leave half done.
 
-uvicorn waits for headers for ever, and closes at once after an answer to a body that it did not
-read: what the sender is still sending would then destroy the answer on its way.
+uvicorn waits for headers for ever and takes any number of them, and closes at once after an answer
+to a body that it did not read: what the sender is still sending would then destroy the answer on
+its way. The parser is one in C (httptools): bodies pass it without being searched or copied again.
+What two readers could take differently is refused, by it or by `_require_plain`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 
 from miner_service.http.gate.headers import HEADERS
 from miner_service.http.listening.connections import Connections
 from miner_service.http.listening.tls import Tls
 from miner_service.settings import WebSettings
-from shared.errors import NotReady
+from shared.errors import AmbiguousRequest, NotReady
 from shared.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
@@ -29,16 +33,24 @@ LINGER_SECONDS = 2.0
 """So long a sender is listened to, and nothing of it kept, after its answer."""
 
 _LINGER_BYTES = 1 << 26
+_ENDLESS_BYTES = 1 << 20
+"""Of a body that did not say how long it is."""
+
+_HEAD_BYTES = 1 << 16
+"""So long the headers of a request may be, and what is between two pieces of its body."""
+
+_PIPELINED = 8
+"""So many requests may come before the one before them is answered."""
 
 
-def bounded_protocol(web: WebSettings, tls: Tls | None) -> type[H11Protocol]:
+def bounded_protocol(web: WebSettings, tls: Tls | None) -> type[HttpToolsProtocol]:
     """Return the protocol of a service; its connections are counted together."""
     return type(
         "BoundedProtocol", (Bounded,), {"web": web, "tls": tls, "counted": Connections(web)}
     )
 
 
-class Bounded(H11Protocol):
+class Bounded(HttpToolsProtocol):
     """One connection: counted, within its times, over TLS if there is a certificate."""
 
     web: WebSettings
@@ -52,6 +64,10 @@ class Bounded(H11Protocol):
         self._securing: asyncio.Task[None] | None = None
         self._answered: _Lingering | None = None
         self._early = b""
+        self._at: Literal["head", "body", "end"] = "head"
+        """What is awaited: headers, a body, or nothing before the request is answered."""
+        self._unfinished = 0
+        self._went_on = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection in, or turn it away."""
@@ -80,12 +96,63 @@ class Bounded(H11Protocol):
         if self.flow is None:  # the first bytes may come with the last of the keys' agreement
             self._early += data
             return
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._went_on = False
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # Answered as if it had not asked; what follows may be of another protocol.
+            self.cycle.keep_alive = False
+        except httptools.HttpParserError as error:
+            self._refuse(str(error))
+        else:
+            self._unfinished = 0 if self._went_on else self._unfinished + len(data)
+            if self._unfinished > _HEAD_BYTES:
+                self._refuse("the headers are too long")
         self._watch()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; what follows a body is none of its request."""
+        if self._at != "body":
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Begin a request. Raises ValueError where it is not plain, or one too many."""
+        if len(self.pipeline) >= _PIPELINED:
+            raise ValueError("too many requests at once")
+        _require_plain(self.parser.get_http_version(), self.url, self.headers)
+        super().on_headers_complete()
+        self._at, self._went_on = "body", True
+
+    def on_chunk_header(self) -> None:
+        """Note that a piece of the body begins."""
+        self._went_on = True
+
+    def on_body(self, body: bytes) -> None:
+        """Hand over a piece of a body; it is copied only where the one before was not taken."""
+        self._went_on, cycle = True, self.cycle
+        if cycle.response_complete:
+            return
+        if not cycle.body:
+            cycle.body = body  # type: ignore[assignment]  # taken as `bytes`, which copies none
+        else:
+            if isinstance(cycle.body, bytes):
+                cycle.body = bytearray(cycle.body)
+            cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """Note that a request is whole."""
+        super().on_message_complete()
+        self._at, self._went_on = "end", True
 
     def on_response_complete(self) -> None:
         """Go on to the next request of the connection, which has its own time."""
         super().on_response_complete()
+        if self._at == "end" and self.cycle.response_complete:
+            self._at = "head"
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -101,9 +168,22 @@ class Bounded(H11Protocol):
         if self.flow is not None:  # else it never began to speak HTTP
             super().connection_lost(exc)
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 the same for all
-        """Answer what is not HTTP, and close."""
-        problem = invalid_request("What was sent is not a request of HTTP/1.1.")
+    def _refuse(self, why: str) -> None:
+        """Answer what is not HTTP, and close; where an answer is on its way, only that is given."""
+        at, self._at = self._at, "end"
+        if at == "head" or self.cycle.response_complete:
+            self._answer_refused(why)
+        elif at == "end" and not self.pipeline:
+            self.cycle.keep_alive = False
+            self.transport.pause_reading()
+        elif self.pipeline or self.cycle.response_started:
+            self.transport.abort()
+        else:
+            self._answer_refused(why)
+
+    def _answer_refused(self, why: str) -> None:
+        twice = all(name in why for name in ("Content-Length", "Transfer-Encoding"))
+        problem = _AMBIGUOUS if twice else _NO_REQUEST
         self.transport.write(_answer(problem.status, problem))
         self.transport.close()
 
@@ -135,7 +215,7 @@ class Bounded(H11Protocol):
 
     def _watch(self) -> None:
         """Give the headers of the request that is awaited their time, once."""
-        if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
+        if self._at != "head" or self.transport.is_closing():
             self._forget_late()
         elif self._late is None:
             self._late = self.loop.call_later(self.web.header_seconds, self._end)
@@ -152,21 +232,43 @@ class Bounded(H11Protocol):
 
     def linger(self, transport: asyncio.Transport) -> bool:
         """Let the answer reach a sender that is still sending; say whether that takes time."""
-        if self._answered is None and self.conn.their_state is h11.SEND_BODY:
-            self._answered = _Lingering(self.loop, transport)
+        if self._answered is None and self._at == "body":
+            endless = any(name == b"transfer-encoding" for name, _ in self.headers)
+            most = _ENDLESS_BYTES if endless else _LINGER_BYTES
+            self._answered = _Lingering(self.loop, transport, most)
         return self._answered is not None
+
+
+def _require_plain(version: str, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> None:
+    """Check what the parser leaves open. Raises ValueError: it could be taken in two ways."""
+    size = len(target) + sum(len(name) + len(value) for name, value in headers)
+    hosts = sum(name == b"host" for name, _ in headers)
+    coded = [value.lower() for name, value in headers if name == b"transfer-encoding"]
+    if (
+        version not in ("1.0", "1.1")
+        or size > _HEAD_BYTES
+        or hosts > 1
+        or (version == "1.1" and not hosts)
+        or (coded and (coded != [b"chunked"] or version == "1.0"))
+    ):
+        raise ValueError("the headers are not those of a plain request")
 
 
 class _Lingering:
     """A connection whose answer is sent; what still comes is dropped for a while."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport, most_bytes: int
+    ) -> None:
         self._transport = transport
-        self._left = _LINGER_BYTES
+        self._left = most_bytes
         self._timer = loop.call_later(LINGER_SECONDS, transport.abort)
         transport.resume_reading()
-        if transport.can_write_eof():
-            transport.write_eof()
+        try:
+            if transport.can_write_eof():
+                transport.write_eof()
+        except OSError:  # the sender has reset the connection
+            transport.abort()
 
     def dropped(self, size: int) -> None:
         """Count what was dropped."""
@@ -201,6 +303,13 @@ class _Patient:
         return getattr(self._transport, name)
 
 
+_NO_REQUEST = invalid_request("What was sent is not a request of HTTP/1.1.")
+_AMBIGUOUS = problem_of(
+    AmbiguousRequest(
+        "The request has a Content-Length and a Transfer-Encoding; nothing was done.",
+        remedy="Send one of them; who passes requests on should not add the other.",
+    )
+)
 _FULL = problem_of(
     NotReady("Too many connections are open.", remedy="Close some, or try again later.")
 )

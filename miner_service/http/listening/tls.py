@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import ssl
+import stat
 from pathlib import Path
 
 from miner_service.settings import WebSettings
-from shared.errors import OptionError
+from shared.errors import KeyFileError, OptionError
 
 log = logging.getLogger(__name__)
 
-Stamp = tuple[tuple[int, int, int], ...]
+_NOT_THE_OWNERS = 0o077
+_NOT_THE_GROUPS = 0o037
+"""Rights that nobody but the owner has, and that nobody but owner and group has: to read."""
+
+Stamp = tuple[tuple[int, ...], ...]
 
 
 class Tls:
@@ -19,6 +24,7 @@ class Tls:
 
     Raises:
         OptionError: the files cannot be read, or do not fit together.
+        KeyFileError: others may read the private key.
     """
 
     def __init__(self, web: WebSettings) -> None:
@@ -41,7 +47,7 @@ class Tls:
         """Read the files again, whether they seem to have changed or not."""
         try:
             self._context = self._read()
-        except OptionError as error:
+        except (OptionError, KeyFileError) as error:
             log.warning("%s The certificate that was read before stays in use.", error.message)
 
     def _look(self) -> Stamp:
@@ -53,6 +59,7 @@ class Tls:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.options |= ssl.OP_NO_RENEGOTIATION
         try:
+            _refuse_if_open_to_others(web.private_key or web.certificate or Path())
             # A key behind a passphrase is refused: nobody is there to be asked for it.
             context.load_cert_chain(web.certificate or "", web.private_key, password=lambda: "")
             if web.client_authority is not None:
@@ -82,14 +89,30 @@ def open_tls(web: WebSettings) -> Tls | None:
     return Tls(web) if web.certificate is not None else None
 
 
+def _refuse_if_open_to_others(key: Path) -> None:
+    """Check that a private key is its owner's alone, as PostgreSQL does. Raises KeyFileError.
+
+    A key of root's may be read by its group: so systems keep keys that several services use.
+    """
+    state = key.stat()
+    mode = stat.S_IMODE(state.st_mode)
+    if mode & (_NOT_THE_GROUPS if state.st_uid == 0 else _NOT_THE_OWNERS):
+        raise KeyFileError(
+            f"The private key {key} has mode {mode:04o}: people other than its owner may use it.",
+            where="private_key",
+            remedy=f"Run `chmod 600 {key}`, and ask yourself who may have read it; a key that"
+            " belongs to root may have mode 640, and the service's user be of its group.",
+        )
+
+
 def _files(web: WebSettings) -> list[Path]:
     every = (web.certificate, web.private_key, web.client_authority)
     return [path for path in every if path is not None]
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def _stamp(path: Path) -> tuple[int, ...]:
     try:
         state = path.stat()
     except OSError:
         return (0, 0, 0)
-    return (state.st_mtime_ns, state.st_size, state.st_ino)
+    return (state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)

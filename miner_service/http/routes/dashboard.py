@@ -56,9 +56,12 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
     return DashboardStudy(
         study=study_message(study),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
-        releases=release_messages(session, _newest(session, releases, ReleaseRow.seq)),
+        releases=[
+            caller.view_release(release)
+            for release in release_messages(session, _newest(session, releases, ReleaseRow.seq))
+        ],
         alignment=caller.view_alignment(services.alignment(session, study.name)),
-        privacy=study_privacy(services, session, study.name, shown_to_owner=caller.role == OWNER),
+        privacy=study_privacy(services, session, study.name, shown_to_owner=caller.as_owner),
         jobs=[
             caller.view_job(session, job_message(session, row, services.now()))
             for row in _newest(session, jobs, JobRow.seq)

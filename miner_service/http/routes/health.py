@@ -8,6 +8,7 @@ from fastapi import Request, Response
 
 from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
 from miner_service.http.access.entering import RuledRouter
+from miner_service.http.access.one_store import require_files
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
 from miner_service.jobs.crew import Crew
@@ -38,7 +39,7 @@ async def read_readiness(services: ServicesDep, crew: CrewDep, probes: ProbesDep
     """
     checks = {
         "database": services.database.ping,
-        "files": services.segments.check,
+        "files": lambda: require_files(services),
         "jobs": lambda: _require_alive(crew),
     }
     await probes.require(checks)

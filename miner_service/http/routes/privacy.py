@@ -6,10 +6,11 @@ from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.http.access.entering import RuledRouter
 from miner_service.intake.agreement import require_followed
 from miner_service.intake.intake import checked_content
+from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
 from miner_service.store.people import OWNER, no_such
 from miner_service.store.releases import active_owners
-from shared.errors import Forbidden, OptionError, StudyPlanNotFollowed
+from shared.errors import Forbidden, LinkageDiffers, OptionError, StudyPlanNotFollowed
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.releases.base import RANDOMIZED
 from shared.wire.releases.catalogue import KINDS
@@ -21,7 +22,7 @@ router = RuledRouter(tags=["privacy"])
 def read_privacy(study: StudyPath, services: ServicesDep, caller: CallerDep) -> StudyPrivacy:
     """Tell what everything that left comes to: per column, owner and record."""
     with services.database.read() as session:
-        return study_privacy(services, session, study, shown_to_owner=caller.role == OWNER)
+        return study_privacy(services, session, study, shown_to_owner=caller.as_owner)
 
 
 @router.post("/studies/{study}/privacy")
@@ -53,6 +54,8 @@ def forecast_privacy(
         refused = None
         try:
             require_followed(session, study, owner, kind, plan)
-        except StudyPlanNotFollowed as error:
+            require_one_secret(session, study, owner, body.linkage)
+        except (StudyPlanNotFollowed, LinkageDiffers) as error:
             refused = error
-        return forecast(session, study, told_by_plan(owner, plan, body.draws), refused)
+        told = told_by_plan(owner, plan, body.draws)
+        return forecast(services, session, study, told, refused, shown_to_owner=caller.as_owner)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import re
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from io import FileIO
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Header, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from miner_service.http.access.deps import (
     CallerDep,
@@ -18,11 +24,11 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
-from miner_service.http.access.entering import RuledRouter
+from miner_service.http.access.entering import Look, RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.gate.bodies import Incoming
 from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.spool import BLOCK, gather, spool
+from miner_service.http.gate.spool import gather, spool
 from miner_service.intake import intake, receiving
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
@@ -32,7 +38,7 @@ from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
 from shared.errors import PartInvalid
-from shared.wire.base import Page
+from shared.wire.base import MAX_PARTS, Page
 from shared.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
 
@@ -79,15 +85,19 @@ def list_releases(
         if caller.role == OWNER:
             query = query.where(ReleaseRow.owner == caller.name)
         return page_of(
-            session, query, ReleaseRow.seq, paging, lambda row: release_message(session, row)
+            session,
+            query,
+            ReleaseRow.seq,
+            paging,
+            lambda row: caller.view_release(release_message(session, row)),
         )
 
 
 @router.get("/releases/{release}")
-def read_release(release: ReleasePath, services: ServicesDep) -> Release:
+def read_release(release: ReleasePath, services: ServicesDep, caller: CallerDep) -> Release:
     """Read a release and which of its parts are stored."""
     with services.database.read() as session:
-        return release_message(session, find_release(session, release))
+        return caller.view_release(release_message(session, find_release(session, release)))
 
 
 @router.put(
@@ -104,7 +114,6 @@ async def put_part(
     number: PartPath,
     request: Request,
     services: ServicesDep,
-    caller: CallerDep,
     response: Response,
     digest: Annotated[
         str | None,
@@ -112,29 +121,76 @@ async def put_part(
     ] = None,
 ) -> PartReceipt:
     """Store one part; acknowledged when it is safe on disk."""
-    body: Incoming = request.state.body
-    pools: Pools = request.state.pools
-    expected = await run_in_threadpool(
-        receiving.expect_part,
-        services,
-        release,
-        number,
-        media=_part_media(request),
-        length=body.announced,
-    )
-    with request.state.in_flight.held(caller.token, expected.bytes):
-        if expected.bytes <= BLOCK:  # no more is in memory of a larger one, either
-            small = await gather(body.chunks(expected.bytes, "part"))
-            receipt, new = await pools.storing.run(
-                receiving.take_small_part, services, expected, small, digest
-            )
-        else:
+    state, headers = request.scope["state"], request.headers
+
+    def expect() -> receiving.Expected:
+        with services.database.read() as session:
+            return _expect(services, session, release, number, headers, state["body"])
+
+    expected = await state["pools"].entering.run(expect)
+    response.status_code = 201 if await _receive(services, state, expected, digest) else 200
+    return receiving.receipt_of(expected)
+
+
+class DirectParts:
+    """`put_part` as the gate answers it: parts are most of what a miner is asked."""
+
+    def look(
+        self, services: Services, scope: Scope, parameters: Mapping[str, str], body: Incoming
+    ) -> Look | None:
+        """Return what looks for the part; None where the address is not plainly that of one."""
+        release, number = parameters["release"], parameters["number"]
+        if scope["query_string"] or not _PLAIN.fullmatch(number) or int(number) >= MAX_PARTS:
+            return None
+        headers = Headers(scope=scope)
+        return lambda session: _expect(services, session, release, int(number), headers, body)
+
+    async def answer(self, services: Services, scope: Scope, found: Any) -> Response:
+        """Store the part; acknowledged when it is safe on disk."""
+        digest = Headers(scope=scope).get(DIGEST_HEADER)
+        new = await _receive(services, scope["state"], found, digest)
+        told = receiving.receipt_of(found).model_dump_json()
+        return Response(told, 201 if new else 200, media_type="application/json")
+
+
+_PLAIN = re.compile("[0-9]{1,9}")
+
+
+def _expect(
+    services: Services,
+    session: Session,
+    release: str,
+    number: int,
+    headers: Headers,
+    body: Incoming,
+) -> receiving.Expected:
+    media, length = _part_media(headers), body.announced
+    limits = services.settings.limits
+    return receiving.expect_part(session, limits, release, number, media=media, length=length)
+
+
+async def _receive(
+    services: Services,
+    state: Mapping[str, Any],
+    expected: receiving.Expected,
+    digest: str | None,
+) -> bool:
+    """Receive a part and have it acknowledged; say whether it is new."""
+    body: Incoming = state["body"]
+    pools: Pools = state["pools"]
+    with state["in_flight"].held(state["caller"].token, expected.bytes):
+        with state["memory"].held(expected.bytes) as fits:
+            if fits:
+                whole = await gather(body.chunks(expected.bytes, "part"), expected.bytes)
+                new = await pools.storing.run(
+                    receiving.take_whole_part, services, expected, whole, digest
+                )
+        if not fits:
             async with _received(services, expected, body, pools) as arrived:
-                receipt, new = await pools.storing.run(
+                new = await pools.storing.run(
                     receiving.take_part, services, expected, arrived, digest
                 )
-    response.status_code = 201 if new else 200
-    return receipt
+        return await asyncio.wrap_future(new)
 
 
 @asynccontextmanager
@@ -147,13 +203,20 @@ async def _received(
         came = await spool(chunks, None, pools.writing)
         yield receiving.Arrived(None, came.size, came.digest.digest())
         return
-    scratch = services.segments.scratch_path()
+    # On no account on the loop: to make or remove a file may wait for what is being flushed.
+    file = await pools.writing.run(_open_scratch, services, expected)
+    scratch = Path(file.name)
     try:
-        with storing(f"Part {expected.number}"), scratch.open("wb", buffering=0) as file:
+        with storing(f"Part {expected.number}"), file:
             came = await spool(chunks, file, pools.writing)
         yield receiving.Arrived(scratch, came.size, came.digest.digest())
     finally:
-        scratch.unlink(missing_ok=True)
+        await pools.writing.run(scratch.unlink, missing_ok=True)
+
+
+def _open_scratch(services: Services, expected: receiving.Expected) -> FileIO:
+    with storing(f"Part {expected.number}"):
+        return FileIO(services.segments.scratch_path(), "w")
 
 
 @router.post("/releases/{release}/seal", responses=problem_responses(409))
@@ -169,8 +232,8 @@ def withdraw_release(release: ReleasePath, services: ServicesDep) -> Release:
     return withdraw(services, release)
 
 
-def _part_media(request: Request) -> str:
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def _part_media(headers: Headers) -> str:
+    media = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media not in (PART_MEDIA_TYPE, PART_JSON_MEDIA_TYPE):
         raise PartInvalid(
             f"A part must be {PART_MEDIA_TYPE} or, if small, {PART_JSON_MEDIA_TYPE}.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from typing import Annotated
+
+from fastapi import Query, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -10,12 +12,14 @@ from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, St
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.keyed import KeyedDep
 from miner_service.http.access.problems import problem_responses
+from miner_service.intake.linkage import check_linkage
 from miner_service.store import people
 from miner_service.store.holders import tokens
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
-from shared.wire.base import Page
+from shared.wire.base import Page, Sha256
 from shared.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
+from shared.wire.releases.linkage import LinkageCheck
 
 router = RuledRouter(tags=["studies"])
 
@@ -49,6 +53,18 @@ def read_study(study: StudyPath, services: ServicesDep) -> Study:
     """Read a study."""
     with services.database.read() as session:
         return people.study_message(people.find_study(session, study))
+
+
+@router.get("/studies/{study}/linkage")
+def read_linkage(
+    study: StudyPath,
+    services: ServicesDep,
+    caller: CallerDep,
+    fingerprint: Annotated[Sha256, Query(description="As `linkage` of a release.")],
+) -> LinkageCheck:
+    """Compare an owner's linkage secret, by its fingerprint, with those of the other owners."""
+    with services.database.read() as session:
+        return check_linkage(session, study, caller.name, fingerprint)
 
 
 @router.post(

@@ -29,7 +29,8 @@ class SqlDatabase:
     def make_tables(self, *, upgrade: bool) -> None:
         """Make the tables of this version out of what is there. Raises as `tables.make_tables`."""
         try:
-            make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+            with self.opening():
+                make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
         except NotReady as error:
             self.close()
             raise NotReady(
@@ -40,6 +41,11 @@ class SqlDatabase:
         except BaseException:
             self.close()
             raise
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Hold the opening against other processes, where the file's folder does not."""
+        yield
 
     @property
     def place(self) -> str:

@@ -11,10 +11,13 @@ Session locks and time-outs need sessions: a pooler in front must not share them
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import (
     URL,
@@ -41,7 +44,20 @@ _APPLICATION = "pramana-miner"
 _CONNECT_SECONDS = 2
 _POOL_SECONDS = 5
 _POLL_SECONDS = 0.05
+_OPENING = "the tables"
 _PURPOSE = "pramana/lock/1 "
+_WORD = r"(?:[^/@#?:%,\s]|%[0-9A-Fa-f]{2})"
+_HOST = rf"(?:\[[0-9A-Fa-f:.%]+\]|{_WORD}*)"
+_VALUE = r"[a-z_]{4,}=[^#&\s]*"
+_PARTS = {
+    "scheme": r"[a-z0-9+]+://",
+    "user and password": r"(?:[^/@#?\s]*@)?",
+    "host and port": rf"{_HOST}(?:,{_HOST})*(?::[0-9]+)?(?=/)",
+    "name of the database": rf"/{_WORD}+(?=\?|$)",
+    "options": rf"(?:\?(?:[^@#\s]*|{_VALUE}(?:&{_VALUE})*))?$",
+}
+"""The parts of an address without doubt, in their order. What a password's own characters make of
+one would be taken for a host, or a name, and told with the password in it."""
 
 _ON_THE_SERVER = {
     "statement_timeout": "30s",
@@ -59,6 +75,8 @@ _ON_THE_SERVER = {
 class PostgresStore(SqlDatabase):
     """A PostgreSQL database with the miner's tables, made if they are not there.
 
+    A `password` given apart holds before one in the address; without either libpq finds it.
+
     Raises:
         OptionError: the address is not one of a PostgreSQL database.
         NotInstalled: its driver is not there.
@@ -67,9 +85,11 @@ class PostgresStore(SqlDatabase):
         Conflict: it has those of an earlier version, and this process may not `upgrade` them.
     """
 
-    def __init__(self, address: str, *, upgrade: bool = True) -> None:
+    def __init__(self, address: str, *, password: str | None = None, upgrade: bool = True) -> None:
         _require_driver()
         url = parse_address(address)
+        if password is not None:
+            url = url.set(password=password)
         engine = _engine(url, pool_size=10, max_overflow=20, pool_timeout=_POOL_SECONDS)
         event.listen(engine, "begin", _begin)
         reader = engine.execution_options(
@@ -81,6 +101,12 @@ class PostgresStore(SqlDatabase):
             isolation_level="AUTOCOMMIT"
         )
         self.make_tables(upgrade=upgrade)
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Wait for whoever makes or upgrades the tables: no statement waits, none is timed out."""
+        with self.exclusive(_OPENING):
+            yield
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
@@ -108,19 +134,58 @@ class PostgresStore(SqlDatabase):
 
 def parse_address(address: str) -> URL:
     """Return the address of a PostgreSQL database as its driver wants it. Raises OptionError."""
+    doubtful = _doubtful(address)
     try:
         url = make_url(address)
-        named = url.database
     except (ArgumentError, ValueError):
-        named = None
-    if named is None or url.drivername.partition("+")[0] not in SCHEMES:
+        doubtful = doubtful or "host and port"
+    else:
+        if url.drivername.partition("+")[0] not in SCHEMES:
+            doubtful = "scheme"
+    if doubtful is not None:
         raise OptionError(
-            "The address of the database is not one of PostgreSQL.",
+            "The address of the database is not one of PostgreSQL, or cannot be read without doubt:"
+            f" look at its {doubtful}.",
             where="database",
-            remedy="Write it as postgresql://USER:PASSWORD@HOST:PORT/NAME; without an address the"
-            " rows are kept in the data directory.",
+            remedy="Write it as postgresql://USER@HOST:PORT/NAME, and the password, which may have"
+            " any character, into a file that PRAMANA_DATABASE_PASSWORD_FILE names (under [storage]"
+            " database_password_file). In all else write /, @, #, ?, :, % and spaces as %2F, %40"
+            " and so on. Without an address the rows are in the data directory.",
         ) from None
-    return url.set(drivername=_DRIVER)
+    # None leaves what is there.
+    host, name = (None if not text else unquote(text) for text in (url.host, url.database))
+    return url.set(drivername=_DRIVER, host=host, database=name)
+
+
+def _doubtful(address: str) -> str | None:
+    """Return the first part of an address, if there is one, that cannot be read without doubt."""
+    place = 0
+    for name, form in _PARTS.items():
+        found = re.compile(form).match(address, place)
+        if found is None:
+            return name
+        place = found.end()
+    return None
+
+
+def read_password(file: Path) -> str:
+    """Return the password that a file holds: its first line. Raises OptionError."""
+    try:
+        password = file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise OptionError(
+            f"The file {file} of the database's password cannot be read: {reason}.",
+            where="database_password_file",
+            remedy="Name a file that this process may read, with the password as its first line.",
+        ) from None
+    if not password:
+        raise OptionError(
+            f"The file {file} of the database's password is empty.",
+            where="database_password_file",
+            remedy="Write the password as its first line.",
+        )
+    return password
 
 
 def shown(url: URL) -> str:

@@ -7,6 +7,7 @@ way because another wrote in between; readers never wait for writers.
 from __future__ import annotations
 
 import os
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from sqlalchemy import Connection, create_engine, event
 
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
 from miner_service.store.databases.failures import answering
+from miner_service.store.migrations import HEAD
 
 _PRAGMAS = (
+    "PRAGMA busy_timeout=30000",
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
-    "PRAGMA busy_timeout=30000",
     # What is withdrawn is gone from the file, too.
     "PRAGMA secure_delete=ON",
 )
@@ -56,6 +58,19 @@ class SqliteStore(SqlDatabase):
             told = cursor.fetchone()
             cursor.close()
         return told is not None and told[0] == 0
+
+
+def is_current(path: Path) -> bool:
+    """Whether a file has the tables and the journal of this version: nothing of it will change."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as opened:
+            version, journal = (
+                opened.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("user_version", "journal_mode")
+            )
+    except sqlite3.Error:  # it is not there, or somebody is changing it
+        return False
+    return bool(str(version) == HEAD and journal == "wal")
 
 
 def _make_private(path: Path) -> None:

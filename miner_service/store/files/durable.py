@@ -80,8 +80,11 @@ def settle(scratch: Path, path: Path) -> None:
 
 def flush(path: Path) -> None:
     """Flush a file's bytes to the disk."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync_directory(folder: Path) -> None:

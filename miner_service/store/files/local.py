@@ -10,6 +10,7 @@ from pathlib import Path
 from miner_service.store.files.durable import settle, storing, sync_directory
 from miner_service.store.files.scratch import Scratch
 from miner_service.store.files.segments import (
+    IDENTITY,
     States,
     damaged_columns,
     drop,
@@ -31,6 +32,36 @@ class LocalSegments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_scratch", Scratch(self.root / "scratch"))
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return str(self.root)
+
+    def identity(self) -> str | None:
+        """Return the identity of the store that the files are of, if they have one."""
+        with storing("The identity of the store"):
+            try:
+                return (self.root / IDENTITY).read_text(encoding="utf-8", errors="replace").strip()
+            except FileNotFoundError:
+                return None
+
+    def identify(self, identity: str) -> None:
+        """Keep the identity of the store. Raises StorageFull, NotReady."""
+        scratch = self.scratch_path()
+        with storing("The identity of the store", scratch):
+            scratch.write_text(f"{identity}\n", encoding="utf-8")
+            scratch.chmod(0o600)
+            settle(scratch, self.root / IDENTITY)
+
+    def kept(self) -> dict[str, set[str]]:
+        """Return of which releases there are parts, and of which columns."""
+        return {
+            kind: {path.stem for path in (self.root / kind).iterdir()}
+            if (self.root / kind).exists()
+            else set()
+            for kind in ("parts", "columns")
+        }
 
     def prepare(self) -> None:
         """Make the directories and remove what an interrupted write left behind."""
@@ -98,9 +129,7 @@ class LocalSegments:
 
     def orphans(self, states: States) -> list[str]:
         """Return which parts and columns no release needs."""
-        parts = [folder.name for folder in (self.root / "parts").iterdir()]
-        columns = [path.stem for path in (self.root / "columns").iterdir()]
-        return unneeded(parts, columns, states())
+        return unneeded(self.kept(), states())
 
     def sweep(self, states: States) -> list[str]:
         """Remove what no release needs and what processes that ended left; return the names."""

@@ -21,6 +21,7 @@ from miner_service.store.files.cache import Cache
 from miner_service.store.files.durable import settle, storing
 from miner_service.store.files.scratch import Scratch
 from miner_service.store.files.segments import (
+    IDENTITY,
     States,
     damaged_columns,
     drop,
@@ -64,6 +65,35 @@ class ObjectSegments:
     def _probe(self) -> S3FileSystem:
         """Asks once: a store that takes requests and does not answer them is found out soon."""
         return self.address.connect(attempts=1)
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+        return f"s3://{self.address.place}"
+
+    def identity(self) -> str | None:
+        """Return the identity of the store that the objects are of. Raises NotReady."""
+        try:
+            return b"".join(self._blocks(self._identity)).decode(errors="replace").strip()
+        except _Absent:
+            return None
+
+    def identify(self, identity: str) -> None:
+        """Keep the identity of the store. Raises StorageFull, NotReady."""
+        scratch = self.scratch_path()
+        with storing("The identity of the store", scratch):
+            scratch.write_text(f"{identity}\n", encoding="utf-8")
+            self._upload(scratch, self._identity, "The identity of the store")
+            scratch.unlink()
+
+    def kept(self) -> dict[str, set[str]]:
+        """Return of which releases there are parts, and of which columns. Raises NotReady."""
+        return {
+            "parts": {info.base_name for info in self._list("parts")},
+            "columns": {
+                Path(info.base_name).stem for info in self._list("columns") if info.is_file
+            },
+        }
 
     def prepare(self) -> None:
         """Make the local directories and remove what an interrupted write left behind."""
@@ -163,9 +193,9 @@ class ObjectSegments:
 
     def orphans(self, states: States) -> list[str]:
         """Return which parts and columns no release needs."""
-        parts = {info.base_name for info in self._list("parts")}
-        columns = {Path(info.base_name).stem for info in self._list("columns") if info.is_file}
-        return unneeded(parts, columns | set(self._cache.names()), states())
+        kept = self.kept()
+        kept["columns"] |= set(self._cache.names())
+        return unneeded(kept, states())
 
     def sweep(self, states: States) -> list[str]:
         """Remove what no release needs and what processes that ended left; return the names."""
@@ -221,6 +251,10 @@ class ObjectSegments:
                 FileSelector(place, allow_not_found=True)
             )
         return found
+
+    @property
+    def _identity(self) -> str:
+        return f"{self.address.place}/{IDENTITY}"
 
     def _part(self, release: str, number: int) -> str:
         return f"{self.address.place}/parts/{release}/{part_name(number)}"

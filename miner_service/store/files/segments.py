@@ -13,6 +13,9 @@ from typing import Protocol
 
 from shared.errors import StoreCorrupt
 
+IDENTITY = "identity"
+"""The name of what holds the identity of the store, beside its parts and columns."""
+
 States = Callable[[], Mapping[str, str]]
 """Asks the rows for the state of every release there is, by id."""
 
@@ -23,6 +26,19 @@ class Segments(Protocol):
     All methods raise StorageFull where there is no room, and NotReady where the place does not
     answer; then nothing was changed.
     """
+
+    @property
+    def place(self) -> str:
+        """Where it is, in words that may be shown."""
+
+    def identity(self) -> str | None:
+        """Return the identity of the store that the files are of, if they have one."""
+
+    def identify(self, identity: str) -> None:
+        """Keep the identity of the store, durably."""
+
+    def kept(self) -> dict[str, set[str]]:
+        """Return of which releases there are `parts`, and of which `columns`."""
 
     def prepare(self) -> None:
         """Make what is needed, and remove what processes that ended left half done."""
@@ -111,13 +127,12 @@ def part_name(number: int) -> str:
 _NEEDS = {"parts": frozenset({"open"}), "columns": frozenset({"open", "sealed"})}
 
 
-def unneeded(parts: Iterable[str], columns: Iterable[str], states: Mapping[str, str]) -> list[str]:
+def unneeded(kept: Mapping[str, Iterable[str]], states: Mapping[str, str]) -> list[str]:
     """Return which parts and columns, by release, no release needs in its state."""
-    kept = {"parts": sorted(parts), "columns": sorted(columns)}
     return [
         f"{kind}/{release}"
         for kind, releases in kept.items()
-        for release in releases
+        for release in sorted(releases)
         if states.get(release) not in _NEEDS[kind]
     ]
 

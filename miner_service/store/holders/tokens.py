@@ -94,8 +94,9 @@ class KnownToken(NamedTuple):
     last_used: datetime | None
 
 
-_KNOWN = select(*(getattr(TokenRow, name) for name in KnownToken._fields), TokenRow.hash).where(
-    TokenRow.id == bindparam("claimed"), TokenRow.revoked.is_(False)
+_token = TokenRow.__table__.c
+_KNOWN = select(*(_token[name] for name in KnownToken._fields), _token.hash).where(
+    _token.id == bindparam("claimed"), _token.revoked.is_(False)
 )
 
 

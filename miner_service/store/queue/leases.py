@@ -16,7 +16,8 @@ from sqlalchemy.orm import Session
 from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import finish, queue_again, touch
 from miner_service.store.schema import JobRow
-from shared.wire.problems import ProblemDetail, unforeseen
+from shared.errors import WorkerLost
+from shared.wire.problems import ProblemDetail, problem_of
 
 MOST_BROKEN_OFF = 3
 """After this many runs in a row that were broken off, a job is given up."""
@@ -115,9 +116,11 @@ def signs(session: Session) -> dict[Lease, int]:
 
 
 def _given_up() -> ProblemDetail:
-    return unforeseen(
-        f"Its worker ended {MOST_BROKEN_OFF} times in a row in the middle of this job,"
-        " which is not run again by itself.",
-        remedy="Whoever runs the service should look at its log and its memory. Created again"
-        " without a key of its own, the job runs again.",
+    return problem_of(
+        WorkerLost(
+            f"Its worker ended {MOST_BROKEN_OFF} times in a row in the middle of this job,"
+            " which is not run again by itself.",
+            remedy="Whoever runs the service should look at its log and its memory. Created again"
+            " without a key of its own, the job runs again.",
+        )
     )

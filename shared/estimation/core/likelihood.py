@@ -22,6 +22,7 @@ from shared.estimation.core.support import climb_on_support
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Flags
 from shared.progress import Tick, unstopped
+from shared.ties import TIE
 
 NEWTON_ENTRIES = 1 << 22
 """Up to so many true cells times parameters of a model, Newton steps replace EM that crawls."""
@@ -78,7 +79,9 @@ def start(strata: Sequence[Stratum]) -> tuple[Tensor, bool]:
         return np.full(shape, 1 / cells), False
     estimate = moment(strata) / _records(strata)
     square = all(c.shape[0] == c.shape[1] for stratum in strata for c in stratum.channels)
-    if len(strata) == 1 and square and estimate.min() >= 0:
+    if len(strata) == 1 and square and estimate.min() >= -TIE * estimate.max():
+        # What is negative by rounding alone is none.
+        estimate = np.maximum(estimate, 0.0)
         return estimate / estimate.sum(), True
     positive = np.maximum(estimate, _FLOOR / cells)
     return positive / positive.sum(), False

@@ -21,6 +21,7 @@ from shared.channels import (
 from shared.errors import EstimationError, OptionError
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Indices
+from shared.ties import first_smallest
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def _middle(sizes: Sequence[int]) -> int:
     """Return where to cut a list of sizes so that the products of both parts are about equal."""
     logs = np.log(sizes)
     whole = logs.sum()
-    return int(np.argmin(np.abs(np.cumsum([0.0, *logs]) - whole / 2)))
+    return first_smallest(np.abs(np.cumsum([0.0, *logs]) - whole / 2), scale=whole)
 
 
 def _multiplied(columns: Sequence[Tensor], cells: int) -> Tensor:

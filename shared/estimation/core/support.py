@@ -21,6 +21,7 @@ from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Indices
 from shared.progress import Tick
+from shared.ties import descending
 
 _WHOLE = 1 << 7
 """Tables of so few cells are held whole from the beginning."""
@@ -100,7 +101,7 @@ def _promising(slope: Tensor, shape: tuple[int, ...], held: HeldCells) -> Indice
     flat[held.cells] = False
     cells = np.flatnonzero(flat)
     most = max(_TAKEN, int(_SHARE * len(held.cells))) if few else len(cells)
-    best: Indices = cells[np.argsort(-slope[cells], kind="stable")[:most]]
+    best: Indices = cells[descending(slope[cells])[:most]]
     return best
 
 

@@ -23,6 +23,7 @@ from shared.estimation.core.strata import Stratum
 from shared.estimation.plausibility.bets import SHARES, Betting, evidence
 from shared.marginals.counts import Codes, ReportedCounts, Tensor
 from shared.plan import Plan
+from shared.ties import first_largest
 
 RATE = 0.001
 """A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
@@ -91,8 +92,10 @@ class Plausibility:
     @property
     def worst(self) -> tuple[str, ...]:
         """The variables of the least plausible table; none where none was examined."""
-        found = max(self.tables, key=lambda table: table.log_evidence, default=None)
-        return found.variables if found else ()
+        if not self.tables:
+            return ()
+        evidence = [table.log_evidence for table in self.tables]
+        return self.tables[first_largest(evidence, scale=1.0)].variables
 
 
 def examine(

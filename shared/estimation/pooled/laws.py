@@ -30,6 +30,7 @@ from shared.estimation.pooled.shrinkage import Interaction, learned
 from shared.marginals.counts import ReportTables, Tensor
 from shared.plan import Plan
 from shared.progress import Tick, unstopped
+from shared.ties import first_largest
 
 PRIOR_SETS = 512
 """The prior of interactions is learned from at most so many sets, evenly taken from all."""
@@ -302,7 +303,7 @@ class Laws:
         ties = [min(self._tie(name, end) for end in names) for name in shared]
         if not ties or max(ties) <= 0:
             return None
-        middle = shared[int(np.argmax(ties))]
+        middle = shared[first_largest(ties)]
         return tuple(sorted((*names, middle), key=self._domain.axis))
 
     def _tie(self, first: str, second: str) -> float:

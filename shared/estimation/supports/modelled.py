@@ -26,6 +26,7 @@ import numpy as np
 
 from shared.marginals.score_interval import Tilt
 from shared.marginals.support_counts import Flags, Floats, Indices, Item, RuleCounts, SupportCounts
+from shared.ties import first_largest_of_rows
 
 if TYPE_CHECKING:
     from shared.marginals.counts import Marginals
@@ -226,7 +227,8 @@ class PairSupports:
         inside[:, 0] = True
         for _ in range(width - 1):
             allowed = inside[:, :, None] & ~inside[:, None, :]
-            best = np.where(allowed, weight, -1.0).reshape(number, -1).argmax(axis=1)
+            offered = np.where(allowed, weight, -1.0).reshape(number, -1)
+            best = first_largest_of_rows(offered, scale=1.0)
             one, other = np.divmod(best, width)
             links[rows, one, other] = links[rows, other, one] = True
             inside[rows, other] = True

@@ -14,8 +14,12 @@ from shared.learn.bayes_classifier.tables import is_raw
 from shared.learn.networks.search.chow_liu import outward, spanning_forest
 from shared.marginals.counts import Marginals, MarginalTable, Tensor
 from shared.progress import Progress
+from shared.ties import descending, exceeds
 
 Pair = tuple[str, str]
+
+_NAT = 1.0
+"""The scale of information: what differs by less than rounding leaves of it is equal."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +128,15 @@ def _tree(
 ) -> dict[str, tuple[str, ...]]:
     """Return the tree of the largest weights, directed away from what tells most of the class.
 
-    Chow and Liu 1968; links of no weight are left out, so that it may be several trees.
+    Chow and Liu 1968; links of no weight are left out, so that it may be several trees. Of equal
+    links and attributes the first counts, in the order of the attributes.
     """
     positive = {
         pair: weight
         for pair in combinations(features, 2)
-        if (weight := weights[frozenset(pair)]) > 0
+        if _some(weight := weights[frozenset(pair)])
     }
-    ranked = sorted(features, key=lambda name: -told[name])
+    ranked = _ranked(features, [told[name] for name in features])
     parents = outward(ranked, spanning_forest(features, positive))
     return {name: tuple(parents[name]) for name in features}
 
@@ -142,11 +147,24 @@ def _by_rank(
     weights: Mapping[frozenset[str], float],
     most: int,
 ) -> dict[str, tuple[str, ...]]:
-    """Return for each attribute the most dependent of those that tell more of the class."""
-    ranked = sorted(features, key=lambda name: -told[name])
+    """Return for each attribute the most dependent of those that tell more of the class.
+
+    Of equal ones the first counts, in the order of the attributes.
+    """
+    ranked = _ranked(features, [told[name] for name in features])
     parents: dict[str, tuple[str, ...]] = {}
     for place, name in enumerate(ranked):
-        before = [p for p in ranked[:place] if weights[frozenset((p, name))] > 0]
-        before.sort(key=lambda p: -weights[frozenset((p, name))])
+        before = [p for p in ranked[:place] if _some(weights[frozenset((p, name))])]
+        before = _ranked(before, [weights[frozenset((p, name))] for p in before])
         parents[name] = tuple(before[:most])
     return parents
+
+
+def _some(weight: float) -> bool:
+    """Whether a weight, in nats, is more than rounding leaves of none."""
+    return exceeds(weight, 0.0, scale=_NAT)
+
+
+def _ranked(names: Sequence[str], weights: Sequence[float]) -> list[str]:
+    """Return names by their weights in nats, the largest first, equal ones as they stand."""
+    return [names[place] for place in descending(weights, scale=_NAT).tolist()]

@@ -17,6 +17,7 @@ from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Codes, Tensor
+from shared.ties import first_largest_of_rows
 
 ChosenModel = Literal["naive-bayes", "tan", "kdb"]
 
@@ -139,9 +140,8 @@ class BayesClassifier:
         An input that is not among the codes, and a code equal to its number of categories, is
         missing: it is summed out. Of classes that are equally probable the first is predicted.
         """
-        scores = self._posterior.scores(codes)
-        found: Codes = scores.argmax(axis=1).astype(np.min_scalar_type(self.target.size - 1))
-        return found
+        chosen = first_largest_of_rows(self.probabilities(codes))
+        return chosen.astype(np.min_scalar_type(self.target.size - 1))
 
     def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return the probability of each class, (n, classes); see `predict`."""

@@ -17,6 +17,7 @@ from shared.learn.linear.cells import Cells, ListedCells
 from shared.learn.linear.columns import Column, DesignMatrix
 from shared.learn.linear.options import LinearOptions
 from shared.marginals.counts import Codes, Tensor
+from shared.ties import TIE
 
 Basis = Literal["raw", "expected", "pairs", "naive-bayes", "network"]
 
@@ -152,13 +153,17 @@ class LinearClassifier:
                     where=plane.positive,
                 )
             with np.errstate(over="ignore", invalid="ignore"):
-                parts = self.design.contributions(plane.vector)
-                largest = sum(float(np.abs(part).max()) for part in parts)
+                largest = self._largest(plane)
             if not np.isfinite(largest):
                 raise DomainError(
                     f"The weights of class {plane.positive!r} make scores too large for numbers.",
                     where=plane.positive,
                 )
+
+    def _largest(self, plane: Plane) -> float:
+        """Return a bound of a plane's scores in size: the scale at which they round."""
+        parts = self.design.contributions(plane.vector)
+        return sum(float(np.abs(part).max()) for part in parts)
 
     @cached_property
     def design(self) -> DesignMatrix:
@@ -184,17 +189,19 @@ class LinearClassifier:
     def classes_of(self, cells: Cells) -> Codes:
         """Return the class code in each cell of the inputs, shape (cells,).
 
-        It is that of the highest score, of the first plane among equals.
+        It is that of the highest score, of the first plane among equals; a cell on the only plane
+        is on its negative side.
         """
         first, *others = self.planes
         highest = self.design.scores(cells, first.vector)
         chosen = np.full(len(highest), self.target.code(first.positive))
+        slack = TIE * max(self._largest(plane) for plane in self.planes)
         if not others:
-            chosen[highest <= 0] = 1 - self.target.code(first.positive)
+            chosen[highest <= slack] = 1 - self.target.code(first.positive)
         # Plane by plane: the scores of many cells and many classes together are too large to keep.
         for plane in others:
             scores = self.design.scores(cells, plane.vector)
-            chosen[scores > highest] = self.target.code(plane.positive)
+            chosen[scores > highest + slack] = self.target.code(plane.positive)
             highest = np.maximum(highest, scores)
         return chosen.astype(np.min_scalar_type(self.target.size - 1))
 

@@ -30,6 +30,7 @@ from shared.learn.linear.options import Keep
 from shared.learn.linear.sources import Classed
 from shared.marginals.counts import Tensor
 from shared.progress import Tick
+from shared.ties import TIE
 
 _NONE = 1e-12
 _TICKS = 64
@@ -72,13 +73,16 @@ def pocket(
     for step in range(steps + 1):
         if step % _TICKS == 0:
             tick()
-        above = design.scores(source.cells, weights) > 0
+        # A cell on the plane is on the negative side, whatever rounding says of it. Weights may
+        # have come back to 0: scores round as those of one row do, which are of size 1.
+        scores = design.scores(source.cells, weights)
+        above = scores > TIE * max(float(np.abs(scores).max()), 1.0)
         wrong = np.cumsum(np.where(above, others, ones))
         perfect = wrong[-1] <= _NONE * records
         run = np.inf
         if keep != "fewest-wrong" and not perfect:
             run = rng.geometric(min(wrong[-1] / records, 1.0)) - 1.0
-        if run > longest and (keep == "longest-run" or wrong[-1] < least):
+        if run > longest and (keep == "longest-run" or wrong[-1] < least - TIE * records):
             best, least = weights.copy(), float(wrong[-1])
             longest = run if keep != "fewest-wrong" else longest
         if perfect or step == steps:

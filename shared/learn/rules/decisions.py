@@ -7,6 +7,8 @@ interval holds the supports under which the estimate is no surprise, with the er
 skewness of the noise, that it would have under that support. Without randomization the interval
 against the population is Wilson's. The p-value of "below the minimum" is one less the confidence of
 the one-sided interval that ends at the minimum, so that test and interval agree.
+
+What is below a minimum by rounding alone reaches it (`reaches`).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from shared.marginals.support_counts import Flags, Floats, Indices
+from shared.ties import TIE
 
 Verdict = Literal["frequent", "not frequent", "undecided"]
 
@@ -32,9 +35,15 @@ where an itemset is at the minimum; the p-value of one that was examined for tha
 it."""
 
 
+def reaches(values: Floats, minimum: float) -> Flags:
+    """Return which shares are a minimum or more, rounding aside; those not known are not."""
+    return np.asarray(values >= minimum * (1 - TIE))
+
+
 def verdicts(low: Floats, high: Floats, minimum: float) -> Indices:
     """Return the place in `VERDICTS` of each interval's verdict; undecided where it has no ends."""
-    return np.where(low >= minimum, FREQUENT, np.where(high < minimum, NOT_FREQUENT, UNDECIDED))
+    below = ~reaches(high, minimum) & ~np.isnan(high)
+    return np.where(reaches(low, minimum), FREQUENT, np.where(below, NOT_FREQUENT, UNDECIDED))
 
 
 def p_values(deviates: Floats) -> Floats:
@@ -52,8 +61,8 @@ def discovered(p_values: Floats, false_discovery: float) -> Flags:
     """Return which hypotheses Benjamini and Hochberg's procedure rejects (1995)."""
     ordered = np.sort(p_values)
     bound = false_discovery * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
-    below = np.flatnonzero(ordered <= bound)
-    return p_values <= (ordered[below[-1]] if len(below) else -1.0)
+    below = np.flatnonzero(ordered <= bound * (1 + TIE))
+    return p_values <= (ordered[below[-1]] * (1 + TIE) if len(below) else -1.0)
 
 
 def of_the_examined(p_values: Sequence[Floats]) -> Floats:

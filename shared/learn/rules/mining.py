@@ -40,6 +40,7 @@ from shared.learn.rules.decisions import (
     discovered,
     of_the_examined,
     p_values,
+    reaches,
     verdicts,
 )
 from shared.learn.rules.itemsets import FoundItemsets, Level
@@ -102,7 +103,7 @@ def _modelled_from(
     """
     variables = variables_of(items)
     for length, level in enumerate(levels[1:], start=2):
-        large = level.itemsets[level.support >= options.minimum_support]
+        large = level.itemsets[reaches(level.support, options.minimum_support)]
         of = np.unique(np.sort(variables[large], axis=1), axis=0)
         if not all(marginals.tells([items[v][0] for v in row]) for row in of.tolist()):
             return length
@@ -124,7 +125,7 @@ def _levels(
         levels.append(level)
         if len(levels) == most:
             break
-        kept = level.support >= options.minimum_support
+        kept = reaches(level.support, options.minimum_support)
         trie = trie.grown(itemsets[kept])
         itemsets, places = next_candidates(trie, itemsets[kept], variables)
         subsets = np.flatnonzero(kept)[places]
@@ -157,7 +158,7 @@ def _judged(
         high,
         verdicts(low, high, options.minimum_support),
         p_value,
-        support >= options.minimum_support,
+        reaches(support, options.minimum_support),
     )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from shared.errors import LimitExceeded
 from shared.learn.common.options import require_limit
 from shared.learn.rules.candidates import Trie
+from shared.learn.rules.decisions import reaches
 from shared.learn.rules.itemsets import FoundItemsets, Level
 from shared.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence
 from shared.learn.rules.piecewise import PIECE, pieces, variables_of
@@ -111,7 +112,7 @@ def derive_rules(
             counts = _counted(estimated, rows, antecedents, variables, on_piece)
             measured = _measured(found, counts)
             confidence = measured[1].low if certain else measured[1].estimate
-            enough = np.flatnonzero(confidence >= minimum_confidence)
+            enough = np.flatnonzero(reaches(confidence, minimum_confidence))
             _require_few(len(rules) + len(enough), most)
             columns = [
                 _parts_of(found, rows[enough], antecedents[enough]),
@@ -152,7 +153,7 @@ def _candidates(
     number, found, places = before, [], []
     for place, antecedent in enumerate(parts):
         # By the same two divisions as everywhere, so that a confidence at the minimum is there.
-        enough = np.flatnonzero(whole / shares.of(chosen[:, antecedent]) >= minimum)
+        enough = np.flatnonzero(reaches(whole / shares.of(chosen[:, antecedent]), minimum))
         found.append(enough)
         places.append(np.full(len(enough), place))
         number += len(enough)

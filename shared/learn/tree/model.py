@@ -17,6 +17,7 @@ from shared.learn.tree.missing import spread_probabilities
 from shared.learn.tree.node import Node
 from shared.learn.tree.options import TreeOptions
 from shared.marginals.counts import Codes, Tensor
+from shared.ties import first_largest_of_rows
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ class DecisionTree:
         kind = np.min_scalar_type(self.target.size - 1)
         missing = self._with_missing(codes)
         if missing is not None:
-            chosen: Codes = missing.argmax(axis=1).astype(kind)
-            return chosen
+            return first_largest_of_rows(missing).astype(kind)
         decisions = np.array([leaf.classes.decision for leaf in self.leaves])
         return decisions.astype(kind)[self.apply(codes)]
 

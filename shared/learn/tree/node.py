@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shared.errors import DomainError, NotStochastic
+from shared.ties import first_largest
 
 _SUM_TOLERANCE = 1e-9
 
@@ -68,7 +69,7 @@ class NodeClasses:
     @property
     def decision(self) -> int:
         """The most probable class, the first of equals."""
-        return self.probabilities.index(max(self.probabilities))
+        return first_largest(self.probabilities)
 
 
 @dataclass(frozen=True)

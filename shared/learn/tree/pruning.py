@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 from shared.learn.tree.node import Node, NodeClasses, Split
+from shared.ties import TIE, exceeds
 
 PAYS = 0.2
 """The records more that a leaf must let tell right, in a tree whose counts a model expects.
@@ -24,8 +25,6 @@ PAYS = 0.2
 Of nursery at gamma 19 trees with 0.2, with 1 and with none were right as often, and with 0.2 they
 had half the nodes of those with none.
 """
-
-_ROUNDING = 1e-9
 
 
 def pruned(root: Node) -> Node:
@@ -46,7 +45,7 @@ def _pruned(node: Node) -> tuple[Node, float]:
         return node, 0.0
     below = [_pruned(child) for child in node.children]
     value = worth(node, node.split) + math.fsum(value for _, value in below)
-    if value <= 0:
+    if not exceeds(value, 0.0, scale=node.classes.total):
         return Node(node.classes), 0.0
     return Node(node.classes, node.split, tuple(child for child, _ in below)), value
 
@@ -74,6 +73,7 @@ def _by_gain(node: Node) -> tuple[Node, float, int]:
     below = [_by_gain(child) for child in node.children]
     right = math.fsum(right for _, right, _ in below)
     leaves = sum(number for _, _, number in below)
-    if right - own < PAYS * (leaves - 1) or right - own <= _ROUNDING:
+    slack = TIE * max(node.classes.total, 1.0)
+    if right - own < PAYS * (leaves - 1) - slack or right - own <= slack:
         return Node(node.classes), own, 1
     return Node(node.classes, node.split, tuple(child for child, _, _ in below)), right, leaves

@@ -6,6 +6,8 @@ taken off: noise adds to every attribute's gain, most to those of many categorie
 randomization, and the largest raw gain would often be theirs. Where nothing is randomized nothing
 is taken off. The smallest p-value would be another choice; it prefers what is known well to what
 tells much, and was no better on held-out records.
+
+Gains that rounding could part are equal, and of equal ones the attribute is asked that comes first.
 """
 
 from __future__ import annotations
@@ -29,8 +31,12 @@ from shared.learn.tree.evidence import (
 from shared.learn.tree.node import Split
 from shared.learn.tree.options import Criterion
 from shared.marginals.counts import Subpopulation, Subtable, Tensor
+from shared.ties import TIE, first_largest
 
-LEAST_GAIN = 1e-12
+_BIT = 1.0
+"""The scale of gains: what rounding leaves of a gain is that of the entropies it is made of."""
+
+LEAST_GAIN = TIE * _BIT
 """A gain of fewer bits is rounding and counts as none; so does a difference of two."""
 
 
@@ -151,12 +157,11 @@ def best_split(
     if limit is not None:
         gains = {n: s for n, s in gains.items() if best_of(len(tried), s.p_value) <= limit}
     worth = _ratios(gains) if criterion == "gain-ratio" else _excess(gains)
-    best: str | None = None
-    for name, gain in worth.items():
-        if best is None or gain > worth[best] + LEAST_GAIN:
-            best = name
+    if not worth:
+        return None
+    best = [*worth][first_largest([*worth.values()], scale=_BIT)]
     # Its table is asked for again: those of all candidates together could be too large to keep.
-    return None if best is None else _candidate(within, best, target, len(tried))
+    return _candidate(within, best, target, len(tried))
 
 
 def _tried(

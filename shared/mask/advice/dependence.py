@@ -23,6 +23,7 @@ from shared.mask.advice.fits import (
 from shared.mask.core.randomness import Randomness
 from shared.mask.core.ranks import normal_scores
 from shared.mixed.table import Floats
+from shared.ties import FITTED_TIE, first_largest
 
 Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
 KINDS: tuple[Kind, ...] = ("none", "linear", "monotonic", "non-monotonic")
@@ -112,7 +113,9 @@ def dependence(
     scored = features.scored
     score_lines = by_lines(scored.matrix, scores)
     rising = by_monotonic_curves(scored.ordered, scored.others, scores, rng)
-    best = max((score_lines, *rising), key=lambda fit: explained(scores, fit).share)
+    fits = (score_lines, *rising)
+    shares = [explained(scores, fit).share for fit in fits]
+    best = fits[first_largest(shares, scale=1.0, tie=FITTED_TIE)]
     free = by_curves(scored.flexible, scores, rng)
     beyond_linear = gained(target, lines, curves)
     beyond_monotonic = gained(scores, best, free)

@@ -31,6 +31,7 @@ from shared.mask.core.inputs import Inputs, inputs
 from shared.mask.core.randomness import Randomness
 from shared.mixed.table import CategoricalColumn, Floats, MixedTable
 from shared.progress import Progress, unwatched
+from shared.ties import first_largest
 
 RECORDS = 2000
 """Of larger tables, so many records are looked at."""
@@ -263,9 +264,9 @@ def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:
             " exactly."
         )
     shown = [row for row in evidence if row.kind == kind] or list(evidence)
-    row = max(shown, key=lambda one: one.beyond_linear.share)
+    row = shown[first_largest([one.beyond_linear.share for one in shown], scale=1.0)]
     if kind == "linear":
-        row = max(shown, key=lambda one: one.linear.share)
+        row = shown[first_largest([one.linear.share for one in shown], scale=1.0)]
         return (
             f"All relationships found are linear, as {row.about}, where lines explain"
             f" {row.linear.share:.0%} of the variance and curves no more; {method} keeps them"

@@ -20,6 +20,7 @@ from shared.mixed.design import (
     with_constant,
 )
 from shared.mixed.table import Floats, MixedTable, NumericColumn, numeric_table, read_mixed
+from shared.ties import first_largest_of_rows
 
 MAX_LEVERAGE = 0.8
 """A record whose own value weighs more than this in its fitted value is nearly released plain, and
@@ -284,6 +285,8 @@ def require_leverages(found: Floats, most: float, given: Inputs | None = None) -
 
 def _standing_out(given: Inputs, chosen: npt.NDArray[np.bool_]) -> list[str]:
     """Return the columns of S in which chosen records are farthest from the mean, at most three."""
-    places = np.argmax(np.abs(given.told[chosen]), axis=1) if given.told.shape[1] else []
+    if not given.told.shape[1]:
+        return []
+    places = first_largest_of_rows(np.abs(given.told[chosen]))
     names = [given.design.sources[place][0] for place in places]
     return sorted(set(names), key=lambda name: (-names.count(name), name))[:3]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from shared.mixed.table import Floats
+from shared.ties import FITTED_TIE, first_smallest
 
 FARTHEST = 8.0
 """Scores are cut off there: a normal number is farther out once in 10^15."""
@@ -49,7 +50,7 @@ class Marginal:
 
 
 def fit_marginal(values: Floats) -> Marginal:
-    """Return the family that fits a column best by Akaike's criterion.
+    """Return the family that fits a column best by Akaike's criterion, of equals the first.
 
     Families over all numbers are the normal and the logistic. The log-normal, the gamma and the
     Weibull begin at 0, where all values are positive, or else a gap of range / n below the smallest
@@ -67,7 +68,8 @@ def fit_marginal(values: Floats) -> Marginal:
         if smallest > 0:
             found.append(_fitted(name, 0.0, scale, values, 2))
         found.append(_fitted(name, below, scale, values, 3))
-    return min((m for m in found if m is not None), key=lambda marginal: marginal.criterion)
+    fitted = [marginal for marginal in found if marginal is not None]
+    return fitted[first_smallest([m.criterion for m in fitted], scale=n, tie=FITTED_TIE)]
 
 
 def fitted_scores(values: Floats) -> Floats:

@@ -96,7 +96,7 @@ def trend(across: Column, values: Floats) -> tuple[Floats, Floats]:
     kept = sizes > 0
     centres = np.bincount(groups, weights=x)[kept] / sizes[kept]
     means = np.bincount(groups, weights=values)[kept] / sizes[kept]
-    order = np.argsort(centres)
+    order = np.argsort(centres, kind="stable")
     return centres[order], means[order]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from shared.ties import first_largest
 
 GROUPS = 20
 """Numbers are cut into so many groups of equally many records to see what they tell."""
@@ -30,7 +31,7 @@ def pairs_to_show(told: MixedTable, confidential: MixedTable, most: int = 4) -> 
     for column in columns:
         shares = [explained(column.values, other) for other in told.columns]
         if shares:
-            beside.append((told.columns[int(np.argmax(shares))].name, column.name))
+            beside.append((told.columns[first_largest(shares, scale=1.0)].name, column.name))
     among = [
         (-max(explained(a.values, b), explained(b.values, a)), a.name, b.name)
         for place, a in enumerate(columns)

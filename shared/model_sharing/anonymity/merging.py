@@ -20,6 +20,9 @@ LARGEST_SET = 3
 LONGEST = 50
 """So many intervals before and after one that violates the requirement are tried at most."""
 
+_DIGITS = 9
+"""Decimals of the hits that are compared: thirds of misses are rounded."""
+
 Met = Callable[[Leaf], bool]
 Merge = Callable[[Sequence[Branch], Attribute, Join, Met], list[Branch]]
 """Merges siblings until none violates the requirement; a single one if that needs them all."""
@@ -115,7 +118,7 @@ def _least_of(
     best, least = pool, (math.inf, 0, 0)
     for group in groups:
         joined = join(group)
-        lost = sum(part.hits for part in group) - joined.hits
+        lost = round(sum(part.hits for part in group) - joined.hits, _DIGITS)
         if lost > least[0] or not met(joined.cut):
             continue
         price = (lost, sum(not violates(part, met) for part in group), len(group))
@@ -141,7 +144,7 @@ def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator
 def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
     """Return sets of categories with this one: all small ones, or those first that lose least."""
     others = [part for part in pool if part is not bad]
-    lost = {id(o): o.hits + bad.hits - join([bad, o]).hits for o in others}
+    lost = {id(o): round(o.hits + bad.hits - join([bad, o]).hits, _DIGITS) for o in others}
     others.sort(key=lambda o: lost[id(o)])
     for size in range(1, min(LARGEST_SET, len(others)) + 1):
         number = len(others)

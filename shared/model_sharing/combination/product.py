@@ -18,6 +18,7 @@ from shared.model_sharing.core.attributes import Attribute, CategoricalAttribute
 from shared.model_sharing.core.conditions import Condition, Interval, Values
 from shared.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split, whole
 from shared.model_sharing.generation.ranges import extent_of
+from shared.ties import first_largest
 
 MOST_LEAVES = 20_000
 _LEAST_SHARE = 1e-9
@@ -114,7 +115,7 @@ class _Product:
         volume = self._volume(box)
         records = sum(p.records * math.exp(min(volume - p.volume, 0)) for p in places)
         shares = self._votes.of_leaves([np.array([p.number]) for p in places])[0]
-        label = int(np.argmax(shares))
+        label = first_largest(shares)
         counts = tuple((shares * max(records, _LEAST_SHARE)).tolist())
         rest = sum(counts[:label]) + sum(counts[label + 1 :])
         return Leaf(label, counts[label], rest, counts)

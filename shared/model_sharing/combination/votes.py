@@ -14,6 +14,7 @@ from shared.mixed.table import Floats, MixedTable
 from shared.model_sharing.combination.schemas import common_schema, in_schema
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.tree import SharedTree
+from shared.ties import first_largest_of_rows
 
 Weights = Literal["equal", "records", "leaves"]
 
@@ -77,7 +78,7 @@ class TreeVotes:
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
         """Return the class code of each of n records; of a tie the first. Raises as above."""
-        return np.asarray(np.argmax(self.probabilities(table), axis=1), dtype=np.intp)
+        return first_largest_of_rows(self.probabilities(table))
 
     def of_leaves(self, leaves: Sequence[npt.NDArray[np.intp]]) -> Floats:
         """Return the probabilities of n records from the leaf each has in each tree."""

@@ -22,6 +22,7 @@ from shared.model_sharing.global_models.naive_bayes import (
     Shares,
 )
 from shared.pictures.svg import PALETTE, box, breadth, document, key, short, text, titled
+from shared.ties import descending
 
 MOST_DRAWN = 40
 """Attributes, or classes of an attribute, that are drawn; of the others it is said."""
@@ -59,7 +60,8 @@ def draw_rule(model: RuleModel) -> str:
 def draw_forest(model: ForestModel) -> str:
     """Return a picture of what the splits of a forest tell by attribute, the most first."""
     told = told_by_attribute(model.trees)
-    ranked = sorted(told, key=lambda name: -told[name])[:MOST_DRAWN]
+    order = descending([*told.values()], scale=1.0).tolist()[:MOST_DRAWN]
+    ranked = [[*told][at] for at in order]
     heading = f"What splits tell of {model.schema.target.name}, in bits; mean of"
     heading += f" {len(model.trees)} trees"
     left = len(told) - len(ranked)
@@ -137,8 +139,7 @@ def _shown(attribute: CategoricalAttribute, density: Shares) -> tuple[list[str],
     if len(labels) <= len(PALETTE):
         return labels, rows
     most = [max(row[code] for row in rows) for code in range(len(labels))]
-    ranked = sorted(range(len(labels)), key=lambda code: -most[code])
-    kept = sorted(ranked[: len(PALETTE) - 1])
+    kept = sorted(descending(most).tolist()[: len(PALETTE) - 1])
     named = [labels[code] for code in kept]
     shares = [[row[code] for code in kept] for row in rows]
     return [*named, "others"], [[*row, max(1 - sum(row), 0.0)] for row in shares]

@@ -26,6 +26,7 @@ from shared.model_sharing.global_models.model import (
     TreeModel,
 )
 from shared.model_sharing.global_models.naive_bayes import NaiveBayesModel, Shares
+from shared.ties import descending
 
 _INDENT = "|   "
 
@@ -176,8 +177,8 @@ def _forest(model: ForestModel) -> Iterator[str]:
         " averaged."
     )
     told = told_by_attribute(model.trees)
-    ranked = sorted(told, key=lambda name: -told[name])
-    said = ", ".join(f"{name} {told[name]:.3f}" for name in ranked)
+    ranked = [[*told.items()][at] for at in descending([*told.values()], scale=1.0).tolist()]
+    said = ", ".join(f"{name} {bits:.3f}" for name, bits in ranked)
     yield f"What splits tell of the class, in bits, by attribute: {said}."
 
 

@@ -19,11 +19,12 @@ from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.conditions import Condition, Interval, Values
 from shared.model_sharing.global_models.measures import entropy_bits
 from shared.model_sharing.global_models.model import Codes, RuleModel, meeting
+from shared.ties import first_largest, first_smallest
 
 Asked = tuple[tuple[str, Condition], ...]
 
 _LEAST_GAIN = 1e-9
-"""Bits; what tells less is rounding."""
+"""Bits for each record; what tells less is rounding."""
 
 
 def learn_rule(
@@ -111,8 +112,11 @@ def _grown(records: MixedTable, classes: Codes, number: int, min_leaf: int) -> l
             for column in records.columns
             if (best := _best(column, covered, classes, everything, known, min_leaf)) is not None
         ]
-        best = min(found, key=lambda one: one.bits, default=None)
-        if best is None or spread - best.bits < _LEAST_GAIN * len(classes):
+        if not found:
+            return rules
+        # Of equal ones the first, in the order of the attributes.
+        best = found[first_smallest([one.bits for one in found], scale=len(classes))]
+        if spread - best.bits < _LEAST_GAIN * len(classes):
             return rules
         spread = best.bits
         known = {**known, best.name: best.condition}
@@ -167,8 +171,9 @@ def _best(
         return None
     # A condition and its opposite tell as much: the one is taken whose records can be told apart
     # further.
-    least = np.where(fits, bits, np.inf)
-    place = int(np.argmax(np.where(least <= least.min() + _LEAST_GAIN, inside, -1.0)))
+    scale = len(classes)
+    least = bits[fits].min() + _LEAST_GAIN * scale
+    place = first_largest(np.where(fits & (bits <= least), inside, -np.inf), scale=scale)
     return _Candidate(column.name, conditions[place], float(bits[place]))
 
 

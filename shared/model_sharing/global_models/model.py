@@ -13,6 +13,7 @@ from shared.mixed.table import Floats, MixedTable
 from shared.model_sharing.core.attributes import TreeSchema
 from shared.model_sharing.core.conditions import Condition
 from shared.model_sharing.core.tree import SharedTree
+from shared.ties import first_largest_of_rows
 
 Codes = npt.NDArray[np.intp]
 
@@ -164,5 +165,4 @@ def meeting(
 
 def likeliest(probabilities: Floats) -> Codes:
     """Return the most probable class of each of n records; of a tie the first."""
-    found: Codes = probabilities.argmax(axis=1)
-    return found
+    return first_largest_of_rows(probabilities)

@@ -26,8 +26,12 @@ from shared.model_sharing.growing.allowed import allowed, evidence, impurity
 from shared.model_sharing.growing.offers import Choice, Subsets, Thresholds, offered
 from shared.model_sharing.growing.questions import Asked, Question, leaves_of
 from shared.model_sharing.growing.records import Codes, Records
+from shared.ties import TIE, descending, first_largest
 
-LEAST_GAIN = 1e-9
+_NAT = 1.0
+"""The scale of impurities: a gain rounds as the entropies do that it is made of."""
+
+LEAST_GAIN = TIE * _NAT
 """A split that lowers the impurity of a record by less than this tells nothing."""
 
 
@@ -86,10 +90,10 @@ class _Growth:
         offers, gains = self._offers(rows, counts, box)
         found: list[tuple[float, Choice]] = []
         for offer, gained in zip(offers, gains, strict=True):
-            places = np.argsort(-gained, kind="stable")[:tried].tolist()
+            places = descending(gained, scale=_NAT).tolist()[:tried]
             found += [(float(gained[one]), offer.choice(one)) for one in places if gained[one] > 0]
-        found.sort(key=lambda one: -one[0])
-        grown = (self._split(choice, rows, box, depth) for _, choice in found)
+        order = descending([gain for gain, _ in found], scale=_NAT).tolist()
+        grown = (self._split(found[place][1], rows, box, depth) for place in order)
         return min(grown, key=self._left, default=None)
 
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Asked:
@@ -131,7 +135,7 @@ class _Growth:
             return None
         gains = np.concatenate(each)
         # Of gains that rounding alone parts, the first.
-        best = int(np.argmax(gains >= gains.max() - LEAST_GAIN))
+        best = first_largest(gains, scale=_NAT)
         if gains[best] == -np.inf:
             return None
         for offer in offers:

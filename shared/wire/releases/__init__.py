@@ -15,6 +15,8 @@ from shared.wire.releases.messages import (
     Release,
     ReleaseCreate,
     ReleaseState,
+    RepeatedReports,
+    SecretsState,
     release_digest,
 )
 
@@ -29,5 +31,7 @@ __all__ = [
     "Release",
     "ReleaseCreate",
     "ReleaseState",
+    "RepeatedReports",
+    "SecretsState",
     "release_digest",
 ]

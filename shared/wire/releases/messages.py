@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -73,7 +74,10 @@ class ReleaseCreate(OfAKind):
     `knowledge-model`, a `model`: that has neither records nor parts. `draws` has, per block of the
     plan, an opaque identity of the block's draws: equal in two releases of an owner exactly if
     every record's draw is the same, so that the second tells nothing new. Without it every release
-    counts as drawn anew.
+    counts as drawn anew. `linkage` is the fingerprint of the secret that made its pseudonyms,
+    HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study): equal in releases
+    of one study exactly if one person has one pseudonym in them. Nothing is concluded where it is
+    not there.
     """
 
     name: Name
@@ -81,6 +85,7 @@ class ReleaseCreate(OfAKind):
     parts: Annotated[list[PartManifest], Field(max_length=MAX_PARTS, default_factory=list)]
     digest: Sha256
     draws: DrawIds | None = None
+    linkage: Sha256 | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseCreate:
@@ -89,6 +94,8 @@ class ReleaseCreate(OfAKind):
             raise ValueError(f"a release of kind {kind.name} must have records and parts")
         if not kind.has_records and (self.parts or self.records):
             raise ValueError(f"a release of kind {kind.name} has neither records nor parts")
+        if not kind.has_records and self.linkage is not None:
+            raise ValueError(f"a release of kind {kind.name} has no pseudonyms, and so no linkage")
         if [part.number for part in self.parts] != list(range(len(self.parts))):
             raise ValueError("the parts must be numbered 0, 1, 2, ... in order")
         if sum(part.records for part in self.parts) != self.records:
@@ -109,6 +116,8 @@ class ReleaseCreate(OfAKind):
         first = {"name": written.pop("name")} if "name" in written else {}
         if self.kind == RANDOMIZED:
             written.pop("kind", None)
+        if self.linkage is None:
+            written.pop("linkage", None)
         absent = [kind.field for kind in KINDS.values() if kind.name != self.kind]
         return first | {key: value for key, value in written.items() if key not in absent}
 
@@ -133,11 +142,32 @@ class Consistency(Message):
     reason: str | None
 
 
+class RepeatedReports(Message):
+    """A release's reports of a block beside those of earlier releases of the owner by the same
+    draws, which report a record the same unless its value was changed.
+
+    `compared` is the number of those releases. `records` of this release are in one of them, too;
+    `changed` of these are reported differently in one of `releases` (by id). `anew` says that some
+    record's report is in none of them: the study's sums count the block as drawn anew.
+    """
+
+    variables: list[Label]
+    compared: int
+    records: int
+    changed: int
+    releases: list[str]
+    anew: bool
+
+
 class Release(OfAKind):
     """A release as the miner has it: what its kind holds, and the digest of that.
 
-    `consistency` is found when it is sealed; releases sealed by earlier versions have none.
+    `consistency` and `repeated` are found when it is sealed; releases sealed by earlier versions
+    have none. `repeated` lists the randomized blocks whose draws an earlier release names, too.
+    `linkage` is the fingerprint of its linkage secret, as it was announced: for its owner only.
     """
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("linkage", "repeated")
 
     id: str
     study: Name
@@ -154,6 +184,8 @@ class Release(OfAKind):
     created: datetime
     sealed: datetime | None
     consistency: Consistency | None = None
+    linkage: Sha256 | None = None
+    repeated: list[RepeatedReports] | None = None
 
     @property
     def content_digest(self) -> str:
@@ -189,6 +221,9 @@ class AlignedOwner(Message):
     not_everywhere: int | None
 
 
+SecretsState = Literal["same", "different", "unknown"]
+"""Whether releases were made under one linkage secret, as far as their fingerprints say."""
+
 AlignmentState = Literal["waiting", "identical", "partial", "disjoint", "mismatch", "no-records"]
 
 
@@ -200,10 +235,17 @@ class Alignment(Message):
     yet, or an owner that joined has none in use, of whatever kind (`missing`). `no-records`: all
     releases in use are knowledge models, of which no records can align.
 
+    `secrets` says whether the releases were made under one linkage secret, by their fingerprints.
+    Where they are `different`, one person has different pseudonyms, and that none is in common
+    says nothing of people; `secret_groups` are then the owners who share one. `unknown`: a release
+    has no fingerprint.
+
     An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
     only if the state is `identical`: else it could learn whether a person is known to another
     owner by publishing that one record.
     """
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("secrets", "secret_groups")
 
     study: Name
     state: AlignmentState
@@ -212,6 +254,18 @@ class Alignment(Message):
     in_all: int | None
     in_any: int | None
     digest: Sha256
+    secrets: SecretsState = "unknown"
+    secret_groups: list[list[Name]] = Field(default_factory=list)
+
+    @property
+    def secrets_told(self) -> str:
+        """Say which owners have another linkage secret than which, where some do."""
+        return secrets_told(self.secret_groups)
+
+
+def secrets_told(groups: Iterable[Iterable[str]]) -> str:
+    """Say which owners have another linkage secret than which: `one at A, B; another at C`."""
+    return "one at " + "; another at ".join(", ".join(owners) for owners in groups)
 
 
 def release_digest(content_digest: str, parts: list[PartManifest]) -> str:

@@ -170,7 +170,8 @@ def test_what_is_stored_is_for_its_owner_only_from_the_start(tmp_path, monkeypat
     finally:
         os.umask(before)
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
-    database = dict.fromkeys(("miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm"), 0o600)
+    names = ("opening.lock", "miner.sqlite", "miner.sqlite-wal", "miner.sqlite-shm")
+    database = dict.fromkeys(names, 0o600)
     assert seen == [database, database]
 
 

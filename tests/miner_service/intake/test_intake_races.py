@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from shared.errors import NotReady
 from shared.wire.parts import RecordSchema, encode_part
 
 
@@ -123,3 +128,76 @@ def test_a_part_sent_twice_while_its_release_is_sealed_is_not_kept(miner, releas
     assert owner.put(path, 2, release_a.parts[2]).status_code == 200
     assert list(miner.snapshot()[1]) == [f"columns/{path.rsplit('/', 1)[1]}.arrow"]
     assert list((miner.data / "parts").iterdir()) == []
+
+
+def test_a_release_withdrawn_among_parts_that_wait_for_one_commit_is_refused_alone(
+    miner, release_a, assert_problem
+):
+    """The bytes of all are on disk, and none is acknowledged, when one is withdrawn."""
+    miner.study("asia")
+    owners = [miner.owner("asia", name) for name in ("north", "south", "west")]
+    paths = [owner.announce("asia", release_a) for owner in owners]
+    together, may_commit = miner.services.together, threading.Event()
+    together._committer.submit(may_commit.wait)
+    with ThreadPoolExecutor(3) as threads:
+        sent = [
+            threads.submit(owner.put, path, 0, release_a.parts[0])
+            for owner, path in zip(owners, paths, strict=True)
+        ]
+        while len(together._waiting) < 3:
+            assert not any(answer.done() for answer in sent)
+        assert owners[1]("POST", f"{paths[1]}/withdraw").status_code == 200
+        may_commit.set()
+        answers = [answer.result() for answer in sent]
+    assert [answer.status_code for answer in answers] == [201, 409, 201]
+    assert_problem(answers[1], 409, "release-not-open", "withdrawn")
+    kept = {path.name for path in (miner.data / "parts").iterdir()}
+    assert kept == {paths[0].rsplit("/", 1)[1], paths[2].rsplit("/", 1)[1]}
+
+
+def test_a_crash_between_the_bytes_and_the_commit_leaves_a_part_to_be_sent_again(
+    miner, release_a, assert_problem, monkeypatch
+):
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    together = miner.services.together
+    write = together.database.write
+
+    @contextmanager
+    def broken():
+        with write() as session:
+            yield session
+            raise NotReady("The database is away.", remedy="")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(together.database, "write", broken)
+        assert_problem(owner.put(path, 0, release_a.parts[0]), 503, "not-ready")
+    assert owner.get(path)["parts_received"] == []
+    assert [owner.put(path, 0, release_a.parts[0]).status_code for _ in range(2)] == [201, 200]
+    assert owner.get(path)["parts_received"] == [0]
+
+
+def test_a_part_is_answered_alike_by_the_gate_and_by_its_route(miner, release_a):
+    """An unusual way to write its number is left to the route."""
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    arrow = {"Content-Type": "application/vnd.apache.arrow.stream"}
+
+    def put(number, body):
+        return owner("PUT", f"{path}/parts/{number}", content=body, headers=arrow)
+
+    for first, second in (("1", "0000000001"), ("0000000002", "2")):
+        body = release_a.parts[int(first)]
+        new, known = put(first, body), put(second, body)
+        assert (new.status_code, known.status_code) == (201, 200)
+        assert new.content == known.content
+        assert {*new.headers} == {*known.headers}
+        wrong = [put(number, b"x" * len(body)) for number in (first, second)]
+        assert [answer.status_code for answer in wrong] == [409, 409]
+        assert wrong[0].json().keys() == wrong[1].json().keys()
+        assert wrong[0].json()["detail"] == wrong[1].json()["detail"]
+    assert put("1?x=1", release_a.parts[1]).status_code == 422
+    assert put("-1", release_a.parts[1]).status_code == 422
+    assert put("99999999", release_a.parts[1]).status_code == 422

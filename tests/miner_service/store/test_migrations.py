@@ -1,6 +1,6 @@
 """Tables of every earlier version become those of this one, and what was in them is still there.
 
-`earlier/v1.sql` to `v5.sql` are the tables as those versions made them, taken from their own code;
+`earlier/v1.sql` to `v6.sql` are the tables as those versions made them, taken from their own code;
 the migrations are compared with them, and run on them.
 """
 
@@ -69,9 +69,12 @@ def rows_of(version):
     """A study in which everything was done once, as a version stored it."""
     content, kind = columns_of(version)
     body = {"nodes": []} if version == "1" else {"lack_of_fit": TESTS}
-    if version == "5":
+    if int(version) >= 5:
         body["holds_releases"] = True
     spec = read_job_spec(json.dumps({**TABLE, "estimator": "log-linear"}))
+    leased = {"records": "common", "estimator": "log-linear", "revision": 0, "beat": 0}
+    looked_up = {"holds_releases": 1, "lack_of_fit": json.dumps(TESTS)}
+    leased, looked_up = (told if int(version) >= 6 else {} for told in (leased, looked_up))
     budget = {} if int(version) < 3 else {"max_epsilon_record": 2.5}
     return {
         "studies": {"name": "asia", "title": "Asia", "created": MADE, **budget},
@@ -120,6 +123,7 @@ def rows_of(version):
             "model": "m-1",
             "created": MADE,
             "finished": MADE,
+            **leased,
         },
         "models": {
             "id": "m-1",
@@ -128,6 +132,7 @@ def rows_of(version):
             "body": json.dumps(body),
             "created": MADE,
             **kind,
+            **looked_up,
         },
     }
 
@@ -228,6 +233,7 @@ def test_a_file_of_an_earlier_version_is_upgraded_with_all_that_is_in_it(
     with database.read() as session:
         study = study_message(find_study(session, "asia"))
         assert (study.title, study.created) == ("Asia", MADE_AT)
+        assert study.people == "overlapping"
         assert study.max_epsilon_record == (2.5 if int(version) >= 3 else None)
         assert owner_message(session.scalars(select(OwnerRow)).one()).active
         assert find_token(session, TOKEN).name == "north"
@@ -236,14 +242,16 @@ def test_a_file_of_an_earlier_version_is_upgraded_with_all_that_is_in_it(
         release = session.scalars(select(ReleaseRow)).one()
         assert content_of(release) == PLAN
         told = release_message(session, release)
+        assert told.repeated is None
+        assert told.linkage is None
         assert (told.kind, told.records, told.parts) == ("randomized-records", 5_000_000_000, 1)
         job = session.scalars(select(JobRow)).one()
         assert (job.records, job.estimator) == ("common", "log-linear")
         assert (job.attempt, job.broken_off, job.revision, job.beat) == (2, 1, 0, 0)
         assert job_message(session, job, MADE_AT).state == "succeeded"
         model = session.scalars(select(ModelRow)).one()
-        assert model.kind == ("shared-trees" if version == "5" else "bayes-net")
-        assert model.holds_releases is (version == "5")
+        assert model.kind == ("shared-trees" if int(version) >= 5 else "bayes-net")
+        assert model.holds_releases is (int(version) >= 5)
         assert (json.loads(model.lack_of_fit or "null") == TESTS) is (version != "1")
     # What looks for the version where it used to be finds that it is not its own.
     with closing(sqlite3.connect(tmp_path / "old")) as connection:
@@ -253,7 +261,7 @@ def test_a_file_of_an_earlier_version_is_upgraded_with_all_that_is_in_it(
 def test_a_command_beside_a_service_of_the_earlier_version_upgrades_nothing(tmp_path, open_at):
     make_earlier(tmp_path / "old", "5")
     before = (tmp_path / "old").read_bytes()
-    with pytest.raises(Conflict, match="schema 5 of an earlier version.*schema 6") as told:
+    with pytest.raises(Conflict, match="schema 5 of an earlier version.*schema 7") as told:
         open_at(tmp_path / "old", upgrade=False)
     assert "miner-service serve" in str(told.value.remedy)
     assert rows_and_tables(tmp_path / "old") == rows_and_tables_of(before, tmp_path)

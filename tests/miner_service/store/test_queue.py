@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import TypeAdapter
+from sqlalchemy import select
 
 from miner_service.store.people import create_study
 from miner_service.store.queue.creating import create_job
@@ -16,6 +17,7 @@ from miner_service.store.schema import JobRow
 from shared.errors import QuotaExceeded
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.people import StudyCreate
+from shared.wire.problems import ProblemDetail
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 SPEC = TypeAdapter(JobSpec).validate_python(
@@ -185,4 +187,7 @@ def test_a_job_is_given_up_after_three_runs_in_a_row_that_were_broken_off(queue)
         ("queued", 2),
         ("failed", 3),
     ]
+    with queue.database.read() as session:
+        (problem,) = session.scalars(select(JobRow.problem))
+    assert ProblemDetail.model_validate_json(problem).code == "worker-lost"
     assert queue.take() is None

@@ -10,6 +10,7 @@ from shared.learn.bayes_classifier.model import BayesClassifier
 from shared.pictures import plots
 from shared.pictures.chart import Chart
 from shared.pictures.svg import breadth
+from shared.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,8 @@ def bayes_chart(model: BayesClassifier) -> Chart:
     The bar of an attribute that depends on others is what it tells beside them, and in another
     colour; these are named with the number.
     """
-    ranked = sorted(model.attributes, key=lambda a: -a.information)[:_DRAWN]
+    order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
+    ranked = [model.attributes[at] for at in order]
     notes = [f"{a.information:.3f}{beside(a.parents)}" for a in ranked]
 
     def draw(axes: Sequence[Axes]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from shared.learn.bayes_classifier.exchange.words import beside, summary
 from shared.learn.bayes_classifier.model import Attribute, BayesClassifier
+from shared.ties import descending
 
 _ROWS_SHOWN = 64
 """Of a larger table the rest is left to the JSON."""
@@ -29,7 +30,8 @@ def _lines(model: BayesClassifier) -> Iterator[str]:
     yield ""
     shares = zip(model.target.categories, model.prior.probability, strict=True)
     yield f"{model.target.name}: " + ", ".join(f"{label} {100 * p:.1f}" for label, p in shares)
-    for attribute in sorted(model.attributes, key=lambda a: -a.information):
+    for at in descending([a.information for a in model.attributes]).tolist():
+        attribute = model.attributes[at]
         yield ""
         yield f"{attribute.name}{beside(attribute.parents)}: {attribute.information:.3f} bits"
         yield from _rows(model, attribute)

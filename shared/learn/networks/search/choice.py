@@ -1,16 +1,26 @@
-"""Choosing the move that gains most, computing each gain only as far as that needs."""
+"""Choosing the move that gains most, computing each gain only as far as that needs.
+
+A maximization ends up to 1e-4 nats below its maximum, and where it ends can hang on the processor.
+So gains that differ by less than `LEAST_GAIN` are equal, and of equal ones the first is taken:
+moves are listed by child and parent in the order of the variables, and what is kept comes before
+what is changed.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from shared.learn.networks.search.scores import Gain
+from shared.ties import TIE, first_largest
 
-LEAST_GAIN = 1e-6
-"""A gain of fewer nats is rounding and counts as none."""
+LEAST_GAIN: Final = 1e-3
+"""A gain of fewer nats is what maximizing and rounding leave, and counts as none."""
+
+_SCALE = LEAST_GAIN / TIE
+"""The gains, in nats, above which rounding is more than that."""
 
 Choice = TypeVar("Choice")
 
@@ -30,8 +40,8 @@ def best(
 ) -> tuple[float, Choice] | None:
     """Return the candidate of the largest gain above `floor`, the first of equals; or None.
 
-    The gain with the highest bound is sharpened until the highest is exact. `tick` is called before
-    each step and may raise to stop.
+    The gain with the highest bound is sharpened until the highest is exact; then those before it
+    that could be equal are. `tick` is called before each step and may raise to stop.
     """
     heap = [(-c.gain.upper, index) for index, c in enumerate(candidates)]
     heapq.heapify(heap)
@@ -42,12 +52,36 @@ def best(
         if -bound <= floor:
             return None
         if gain.upper == -bound and gain.lower == gain.upper:
-            return gain.upper, candidates[index].choice
+            return _first_equal(candidates[: index + 1], floor, tick)
         if gain.upper == -bound:
             tick()
             gain.sharpen()
         heapq.heapreplace(heap, (-gain.upper, index))
     return None
+
+
+def _first_equal(
+    candidates: Sequence[ChoiceCandidate[Choice]], floor: float, tick: Callable[[], None]
+) -> tuple[float, Choice]:
+    """Return the first that gains as much as the last of some candidates, which gains most."""
+    most = candidates[-1].gain.upper
+    for candidate in candidates:
+        gain = candidate.gain
+        while gain.lower < gain.upper and _equal(gain.upper, most):
+            tick()
+            gain.sharpen()
+        if gain.upper > floor and _equal(gain.upper, most):
+            return gain.upper, candidate.choice
+    return most, candidates[-1].choice
+
+
+def _equal(gain: float, most: float) -> bool:
+    return first_of([gain, most]) == 0
+
+
+def first_of(gains: Sequence[float]) -> int:
+    """Return the place of the first of some gains that is as large as the largest."""
+    return first_largest(gains, scale=_SCALE)
 
 
 @dataclass(frozen=True)

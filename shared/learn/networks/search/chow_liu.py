@@ -12,9 +12,12 @@ predictors of the variables' functions). All of it needs no more than pairs to b
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
 
 from shared.errors import StructureError
 from shared.learn.networks.search.dependence import Coefficients, Dependences
@@ -22,6 +25,7 @@ from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.moves import Parents
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
+from shared.ties import ascending, descending, exceeds
 
 FALSE_SHARE = 0.03
 """Of the links of a forest so many are expected, at most, to join independent variables."""
@@ -33,6 +37,10 @@ LEVEL = 0.05
 """The chance that any link is added, or any direction set, where chains explain all pairs."""
 
 Pair = tuple[str, str]
+Named = TypeVar("Named", bound=tuple[str, ...])
+
+_NAT = 1.0
+"""The scale of information: what differs by less than rounding leaves of it is equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +73,7 @@ def from_pairs(
             evidence[frozenset(pair)] = found.independence
     evidence |= {frozenset(pair): tested for pair, tested in further.items()}
     colliders = search.colliders([*links, *further]) if max_parents > 1 else []
-    ordered = [*links, *sorted(further, key=lambda pair: further[pair].p_value)]
+    ordered = [*links, *surest({pair: further[pair].p_value for pair in further})]
     while True:
         parents = directed(nodes, ordered, colliders)
         if all(
@@ -81,7 +89,10 @@ def from_pairs(
 
 
 def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pair]:
-    """Return the pairs of the largest weights that close no circle, largest first."""
+    """Return the pairs of the largest weights that close no circle, largest first.
+
+    Of equal weights, in nats, the pair that is listed first.
+    """
     tree = {node: node for node in nodes}
 
     def top(node: str) -> str:
@@ -90,12 +101,22 @@ def spanning_forest(nodes: Sequence[str], weighed: dict[Pair, float]) -> list[Pa
         return node
 
     found = []
-    for pair in sorted(weighed, key=lambda pair: -weighed[pair]):
+    pairs = list(weighed)
+    for place in descending(list(weighed.values()), scale=_NAT).tolist():
+        pair = pairs[place]
         first, second = map(top, pair)
         if first != second:
             tree[first] = second
             found.append(pair)
     return found
+
+
+def surest(p_values: Mapping[Named, float]) -> list[Named]:
+    """Return what was tested, that of the smallest p-value first, and of equal ones by name."""
+    names = sorted(p_values)
+    least = np.finfo(float).tiny
+    logs = np.log([max(p_values[name], least) for name in names])
+    return [names[place] for place in ascending(logs).tolist()]
 
 
 def directed(
@@ -206,7 +227,7 @@ class _Search:
                 tested = known[pair, middles]
                 if tested is None:
                     return None
-                if tested.p_value > found.p_value:
+                if exceeds(tested.p_value, found.p_value):
                     found = tested
                 if found.p_value > allowed:
                     return None
@@ -214,14 +235,13 @@ class _Search:
 
         found: dict[Pair, Coefficients] = {}
         left = [pair for pair in self.pairs if pair not in links]
-        ordered = []
+        tested: dict[Pair, float] = {}
         for pair in left:
             self._tick()
             test = weakest(pair)
             if test is not None:
-                ordered.append((test.p_value, pair))
-        ordered.sort()
-        for _, pair in ordered:
+                tested[pair] = test.p_value
+        for pair in surest(tested):
             # A link added meanwhile may explain this one.
             test = weakest(pair)
             if test is not None:
@@ -242,15 +262,15 @@ class _Search:
             for first, second in itertools.combinations(around[middle], 2)
             if second not in around[first]
         ]
-        found = []
+        found: dict[tuple[str, str, str], float] = {}
         for first, middle, second in triples:
             self._tick()
             whole, chain = self.dependences.of(first, second), None
             if whole is not None and whole.independence.p_value > LEVEL:
                 chain = self.dependences.beyond(first, [middle], second)
             if chain is not None and chain.p_value <= LEVEL / len(triples):
-                found.append((chain.p_value, (first, middle, second)))
-        return [triple for _, triple in sorted(found)]
+                found[first, middle, second] = chain.p_value
+        return surest(found)
 
     def _tick(self) -> None:
         """Give the caller the chance to stop."""

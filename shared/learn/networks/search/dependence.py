@@ -79,10 +79,14 @@ class Coefficients:
         return max(1.0, float(np.trace(self.covariance)) * self.records / len(self.values))
 
     def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
-        """Return the gain in as many samples of the coefficients, shape (draws,)."""
+        """Return the gain in as many samples of the coefficients, shape (draws,).
+
+        The noise is turned by the symmetric root, which is the same whatever signs and order the
+        axes were found with: those hang on the processor.
+        """
         variances, turn = self._axes
-        noise = rng.standard_normal((draws, len(variances))) * np.sqrt(variances)
-        return self._gains(self.values + noise @ turn.T)
+        noise = rng.standard_normal((draws, len(variances)))
+        return self._gains(self.values + noise @ (turn * np.sqrt(variances)) @ turn.T)
 
     def _gains(self, values: Tensor) -> Tensor:
         """Return the log-likelihood ratio of normal coefficients of the likeliest variance."""

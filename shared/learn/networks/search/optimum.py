@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shared.learn.networks.search.choice import LEAST_GAIN
+from shared.learn.networks.search.choice import LEAST_GAIN, first_of
 from shared.learn.networks.search.moves import Parents
 from shared.learn.networks.search.scores import Gain, Judge
 from shared.marginals.counts import Tensor
@@ -88,18 +88,24 @@ def _gains(
 
 
 def _bounds(gains: dict[int, Gain], variables: int) -> tuple[Tensor, np.ndarray]:
-    """Return, for each set of variables, the highest bound of parents within it, and which."""
+    """Return, for each set of variables, the highest bound of parents within it, and which.
+
+    Of equal ones it is the set of fewest parents, as they are listed.
+    """
     bound = np.full(1 << variables, -math.inf)
     which = np.zeros(1 << variables, dtype=np.int64)
-    for bits, gain in gains.items():
-        bound[bits], which[bits] = gain.upper, bits
+    place_of = np.full(1 << variables, len(gains), dtype=np.int64)
+    for place, (bits, gain) in enumerate(gains.items()):
+        bound[bits], which[bits], place_of[bits] = gain.upper, bits, place
     sets = np.arange(1 << variables)
     for place in range(variables):
         more = sets[sets >> place & 1 == 1]
         fewer = more ^ (1 << place)
-        higher = bound[fewer] > bound[more]
-        bound[more] = np.where(higher, bound[fewer], bound[more])
-        which[more] = np.where(higher, which[fewer], which[more])
+        higher = bound[fewer] > bound[more] + LEAST_GAIN
+        equal = bound[fewer] >= bound[more] - LEAST_GAIN
+        taken = higher | (equal & (place_of[which[fewer]] < place_of[which[more]]))
+        bound[more] = np.maximum(bound[fewer], bound[more])
+        which[more] = np.where(taken, which[fewer], which[more])
     return bound, which
 
 
@@ -111,8 +117,7 @@ def _best(bounds: list[tuple[Tensor, np.ndarray]]) -> tuple[float, list[int]]:
     for members in range(1, 1 << variables):
         places = [place for place in range(variables) if members >> place & 1]
         sums = [worth[members ^ 1 << p] + bounds[p][0][members ^ 1 << p] for p in places]
-        top = int(np.argmax(sums))
-        worth[members], last[members] = sums[top], places[top]
+        worth[members], last[members] = max(sums), places[first_of(sums)]
     chosen, members = [0] * variables, (1 << variables) - 1
     while members:
         place = int(last[members])

@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, best
+from shared.learn.networks.search.choice import (
+    LEAST_GAIN,
+    ChoiceCandidate,
+    Dropped,
+    best,
+    first_of,
+)
 from shared.learn.networks.search.moves import Parents, identity
 from shared.learn.networks.search.scores import Judge
 
@@ -48,9 +54,8 @@ class Relocation:
                 if enough():
                     return parents
                 self.tick()
-                gain, place, changed = max(
-                    self._places(parents, order, name), key=lambda found: found[0]
-                )
+                found = list(self._places(parents, order, name))
+                gain, place, changed = found[first_of([gain for gain, _, _ in found])]
                 after = {**parents, **changed}
                 if gain > LEAST_GAIN and identity(after) not in seen:
                     # Gains are of tables of their own and could lead in a circle.

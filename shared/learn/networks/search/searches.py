@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shared.learn.networks.options import Search
-from shared.learn.networks.search.choice import LEAST_GAIN, best
+from shared.learn.networks.search.choice import LEAST_GAIN, best, first_of
 from shared.learn.networks.search.equivalence import CPDAG, settle_class
 from shared.learn.networks.search.moves import Parents, Reach, candidates, identity
 from shared.learn.networks.search.optimum import FAMILIES, better_structure, families
@@ -255,7 +255,7 @@ def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: Progress) -> 
             circle = path[path.index(after) :]
             moved = {node for node in after if any(state[node] != after[node] for state in circle)}
             reach = replace(reach, children=reach.children - moved)
-            path = [max(circle, key=lambda state: _weakest(judge, state, moved))]
+            path = [circle[first_of([_weakest(judge, state, moved) for state in circle])]]
         else:
             path.append(after)
 
@@ -277,8 +277,9 @@ def _worths(
 
 def _pruned(judge: Judge, parents: Parents) -> Parents:
     """Drop the weakest link while it is worth no more than its penalty."""
-    while True:
-        gain, link = min(_worths(judge, parents, parents), default=(math.inf, ("", "")))
+    while worths := list(_worths(judge, parents, parents)):
+        gain, link = worths[first_of([-gain for gain, _ in worths])]
         if gain > LEAST_GAIN:
-            return parents
+            break
         parents = {**parents, link[1]: parents[link[1]] - {link[0]}}
+    return parents

@@ -13,6 +13,7 @@ from shared.learn.rules.itemsets import FoundItemsets
 from shared.learn.rules.rules import Rule
 from shared.pictures import plots
 from shared.pictures.chart import Chart
+from shared.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +55,7 @@ def itemsets_chart(
         examined: draw those too that are not held frequent, if anything is known of them.
     """
     listed = [i for i in found.itemsets if i.chosen or (examined and not math.isnan(i.support))]
-    shown = sorted(listed, key=lambda i: -i.support)[:most]
+    shown = [listed[at] for at in descending([i.support for i in listed]).tolist()][:most]
     names = [", ".join(found.labels(itemset.items)) for itemset in shown]
     minimum, options = found.options.minimum_support, found.options
     kind = "Examined" if examined else "Frequent"
@@ -110,7 +111,8 @@ def rules_chart(domain: Domain, rules: Sequence[Rule], most: int = MOST_RULES) -
         rules: the rules.
         most: how many are drawn.
     """
-    shown = sorted(rules, key=lambda rule: -rule.confidence_interval[0])[:most]
+    lows = [rule.confidence_interval[0] for rule in rules]
+    shown = [rules[at] for at in descending(lows).tolist()][:most]
     names = [_name(domain, rule) for rule in shown]
     lifts = [_lift(rule) for rule in shown]
     heading = f"Rules: the {len(shown)} of surest confidence, of {len(rules)}"

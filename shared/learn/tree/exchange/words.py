@@ -9,6 +9,7 @@ from shared.domain import Variable
 from shared.learn.bayes_classifier.exchange.words import NAMES
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import NodeClasses, Split
+from shared.ties import descending
 
 _NAMED = 6
 """So many classes are named in a line; the others are counted."""
@@ -36,7 +37,8 @@ def percent(share: float, decimals: int = 0) -> str:
 
 def by_share(classes: NodeClasses) -> list[int]:
     """Return the codes of the classes, the most probable first, equals in their order."""
-    return sorted(range(len(classes.probabilities)), key=lambda c: -classes.probabilities[c])
+    found: list[int] = descending(classes.probabilities).tolist()
+    return found
 
 
 def said_of_parent(classes: NodeClasses) -> str:

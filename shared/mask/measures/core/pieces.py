@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shared.mixed.table import Floats
+from shared.ties import descending
 
 Rows = npt.NDArray[np.intp]
 
@@ -38,7 +39,7 @@ def _halves(told: Floats, rows: Rows, least: int) -> list[Rows] | None:
     if len(rows) < 2 * least or not told.shape[1]:
         return None
     spread = told[rows].std(axis=0)
-    for place in np.argsort(-spread, kind="stable"):
+    for place in descending(spread):
         if spread[place] < 1e-9:
             return None
         values = told[rows, place]

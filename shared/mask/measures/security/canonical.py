@@ -16,6 +16,7 @@ from scipy import stats
 from shared.mask.measures.core.pieces import Rows, pieces_of
 from shared.mixed.design import basis_of, residual, with_constant
 from shared.mixed.table import Floats
+from shared.ties import first_largest
 
 MOST_PIECES = 8
 FEWEST_RECORDS = 25
@@ -66,7 +67,7 @@ class Piecewise:
     @property
     def largest(self) -> Canonical:
         """The piece with the largest correlation."""
-        return max(self.pieces, key=lambda piece: piece.largest)
+        return self.pieces[first_largest([piece.largest for piece in self.pieces], scale=1.0)]
 
 
 def canonical(true: Floats, masked: Floats, given: Floats, *, tests: int = 1) -> Canonical:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from shared.mask.measures.core.pieces import pieces_of
 from shared.mixed.table import Floats
+from shared.ties import first_largest
 
 NEAR = 0.01
 """Masked values this close to the true ones, in standard deviations, count as the same."""
@@ -69,7 +70,8 @@ def coincidences(
         for group in _alike(centre):
             alike = rows[group]
             as_they_are[alike] = _among_others(wanted[group], drawn[group], width)
-    chances = max(by_residuals, as_they_are, key=np.sum)
+    ways = by_residuals, as_they_are
+    chances = ways[first_largest([float(way.sum()) for way in ways])]
     spread = float(np.sqrt(np.sum(chances * (1 - chances))))
     return Coincidences(place, int(np.count_nonzero(gap <= width)), float(chances.sum()), spread)
 

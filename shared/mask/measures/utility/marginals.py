@@ -8,6 +8,7 @@ import numpy as np
 
 from shared.mask.measures.core.compared import Compared
 from shared.mixed.table import CategoricalColumn, Floats
+from shared.ties import first_largest
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles compared."""
@@ -89,5 +90,5 @@ def group_means(data: Compared, place: int, *, fewest: int = 5) -> tuple[GroupMe
                 error = float(own.std(ddof=1) / np.sqrt(len(own)))
                 moved.append(GroupMean(column.name, category, float(own.mean()), error, len(own)))
         if moved:
-            found.append(max(moved, key=lambda group: abs(group.difference)))
+            found.append(moved[first_largest([abs(group.difference) for group in moved])])
     return tuple(found)

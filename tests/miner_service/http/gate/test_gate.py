@@ -13,7 +13,9 @@ from starlette.requests import ClientDisconnect
 from miner_service.http.gate import gate
 from miner_service.http.gate.bodies import Incoming
 from miner_service.http.gate.headers import HEADERS
-from miner_service.http.gate.spool import Spooled
+from miner_service.http.gate.pace import Pace
+from miner_service.http.gate.spool import Spooled, gather, spool
+from miner_service.http.routes import releases
 from miner_service.settings import Limits, WebSettings
 
 MAY_BE_READ = 1 << 16
@@ -202,6 +204,35 @@ def test_a_large_json_body_is_taken_in_through_the_disk(start):
     assert miner.admin("POST", "/v1/studies", content=padded, headers=headers).status_code == 201
 
 
+@pytest.mark.parametrize("memory", [0, 1 << 20])
+def test_a_part_is_stored_whether_there_is_memory_for_it_or_not(
+    start, release_a, monkeypatch, memory
+):
+    monkeypatch.setattr(gate, "_MEMORY", memory)
+    spooled = []
+    monkeypatch.setattr(releases, "spool", lambda *told: (spooled.append(told), spool(*told))[1])
+    miner = start()
+    miner.study("asia")
+    owner = miner.owner("asia", "north")
+    path = owner.announce("asia", release_a)
+    for status in (201, 200):  # once more, it is only compared
+        for number, body in enumerate(release_a.parts):
+            assert owner.put(path, number, body).status_code == status
+    assert len(spooled) == (0 if memory else 2 * len(release_a.parts))
+    assert owner("POST", f"{path}/seal").status_code == 200
+    assert not list((miner.data / "scratch").glob("*/*"))
+
+
+def test_a_body_is_gathered_in_no_more_memory_than_it_has_bytes():
+    async def chunks():
+        for number in range(100):
+            yield bytes([number])
+
+    told = asyncio.run(gather(chunks(), 120))
+    assert bytes(told) == bytes(range(100))
+    assert len(told.obj) == 120
+
+
 def test_a_file_that_takes_a_little_at_once_has_all_in_the_end():
     class Short(io.BytesIO):
         def write(self, some):
@@ -231,7 +262,7 @@ def test_a_body_that_comes_too_slowly_is_given_up(web, sent):
 
     async def read():
         headers = [(b"transfer-encoding", b"chunked")]
-        body = Incoming({"type": "http", "headers": headers}, receive, web)
+        body = Incoming({"type": "http", "headers": headers}, receive, web, Pace())
         async for _ in body.chunks(1 << 30, "part"):
             pass
 
@@ -253,7 +284,7 @@ def test_a_client_that_goes_away_is_not_waited_for():
 
     async def read():
         scope = {"type": "http", "headers": [(b"content-length", b"5")]}
-        body = Incoming(scope, receive, WebSettings())
+        body = Incoming(scope, receive, WebSettings(), Pace())
         return [chunk async for chunk in body.chunks(10, "part")]
 
     with pytest.raises(ClientDisconnect):

@@ -1,0 +1,118 @@
+"""Decisions that do not hang on the last digits: near ties go by the order of the candidates.
+
+Processors and libraries round differently, so that numbers which are equal in exact arithmetic, or
+nearly so, compare one way here and another there. What is decided by comparing such numbers is
+decided here: what differs by less than a relative tolerance is a tie, and of a tie the first
+candidate wins. Callers list their candidates in an order that means something (the simpler first,
+then by name) and say so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+TIE: Final = 1e-9
+"""Numbers that differ by less than this share of their scale are equal: far more than rounding
+changes in closed forms, far less than anything that matters."""
+FITTED_TIE: Final = 1e-5
+"""The same for numbers that an iteration ended at, which are exact to its stopping tolerance."""
+
+
+def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
+    """Return the place of the first of N values that ties with the largest.
+
+    Args:
+        values: N numbers; those that are not a number never win.
+        scale: the size of the numbers from which the values were computed, where that is more than
+            theirs: a difference of two scores is as exact as the scores are.
+        tie: the share of the scale by which values that tie may differ.
+
+    Raises:
+        ValueError: there are no values, or none of them is a number.
+    """
+    numbers = np.asarray(values, dtype=float)
+    if np.isnan(numbers).all():
+        raise ValueError("there is no number to choose the largest of")
+    best = float(np.nanmax(numbers))
+    if np.isinf(best):
+        return int(np.flatnonzero(numbers == best)[0])
+    return int(np.flatnonzero(numbers >= best - tie * max(abs(best), scale))[0])
+
+
+def first_smallest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
+    """Return the place of the first of N values that ties with the smallest.
+
+    See `first_largest`.
+    """
+    return first_largest(-np.asarray(values, dtype=float), scale=scale, tie=tie)
+
+
+def first_largest_of_rows(
+    rows: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
+) -> npt.NDArray[np.intp]:
+    """Return for each of n rows of numbers the place of the first that ties with its largest.
+
+    See `first_largest`; where no number of a row is one, its first place.
+    """
+    numbers = np.asarray(rows, dtype=float)
+    known = np.where(np.isnan(numbers), -np.inf, numbers)
+    best = known.max(axis=1, keepdims=True)
+    slack = tie * np.maximum(np.abs(best), scale)
+    first: npt.NDArray[np.intp] = np.argmax(
+        known >= best - np.where(np.isinf(best), 0.0, slack), axis=1
+    )
+    return first
+
+
+def descending(
+    values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
+) -> npt.NDArray[np.intp]:
+    """Return the order of N values from the largest down; those that tie stay as they stand.
+
+    Neighbours tie that differ by less than `tie` times the largest finite value in size, or
+    `scale`. Those that are not a number come last.
+    """
+    return np.argsort(-levels(values, scale=scale, tie=tie), kind="stable")
+
+
+def ascending(
+    values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
+) -> npt.NDArray[np.intp]:
+    """Return the order of N values from the smallest up; see `descending`."""
+    return np.argsort(levels(values, scale=scale, tie=tie), kind="stable")
+
+
+def levels(
+    values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE
+) -> npt.NDArray[np.float64]:
+    """Return which of N values tie, as levels 0, 1, ... from the smallest up; NaN stays NaN.
+
+    Values are not rounded to a grid: those that lie on the middle between two of its points would
+    be parted by their last digits.
+    """
+    numbers = np.asarray(values, dtype=float)
+    order = np.argsort(numbers, kind="stable")[: np.count_nonzero(~np.isnan(numbers))]
+    sorted_ = numbers[order]
+    size = float(np.abs(sorted_[np.isfinite(sorted_)]).max(initial=0.0))
+    # Infinities that are the same differ by nothing.
+    apart = (sorted_[1:] != sorted_[:-1]) & ~(sorted_[1:] <= sorted_[:-1] + tie * max(size, scale))
+    found = np.full(numbers.shape, np.nan)
+    found[order[:1]] = 0.0
+    found[order[1:]] = np.cumsum(apart)
+    return found
+
+
+def exceeds(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE) -> bool:
+    """Return whether a value is larger than a bound by more than a tie."""
+    if np.isinf(value) or np.isinf(bound):
+        return value > bound
+    return value > bound + tie * max(abs(value), abs(bound), scale)
+
+
+def ceiling(value: float, *, tie: float = TIE) -> int:
+    """Return the least whole number that a value does not exceed by more than a tie."""
+    return math.ceil(value - tie * abs(value))

@@ -1,0 +1,435 @@
+"""Whose people are whose: what a study says of it, and releases under different linkage secrets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+from miner_service.alignment.align import AlignedSource, Aligner, require_aligned
+from miner_service.alignment.secrets import Secrets
+from shared.channels import Symmetric
+from shared.domain import Variable
+from shared.errors import LinkageDiffers, RecordsDoNotAlign
+from shared.plan import Block, Plan
+from shared.wire.releases import Alignment, ReleaseCreate
+from shared.wire.releases.linkage import LinkageCheck
+
+ONE, OTHER = "1" * 64, "2" * 64
+NONE = "Whether that is so could not be checked"
+
+
+def plan(name, gamma):
+    return Plan((Block((Variable(name, ("no", "yes")),), Symmetric.from_gamma(2, gamma)),))
+
+
+@pytest.fixture
+def release(build):
+    """A release of one column at gamma 19, with the fingerprint of its linkage secret."""
+
+    def make(name, ids, linkage=None, column="ill"):
+        made = plan(column, 19.0)
+        built = build(made, ids, {column: np.zeros(len(ids), np.uint8)}, name=name)
+        if linkage is not None:
+            built.body["linkage"] = linkage
+        return built
+
+    return make
+
+
+def opened(miner, people=None):
+    """Open a study that says this of its people; return its analyst and two owners."""
+    told = {"name": "s"} if people is None else {"name": "s", "people": people}
+    assert miner.admin("POST", "/v1/studies", json=told).status_code == 201
+    issued = miner.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}).json()
+    analyst = type(miner.admin)(miner.client, issued["token"])
+    return analyst, miner.owner("s", "north"), miner.owner("s", "south")
+
+
+NOW = {"headers": {"Pramana-Protocol": "2"}}
+
+
+def read(person, path):
+    """Read as a client of this version: earlier ones are not told of people and secrets."""
+    answer = person("GET", path, **NOW)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def seen(person):
+    return read(person, "/v1/studies/s/privacy")
+
+
+def gamma(told):
+    return round(told["record"]["determined"]["gamma"])
+
+
+def test_secrets_are_compared_owner_by_owner():
+    assert Secrets.of([("a", ONE), ("b", ONE)]).state == "same"
+    assert Secrets.of([("a", ONE), ("b", None)]).state == "unknown"
+    assert Secrets.of([]).state == "unknown"
+    three = Secrets.of([("a", ONE), ("b", OTHER), ("c", ONE), ("d", None)])
+    assert three.state == "different"
+    assert three.groups == (("a", "c"), ("b",))
+    assert three.differ() == (
+        "The linkage secrets of the owners differ: one at a, c; another at b."
+    )
+
+
+@pytest.mark.parametrize("people", ["same", "overlapping"])
+def test_a_release_under_another_secret_is_refused_and_nothing_is_stored(
+    miner, release, assert_problem, people
+):
+    _, north, south = opened(miner, people)
+    path = north.publish("s", release("r1", range(10), ONE))
+    before = miner.snapshot()
+    other = release("r1", range(100, 110), OTHER)
+    asked = read(south, f"/v1/studies/s/linkage?fingerprint={OTHER}")
+    assert (asked["secrets"], asked["others"], asked["refused"]) == ("different", ["north"], True)
+    answer = south("POST", "/v1/studies/s/releases", json=other.body)
+    problem = assert_problem(answer, 409, "linkage-differs", "north", "keys import linkage")
+    assert "withdraw their releases" in str(problem.remedy)
+    # What the agent says of its own accord is the same.
+    with pytest.raises(LinkageDiffers) as own:
+        LinkageCheck(**asked).require_accepted()
+    assert (own.value.message, own.value.remedy) == (problem.detail, problem.remedy)
+    forecast = {"plan": other.body["plan"], "linkage": OTHER}
+    told = south("POST", "/v1/studies/s/privacy", json=forecast).json()
+    assert told["refused"] == f"{problem.detail} {problem.remedy}"
+    assert miner.snapshot() == before
+    # Under the same secret, and where none is told, it is taken as ever.
+    assert read(south, f"/v1/studies/s/linkage?fingerprint={ONE}")["secrets"] == "same"
+    south.publish("s", release("r2", range(10), ONE, column="old"))
+    # The earlier one may be the wrong one: withdrawn, it does not count.
+    for person, name in ((south, "r2"), (north, "r1")):
+        (mine,) = [r for r in read(person, "/v1/studies/s/releases")["items"] if r["name"] == name]
+        assert mine["linkage"] == ONE
+        assert person("POST", f"/v1/releases/{mine['id']}/withdraw").status_code == 200
+    assert path
+    assert south("POST", "/v1/studies/s/releases", json=other.body).status_code == 201
+
+
+def test_owners_that_were_removed_and_releases_that_were_followed_do_not_count(miner, release):
+    _, north, south = opened(miner)
+    north.publish("s", release("r1", range(10), ONE))
+    # The same owner corrects its own secret: nobody else's is another.
+    north.publish("s", release("r2", range(20, 30), OTHER))
+    assert read(south, f"/v1/studies/s/linkage?fingerprint={OTHER}")["secrets"] == "same"
+    assert read(south, f"/v1/studies/s/linkage?fingerprint={ONE}")["refused"]
+    assert miner.admin("DELETE", "/v1/studies/s/owners/north").status_code == 204
+    assert read(south, f"/v1/studies/s/linkage?fingerprint={ONE}")["secrets"] == "unknown"
+    south.publish("s", release("r1", range(10), ONE))
+
+
+def test_the_same_release_with_another_fingerprint_is_another_release(
+    miner, release, assert_problem
+):
+    _, north, _ = opened(miner)
+    first = north.announce("s", release("r1", range(10), ONE))
+    assert north.announce("s", release("r1", range(10), ONE)) == first
+    for body in (release("r1", range(10), OTHER).body, release("r1", range(10)).body):
+        assert_problem(north("POST", "/v1/studies/s/releases", json=body), 409, "conflict")
+    # One of an earlier version of the agent stays as it was.
+    old = north.announce("s", release("old", range(10)))
+    assert north.announce("s", release("old", range(10), ONE)) == old
+
+
+def test_a_manifest_without_a_fingerprint_is_written_as_ever(release):
+    made = ReleaseCreate.model_validate(release("r1", range(3)).body)
+    assert "linkage" not in made.model_dump(mode="json")
+
+
+# Sums --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("people", [None, "same", "overlapping"])
+@pytest.mark.parametrize("linkages", [(None, None), (ONE, ONE), (ONE, None)])
+def test_no_common_pseudonym_never_halves_the_epsilon(miner, release, people, linkages):
+    analyst, north, south = opened(miner, people)
+    north.publish("s", release("r1", range(10), linkages[0]))
+    south.publish("s", release("r1", range(20, 30), linkages[1]))
+    for person in (analyst, north, south):
+        told = seen(person)
+        assert gamma(told) == 361
+        assert not told["different_people"]
+        assert told["at_several"] is None
+    *said, added = seen(analyst)["warnings"]
+    assert "losses add" in added
+    contradicted = people == "same" and linkages == (ONE, ONE)
+    found = ["of 20 records at any owner 0 are at every owner" in one for one in said]
+    assert found == ([True] if contradicted else [])
+
+
+def test_of_different_people_the_largest_owner_counts_for_everybody(miner, release):
+    analyst, north, south = opened(miner, "different")
+    north.publish("s", release("r1", range(10), ONE))
+    south.publish("s", release("r1", range(20, 30), ONE))
+    for person in (analyst, north, south):
+        told = seen(person)
+        assert told["different_people"]
+        assert gamma(told) == 19
+        assert round(told["at_several"]["determined"]["gamma"]) == 361
+        assert told["warnings"] == []
+        assert told["people"] == "different"
+
+
+def test_a_person_at_both_is_told_to_the_analyst_and_to_no_owner(miner, release):
+    analyst, north, south = opened(miner, "different")
+    north.publish("s", release("r1", range(10), ONE))
+    south.publish("s", release("r1", [9, *range(20, 29)], ONE))
+    told = seen(analyst)
+    assert (gamma(told), told["different_people"]) == (361, False)
+    assert "records of several owners have the same pseudonym" in told["warnings"][0]
+    assert not any("study plan" in said.lower() for said in told["warnings"])
+    assert gamma(seen(north)) == gamma(seen(south)) == 19
+
+
+@pytest.mark.parametrize(
+    ("linkages", "why"),
+    [((ONE, OTHER), "one at north; another at south"), ((ONE, None), "south carry no fingerprint")],
+)
+def test_what_cannot_be_checked_is_said_first(miner, release, linkages, why):
+    analyst, north, south = opened(miner, "different")
+    north.publish("s", release("r1", range(10), linkages[0]))
+    south.publish("s", release("r1", range(20, 30), linkages[1]))
+    told = seen(analyst)
+    assert gamma(told) == 19
+    assert NONE in told["warnings"][0]
+    assert why in told["warnings"][0]
+    assert seen(north)["warnings"] == []
+
+
+def test_of_withdrawn_records_nothing_is_known(miner, release):
+    analyst, north, south = opened(miner, "different")
+    north.publish("s", release("r1", range(10), ONE))
+    path = south.publish("s", release("r1", range(20, 30), ONE))
+    assert seen(analyst)["warnings"] == []
+    assert south("POST", f"{path}/withdraw").status_code == 200
+    assert "records of releases of south" in seen(analyst)["warnings"][0]
+
+
+@pytest.mark.parametrize("people", ["same", "different", "overlapping"])
+def test_an_owners_views_are_the_same_bytes_whether_or_not_pseudonyms_match(
+    start, tmp_path, release, people
+):
+    """The probe of a curious owner: one person's record, in two worlds."""
+    views = {}
+    for world, probe in (("apart", [77]), ("known", [5])):
+        miner = start(at=tmp_path / world)
+        analyst, north, south = opened(miner, people)
+        north.publish("s", release("r1", range(10), ONE))
+        south.publish("s", release("r1", probe, ONE))
+        question = {"plan": release("x", [1], column="b").body["plan"], "linkage": ONE}
+        forecast = south("POST", "/v1/studies/s/privacy", json=question, **NOW)
+        mine = read(south, "/v1/studies/s/alignment")
+        views[world] = (
+            south("GET", "/v1/studies/s/privacy", **NOW).content,
+            forecast.content,
+            south("GET", f"/v1/studies/s/linkage?fingerprint={ONE}").content,
+            [mine["state"], mine["secrets"], mine["secret_groups"], mine["in_all"]],
+        )
+        views[f"{world}, analyst"] = read(analyst, "/v1/studies/s/alignment")["state"]
+        views[f"{world}, sum"] = gamma(seen(analyst))
+    assert views["apart"] == views["known"]
+    assert views["apart, analyst"] != views["known, analyst"]  # the control
+    assert (views["apart, sum"] == views["known, sum"]) is (people != "different")
+
+
+def test_a_budget_goes_by_what_the_study_says(miner, release, assert_problem):
+    for name, people, status in (("a", "different", 201), ("b", "overlapping", 409)):
+        made = {"name": name, "people": people, "max_epsilon_record": 3.0}
+        assert miner.admin("POST", "/v1/studies", json=made).status_code == 201
+        miner.owner(name, "north").publish(name, release("r1", range(10), ONE))
+        for ids in ([5], [77]):  # whosever record it is
+            body = release(f"r{ids[0]}", ids, ONE).body
+            south = miner.owner(name, f"south{ids[0]}")
+            answer = south("POST", f"/v1/studies/{name}/releases", json=body)
+            assert answer.status_code == status
+
+
+def test_a_fingerprint_is_shown_to_its_owner_only(miner, release):
+    """Guesses of a secret can be tried against it."""
+    analyst, north, south = opened(miner, "same")
+    path = north.publish("s", release("r1", range(10), ONE))
+    south.publish("s", release("r1", range(10), ONE))
+    views = (path, "/v1/studies/s/releases", "/v1/dashboard", "/v1/studies/s/alignment")
+    for person in (analyst, miner.admin):
+        for view in views:
+            assert ONE not in json.dumps(read(person, view))
+        assert read(person, "/v1/studies/s/alignment")["secrets"] == "same"
+    for view in views[:3]:
+        assert ONE in json.dumps(read(north, view))
+
+
+# What joins --------------------------------------------------------------------------------------
+
+
+def aligned(first, second, linkages):
+    sources = [
+        AlignedSource(owner, owner, owner, digit * 64, len(ids), linkage)
+        for owner, digit, ids, linkage in zip(
+            ("north", "south"), "ab", (first, second), linkages, strict=True
+        )
+    ]
+    keys = {s.release: np.array([f"{i:016}".encode() for i in ids], "S16")
+            for s, ids in zip(sources, (first, second), strict=True)}  # fmt: skip
+    return Aligner(keys.__getitem__).align("s", sources, [])
+
+
+def test_everything_that_joins_says_first_that_secrets_differ():
+    found = aligned(range(3), range(5, 8), (ONE, OTHER))
+    assert (found.secrets, found.secret_groups) == ("different", [["north"], ["south"]])
+    for records in ("identical", "common"):
+        with pytest.raises(RecordsDoNotAlign, match="^The linkage secrets of the owners differ"):
+            require_aligned(found, records)
+    require_aligned(found, "any")
+    alike = aligned(range(3), range(5, 8), (ONE, ONE))
+    assert (alike.secrets, alike.secret_groups) == ("same", [])
+    with pytest.raises(RecordsDoNotAlign, match="^Of 6 records at any owner"):
+        require_aligned(alike, "identical")
+    assert aligned(range(3), range(5, 8), (ONE, None)).secrets == "unknown"
+    assert Alignment.model_validate(found.model_dump()) == found
+
+
+def test_a_study_that_was_corrected_says_first_that_secrets_differ(miner, release):
+    from typer.testing import CliRunner
+
+    from miner_service.cli.main import app
+
+    analyst, north, south = opened(miner, "different")
+    north.publish("s", release("r1", range(10), ONE))
+    south.publish("s", release("r1", range(20, 30), OTHER))
+    spec = {"kind": "contingency-table", "variables": ["ill"], "records": "any"}
+    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
+    log = read(analyst, f"{made.headers['location']}/log")["items"]
+    assert any("counts once for each of them" in line["line"] for line in log)
+    told = CliRunner().invoke(app, ["study", "people", "s", "same", "--data", str(miner.data)])
+    assert "its owners hold the same people" in " ".join(told.output.split())
+    assert '"action": "change_people"' in (miner.data / "audit.jsonl").read_text()
+    for person in (analyst, north, south):
+        said = seen(person)
+        assert gamma(said) == 361
+        assert said["warnings"][0].startswith("The linkage secrets of the owners differ")
+    assert read(analyst, "/v1/studies/s/alignment")["secrets"] == "different"
+    spec["records"] = "common"
+    refused = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec}).json()
+    assert refused["detail"].startswith("The linkage secrets of the owners differ")
+
+
+# Real processes ----------------------------------------------------------------------------------
+
+SITE = """
+owner = "{name}"
+table = "patients.csv"
+record_id = "id"
+[miner]
+url = "{url}"
+study = "clinics"
+[[variables]]
+name = "ill"
+column = "ill"
+categories = ["no", "yes"]
+sensitive = true
+channel = {{ kind = "symmetric", gamma = 19 }}
+"""
+
+
+@dataclass
+class Clinic:
+    """A clinic with a table and the command `owner-agent`, each call a process of its own."""
+
+    folder: Path
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        command = [sys.executable, "-m", "owner_agent", *words, "--site", "site.toml"]
+        done = subprocess.run(
+            command, cwd=self.folder, capture_output=True, text=True, check=False,
+            env={**os.environ, "COLUMNS": "200"},
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.fixture
+def clinics(serve, tmp_path):
+    """A miner's process, and clinics that joined its study: `(people, ids by name)`."""
+    token = tmp_path / "admin.token"
+    url, *_ = serve("--admin-token-file", str(token))
+
+    def asked(method, path, **options):
+        headers = {"Authorization": f"Bearer {token.read_text().strip()}", **NOW["headers"]}
+        answer = httpx.request(method, url + path, headers=headers, **options)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def make(people, **ids):
+        asked("POST", "/v1/studies", json={"name": "clinics", "people": people})
+        made = []
+        for name, of in ids.items():
+            clinic = Clinic(tmp_path / name)
+            clinic.folder.mkdir()
+            rows = [f"{i},{('no', 'yes')[i % 2]}" for i in of]
+            (clinic.folder / "patients.csv").write_text("\n".join(["id,ill", *rows]) + "\n")
+            (clinic.folder / "site.toml").write_text(SITE.format(name=name, url=url))
+            path = "/v1/studies/clinics/invitations"
+            clinic("keys", "create")
+            secret = asked("POST", path, json={"owner": name})["secret"]
+            clinic("join", secret)
+            made.append(clinic)
+        return asked, *made
+
+    return make
+
+
+@pytest.mark.slow
+def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
+    asked, north, south = clinics("same", north=range(40), south=range(40))
+    for clinic in (north, south):
+        clinic("keys", "create", "--linkage")
+    assert "hold the same people" in north("publish")
+    said = south("publish", code=4)
+    assert "The linkage secret here differs from that of north" in said
+    assert "keys import linkage" in said
+    assert "another one than that of north" in south("check", code=4)
+    # Nothing left: the ledger has no release that did, and the miner has none.
+    assert json.loads(south("ledger", "--json"))["releases"] == []
+    assert {r["owner"] for r in asked("GET", "/v1/studies/clinics/releases")["items"]} == {"north"}
+    told = asked("GET", "/v1/studies/clinics/privacy")
+    assert (gamma(told), told["different_people"]) == (19, False)
+    # As the message says: north's secret instead of this one.
+    north("keys", "export", "linkage", "../shared.key")
+    (south.folder / ".pramana" / "keys" / "linkage.key").unlink()
+    south("keys", "import", "linkage", "../shared.key")
+    south("publish")
+    assert gamma(asked("GET", "/v1/studies/clinics/privacy")) == 361
+    found = asked("GET", "/v1/studies/clinics/alignment")
+    assert (found["state"], found["secrets"]) == ("identical", "same")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("common", [0, 1], ids=["apart", "one patient at both"])
+def test_clinics_of_different_patients_are_told_what_one_tells(clinics, common):
+    asked, north, south = clinics(
+        "different", north=range(40), south=range(40 - common, 80 - common)
+    )
+    north("keys", "create", "--linkage")
+    north("keys", "export", "linkage", "../shared.key")
+    south("keys", "import", "linkage", "../shared.key")
+    for clinic in (north, south):
+        clinic("publish")
+    said = south("plan", "--no-report")
+    assert "gamma 19 at most; 361 for a person whom all know" in said
+    assert "study plan" not in said.lower()
+    told = asked("GET", "/v1/studies/clinics/privacy")
+    assert gamma(told) == (361 if common else 19)
+    assert told["different_people"] is (not common)
+    assert [w for w in told["warnings"] if "have the same pseudonym" in w] == (
+        told["warnings"][:1] if common else []
+    )
