@@ -20,8 +20,8 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 
 LAYERS = """
 shared.errors
-shared.full_disks
-shared.domain shared.progress shared.pictures
+shared.full_disks shared.opening
+shared.domain shared.progress shared.pictures shared.ties
 shared.terminal
 shared.channels shared.discretize shared.mixed shared.audit
 shared.marginals shared.plan shared.kernel_regression shared.mask.core shared.model_sharing.core

@@ -35,7 +35,8 @@ ALLOWED = {
 """Which packages a package may use."""
 
 LEARNERS = tuple(
-    f"shared.{room}" for room in ("domain", "errors", "learn", "marginals", "pictures", "progress")
+    f"shared.{room}"
+    for room in ("domain", "errors", "learn", "marginals", "pictures", "progress", "ties")
 )
 """Learners see marginals: never rows of reports, matrices, plans or estimators."""
 

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.wire.base import People
 from shared.wire.privacy import AmplificationMessage, StudyPrivacy
 from shared.wire.releases import Alignment as AlignmentMessage
-from shared.wire.releases import AlignmentState, Release
+from shared.wire.releases import AlignmentState, Release, SecretsState
 from shared.wire.releases.base import RANDOMIZED
 
 if TYPE_CHECKING:
@@ -27,18 +28,29 @@ class Alignment:
         in_all: the records at every owner; None where the caller may not know.
         in_any: the records at any owner; likewise.
         missing: owners that have no release in use.
+        secrets: `same`, the releases were made under one linkage secret; `different`, one person
+            has other pseudonyms at some owners, and nothing is known of whose people are whose;
+            `unknown`, an earlier version of an agent told no fingerprint.
     """
 
     state: AlignmentState
     in_all: int | None
     in_any: int | None
     missing: tuple[str, ...]
+    secrets: SecretsState
     _message: AlignmentMessage
 
     @classmethod
     def of(cls, message: AlignmentMessage) -> Alignment:
         """Return the alignment of a message."""
-        return cls(message.state, message.in_all, message.in_any, tuple(message.missing), message)
+        return cls(
+            message.state,
+            message.in_all,
+            message.in_any,
+            tuple(message.missing),
+            message.secrets,
+            message,
+        )
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -60,7 +72,12 @@ class Alignment:
         return f"Alignment({self.told()})"
 
     def told(self) -> str:
-        """Return it in words."""
+        """Return it in words; first of all that the linkage secrets differ, where they do."""
+        if self.secrets == "different":
+            return f"the linkage secrets differ: {self._message.secrets_told}; {self._aligned()}"
+        return self._aligned()
+
+    def _aligned(self) -> str:
         match self.state:
             case "waiting":
                 return f"waiting for {', '.join(self.missing) or 'a first release'}"
@@ -87,28 +104,42 @@ class Told:
         gamma: the same as a factor of the odds.
         grows_to: what a belief of `prior` can grow to.
         prior: such a belief, usually 5 %.
+        people: what the study says of its owners' records: of the `same` people, of `different`
+            ones, or `overlapping`, which assumes nothing. Only of different people do the owners'
+            losses not add up.
+        gamma_at_several: the sum over owners, which holds for a person whom all of them know, where
+            the study says that they hold different people; None elsewhere, where `gamma` is it.
         left: what a budget leaves for the record, in epsilon; None without a budget.
-        warnings: where a record has lost more than any owner, or the study's plan, says.
+        changed: the most records that releases of one owner report differently in a block by the
+            same draws: these people's values changed, which no epsilon bounds.
+        warnings: where what arrived contradicts what the study says of its people, or could not be
+            checked; where a record has lost more than any owner, or the study's plan, says.
     """
 
     epsilon: float
     gamma: float
     grows_to: float
     prior: float
+    people: People
+    gamma_at_several: float | None
     left: float | None
+    changed: int
     warnings: tuple[str, ...]
     _message: StudyPrivacy
 
     @classmethod
     def of(cls, message: StudyPrivacy) -> Told:
         """Return what a message says."""
-        record = message.record.determined
+        record, several = message.record.determined, message.at_several
         return cls(
             _epsilon(record),
             _gamma(record),
             record.grows_to,
             message.prior,
+            message.people,
+            None if several is None else _gamma(several.determined),
             message.budget.left_for_record,
+            max((one.records for one in message.changed), default=0),
             tuple(message.warnings),
             message,
         )
@@ -145,10 +176,17 @@ class Told:
 
     def __repr__(self) -> str:
         left = "" if self.left is None else f"; epsilon {self.left:.4g} of the budget is left"
+        changed = f"; {self.changed:,} records are known to have changed" if self.changed else ""
         warned = "; see warnings" if self.warnings else ""
+        several = (
+            ""
+            if self.gamma_at_several is None
+            else f"; gamma {self.gamma_at_several:.4g} for a person whom all owners know, if the"
+            " study is wrong on its people"
+        )
         return (
             f"Told(whole record: gamma {self.gamma:.4g}, epsilon {self.epsilon:.4g}; a belief of"
-            f" {self.prior:.0%} can grow to {self.grows_to:.4g}{left}{warned})"
+            f" {self.prior:.0%} can grow to {self.grows_to:.4g}{several}{left}{changed}{warned})"
         )
 
 
@@ -172,6 +210,7 @@ def releases_frame(
             "variables": one.variables,
             "consistency": one.consistency.state if one.consistency else None,
             "p_value": one.consistency.p_value if one.consistency else None,
+            "changed": max((block.changed for block in one.repeated or ()), default=0),
             "plan_digest": one.plan_digest,
             "sealed": one.sealed,
         }
@@ -179,7 +218,7 @@ def releases_frame(
     ]
     columns = [
         "id", "owner", "name", "kind", "state", "in_use", "records", "variables", "consistency",
-        "p_value", "plan_digest", "sealed",
+        "p_value", "changed", "plan_digest", "sealed",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).astype({"p_value": float, "in_use": bool})
 

@@ -24,6 +24,7 @@ from pramana.reporting.sources import choose
 from shared.domain import Domain
 from shared.errors import NotFound, OptionError
 from shared.plan import Plan
+from shared.wire.base import People
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.jobs import Job as JobMessage
 from shared.wire.learning.jobs import JobCreate, JobSpec
@@ -72,6 +73,11 @@ class Study:
         return self._message.title
 
     @property
+    def people(self) -> People:
+        """What it says of its owners' records: of the `same` people, `different`, `overlapping`."""
+        return self._message.people
+
+    @property
     def domain(self) -> Domain:
         """The variables that are reported now, with their categories, owner by owner."""
         found = {v.name: v for plan in self._plans() for v in plan.domain}
@@ -97,7 +103,9 @@ class Study:
         Columns: `id`, `owner`, `name`; its `kind` (`randomized-records`, `masked-records`,
         `knowledge-model`); `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
         `records`; `variables`, a tuple of names; `consistency` of its reports with its plan, and
-        the `p_value` of that; `plan_digest`, None without a plan; when it was `sealed`.
+        the `p_value` of that; how many records are `changed`, those of a block that are reported
+        differently than in earlier releases by the same draws; `plan_digest`, None without a plan;
+        when it was `sealed`.
         """
         active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)

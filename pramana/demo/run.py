@@ -16,6 +16,7 @@ import numpy as np
 
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
+from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
 from pramana.demo.folders import Folder, owners, prepare, write_site
 from pramana.demo.outcome import DemoOutcome, compare, learn_clean
@@ -135,8 +136,9 @@ def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:
         if seed is None:
             run("owner_agent", "keys", "create", "--site", str(site))
         else:
-            key = write_secret(site.parent / "draw.key", _seeded(seed, f"draw {number}"))
-            run("owner_agent", "keys", "import", "draw", str(key), "--site", str(site))
+            # Not imported: a key from elsewhere would draw in an epoch of a random number.
+            secret = bytes.fromhex(_seeded(seed, f"draw {number}"))
+            KeyStore(load_site(site).state).add("draw", secret)
     write_secret(linkage, secrets.token_hex(32) if seed is None else _seeded(seed, "linkage"))
     for site in sites:
         run("owner_agent", "keys", "import", "linkage", str(linkage), "--site", str(site))

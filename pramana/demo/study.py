@@ -97,7 +97,7 @@ class Rest:
 
 def open_study(admin: Rest, study: str, title: str, owners: list[str]) -> dict[str, str]:
     """Create a study and invite its owners; return each owner's invitation secret."""
-    admin.post("/v1/studies", {"name": study, "title": title})
+    admin.post("/v1/studies", {"name": study, "title": title, "people": "same"})
     return {
         owner: admin.post(f"/v1/studies/{study}/invitations", {"owner": owner})["secret"]
         for owner in owners

@@ -17,6 +17,7 @@ from shared.estimation.tables.estimates import column_of
 from shared.learn.networks.network import BayesNet
 from shared.learn.networks.records import log_likelihoods, posteriors
 from shared.learn.networks.synthetic import sample_chunks
+from shared.ties import first_largest_of_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,7 +64,7 @@ class NetworkAnswers:
             shares = self._posteriors([name], codes)
             labels = np.array([*network.domain[name].categories, None], dtype=object)
             lost = np.isnan(shares).any(axis=1)
-            best = np.where(lost, -1, np.nan_to_num(shares).argmax(axis=1))
+            best = np.where(lost, -1, first_largest_of_rows(np.nan_to_num(shares)))
             found[name] = labels[best]
         if isinstance(target, str):
             return found[target]

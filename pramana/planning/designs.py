@@ -41,7 +41,7 @@ class Design:
           sampled-mixed    9.5%  91%     9     moment       0%
           independent     16.7%  79%     9     moment       0%
           cut-and-paste-2 20.4%  72%     9 log-linear       0%
-          mask            27.9%  62%     9 log-linear       0%
+          mask            27.9%  62%     9     moment       0%
         Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 

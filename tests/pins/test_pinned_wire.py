@@ -565,7 +565,11 @@ def test_what_peers_say_and_sign(pin):
     public = object.__new__(Pinned)
     object.__setattr__(public, "name", "north")
     identity = PeerIdentity(public, Path(), key)
-    for number, message in enumerate([proposal(TASKS["tree"]), *peers_say().values()]):
+    said = peers_say()
+    moment = "2031-05-06T07:08:09.123456Z"
+    past = {"beginning": moment, "earlier": {"south": {"digest": SHA, "beginning": moment}}}
+    later = peer_messages.Offer.model_validate({**said["Offer"].model_dump(), **past})
+    for number, message in enumerate([proposal(TASKS["tree"]), *said.values(), later]):
         signed = state(identity, SESSION, message)
         pin(f"peer message {number}", signed.model_dump())
     call = Call("south", "POST", "/v1/sessions", b"body")

@@ -18,6 +18,7 @@ from shared.mask.comparison import compare
 from shared.mask.measures import Measures
 from shared.mixed.table import MixedTable
 from shared.pictures import plots
+from shared.ties import FITTED_TIE, first_largest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,8 @@ def _largest_gain(runs: Sequence[Measures]) -> tuple[float, float]:
     rows = [m for run in runs for m in run.named("snooper-gain-kernel") if np.isfinite(m.value)]
     if not rows:
         return float("nan"), float("nan")
-    most = max(rows, key=lambda m: m.value / m.error if m.error else np.sign(m.value) * 1e9)
+    above = [m.value / m.error if m.error else np.sign(m.value) * 1e9 for m in rows]
+    most = rows[first_largest(above, tie=FITTED_TIE)]
     return most.value, most.error or 0.0
 
 
@@ -119,7 +121,7 @@ def _no_gain(found: pd.DataFrame, method: str) -> Finding:
     if not len(rows):
         return Finding(None, f"{method} masked none of the tables.")
     over = rows["gain"] - limit * rows["gain error"]
-    worst = rows.iloc[int(over.to_numpy().argmax())]
+    worst = rows.iloc[first_largest(over, scale=1.0)]
     clearest = (
         f"the clearest is {worst['gain']:.4f} of the variance, with standard error"
         f" {worst['gain error']:.4f}, on {worst['table']}"

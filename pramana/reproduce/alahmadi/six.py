@@ -14,6 +14,7 @@ from pramana.reproduce.alahmadi.store import store_tables
 from pramana.reproduce.alahmadi.versions import PROPOSED, versions
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from shared.pictures import plots
+from shared.ties import first_smallest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def run(setting: Setting) -> Result:
 def _all_kept(found: pd.DataFrame, method: str) -> Finding:
     rows = found[found["method"] == method]
     least = rows[["slope", "r_squared"]].min(axis=1)
-    worst = rows.iloc[int(least.to_numpy().argmin())]
+    worst = rows.iloc[first_smallest(least, scale=1.0)]
     return Finding(
         bool((least >= KEPT).all() and (rows["slope"] <= 2 - KEPT).all()),
         f"{method} keeps all six relationships: the one kept least is {worst['relationship']},"

@@ -19,6 +19,7 @@ from shared.marginals.counts import Tensor
 from shared.pictures import plots as style
 from shared.plan import Block, Plan
 from shared.privacy import Amplification, posterior_range
+from shared.ties import first_smallest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,7 +113,8 @@ def _standard_error(values: Tensor) -> float:
 
 def _no_gain(ranges: pd.DataFrame) -> Finding:
     """ "Its worst case (determinable) privacy breach is only 33 % as compared to 50 %" (7.1)."""
-    plain, half = ranges.iloc[0], ranges.iloc[(ranges["alpha_share"] - 0.5).abs().argmin()]
+    plain = ranges.iloc[0]
+    half = ranges.iloc[first_smallest((ranges["alpha_share"] - 0.5).abs(), scale=1.0)]
     gained = bool(half["miner"] < plain["miner"] - 0.005)
     return Finding(
         gained,

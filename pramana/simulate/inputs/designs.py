@@ -28,6 +28,7 @@ from shared.estimation.estimated import Estimator
 from shared.plan import Plan
 from shared.progress import OnShare
 from shared.study_plan import StudyPlan
+from shared.ties import first_smallest
 
 Family = Literal[
     "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"
@@ -200,11 +201,9 @@ def _best_of(problem: Problem, family: Family) -> Option:
             where="--design",
             remedy="Choose another family, or auto.",
         )
-    return min(made, key=_error)
-
-
-def _error(made: Option) -> tuple[float, int]:
-    return made.prediction.loss, -len(made.moments.by_length)
+    # Of plans that are equally good the first of those that tell the longest tables.
+    made.sort(key=lambda one: -len(one.moments.by_length))
+    return made[first_smallest([one.prediction.loss for one in made])]
 
 
 def for_itemsets(domain: Domain, minimum_support: float, longest: int | None = None) -> Goal:

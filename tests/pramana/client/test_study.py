@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import pramana as pm
+from pramana.client.standing import Told
 from shared.plan import Plan
 from shared.wire.parts import PART_MEDIA_TYPE
+from shared.wire.privacy import ChangedReports
 from tests.miner_service.masking import masked
 from tests.pramana.client.world import STUDY
 
@@ -39,6 +41,23 @@ def test_releases_say_what_is_in_them(world):
     assert releases.loc["line", "variables"] == ("class", "sex")
     assert releases.loc["port", "consistency"] == "consistent"
     assert releases.loc["port", "records"] == 2201
+
+
+def test_records_reported_differently_by_the_same_draws_are_shown(world):
+    study = world.study()
+    told = study.told()
+    assert told.changed == 0
+    assert "known to have changed" not in repr(told)
+    assert study.releases()["changed"].tolist() == [0, 0]
+    blocks = [
+        ChangedReports(
+            owner="port", variables=[name], releases=2, records=records, of=2000, not_compared=0
+        )
+        for name, records in (("age", 4), ("survived", 13))
+    ]
+    told = Told.of(told._message.model_copy(update={"changed": blocks}))
+    assert told.changed == 13
+    assert "; 13 records are known to have changed" in repr(told)
 
 
 @pytest.mark.slow

@@ -142,3 +142,11 @@ def test_the_experiment_runs_draws_and_agrees():
     assert (table["pram_gamma"] < table["last_gamma"]).all()
     picture = png(experiment.title, experiment.source, result.draw, result.height)
     assert picture.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("nudge", [1 - 1e-13, 1.0, 1 + 1e-13])
+def test_the_amplification_that_names_a_stream_does_not_hang_on_the_last_digits(nudge: float):
+    curve = {1.5: [0.13 * nudge], 3.0: [0.04], 9.0: [0.012 * nudge]}
+    found = same_accuracy.gamma_of_error(curve, 0.03)
+    assert found == same_accuracy.gamma_of_error({1.5: [0.13], 3.0: [0.04], 9.0: [0.012]}, 0.03)
+    assert found == float(f"{found:.6g}")

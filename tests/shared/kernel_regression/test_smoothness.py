@@ -85,3 +85,11 @@ def test_penalties_may_be_given_for_each_target():
     assert fit.own[:, 1].sum() == pytest.approx(2)
     with pytest.raises(OptionError, match="There are 3 penalties for 2 targets"):
         fit_kernel(features, targets, KernelOptions(1.0, (1.0, 1.0, 1.0)))
+
+
+@pytest.mark.parametrize("nudge", [1 - 1e-13, 1.0, 1 + 1e-13])
+def test_fits_that_differ_by_rounding_are_as_good(nudge: float):
+    squares = np.random.default_rng(1).exponential(size=(400, 1, 1))
+    every = np.concatenate([squares, squares * nudge, squares + 1], axis=1)
+    found = Tried(PENALTIES, np.array([30.0, 10.0, 3.0]), np.full(3, True), every)
+    assert smoothest([found]) == (0, (1e-1,))

@@ -12,6 +12,7 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from shared.channels import Grouped, Symmetric, Transition
 from shared.pictures import plots as style
 from shared.privacy import conditional_entropy, gamma, gamma_within_groups
+from shared.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +81,7 @@ def _peaks(table: pd.DataFrame) -> list[Finding]:
     findings = []
     for scheme in SCHEMES:
         rows = table[table["scheme"] == scheme]
-        best = rows.iloc[int(rows["entropy_bits"].argmax())]
+        best = rows.iloc[first_largest(rows["entropy_bits"])]
         findings.append(
             Finding(
                 None,

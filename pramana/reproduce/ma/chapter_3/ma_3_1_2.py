@@ -17,6 +17,7 @@ from pramana.reproduce.ma.chapter_3.same_accuracy import (
     RECORDS,
     RHO_1,
     RHO_2,
+    as_published,
     breached,
     gamma_of_error,
     noise_errors,
@@ -36,7 +37,7 @@ WIDTHS = (0.25, 0.5, 1.0)
 """Widths that hold 95 % of the noise, as shares of the values' range (Agrawal and Srikant)."""
 
 RUNS, QUICK_RUNS = 60, 12
-GAMMAS = tuple(float(g) for g in np.geomspace(1.1, 100.0, 15))
+GAMMAS = tuple(as_published(float(g)) for g in np.geomspace(1.1, 100.0, 15))
 """The amplifications at which PRAM's error is measured."""
 
 NEAR_INFINITE = 1_000.0

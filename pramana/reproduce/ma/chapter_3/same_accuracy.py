@@ -72,7 +72,13 @@ def gamma_of_error(curve: dict[float, list[float]], error: float) -> float:
     gammas = np.array(list(curve))
     # The error falls with gamma; where chance has it rise the larger one counts.
     means = np.maximum.accumulate([np.mean(e) for e in reversed(curve.values())])
-    return float(np.exp(np.interp(np.log(error), np.log(means), np.log(gammas[::-1]))))
+    found = np.exp(np.interp(np.log(error), np.log(means), np.log(gammas[::-1])))
+    return as_published(float(found))
+
+
+def as_published(gamma: float) -> float:
+    """Return an amplification to six digits: it names the stream of its draws, so exactly one."""
+    return float(f"{gamma:.6g}")
 
 
 def breached(matrix: Tensor, before: Tensor) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from shared.estimation.estimated import EstimatedMarginals
 from shared.marginals.counts import Tensor
 from shared.pictures import plots as style
 from shared.plan import Block, Plan
+from shared.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -184,7 +185,7 @@ def _shrinks(table: pd.DataFrame) -> Finding:
 
 
 def _good(table: pd.DataFrame, column: str, name: str) -> Finding:
-    worst = table.iloc[int(table[column].argmax())]
+    worst = table.iloc[first_largest(table[column], scale=1.0)]
     return Finding(
         worst[column] <= CLOSE,
         f"{name} works well: its distribution function is nowhere farther than {worst[column]:.3f}"

@@ -18,6 +18,7 @@ from shared.channels import Symmetric
 from shared.pictures import plots as style
 from shared.plan import Block, Plan
 from shared.privacy import Amplification, gamma
+from shared.ties import first_smallest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +110,7 @@ def _smaller(items: int, rows: pd.DataFrame) -> Finding:
 def _examples(table: pd.DataFrame) -> list[Finding]:
     findings = []
     for items, rows in table.groupby("items"):
-        near = rows.iloc[(rows["p"] - 0.3).abs().argmin()]
+        near = rows.iloc[first_smallest((rows["p"] - 0.3).abs(), scale=1.0)]
         findings.append(
             Finding(
                 None,

@@ -40,6 +40,7 @@ from shared.learn.tree.node import Node
 from shared.learn.tree.options import TreeOptions
 from shared.marginals.counts import Subpopulation
 from shared.plan import Plan
+from shared.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,7 +153,7 @@ def floor(setting: Setting, label: str, records: TrueRecords, times: int) -> Fin
         tree = learn_tree(exact, target, None, replace(ID3, max_depth=depth))
         right = _right(tree.root, reports.subpopulation(), target)
         best[depth] = right / big.size
-    depth = max(best, key=lambda d: best[d])
+    depth = list(best)[first_largest(list(best.values()), scale=1.0)]
     clean = accuracy(learn_tree(exact, target, None, ID3), records.codes)
     return Finding(
         None,

@@ -192,3 +192,14 @@ def test_a_search_is_by_pairs_only_where_records_report_few_variables():
     )
     # No record reports three variables: no variable gets two parents.
     assert max(map(len, climbed.structure.parents.values())) == 1
+
+
+def test_samples_do_not_hang_on_the_signs_and_order_of_axes():
+    """Eigenvectors have either sign, and of equal eigenvalues any rotation, by the processor."""
+    values, covariance = np.array([0.3, -0.1, 0.2]), np.diag([0.01, 0.01, 0.04])
+    one, other = Coefficients(values, covariance, 1000), Coefficients(values, covariance, 1000)
+    half = np.sqrt(0.5)
+    turn = np.array([[half, -half, 0.0], [half, half, 0.0], [0.0, 0.0, -1.0]])
+    other.__dict__["_axes"] = (np.array([0.04, 0.01, 0.01]), turn[:, [2, 1, 0]])
+    drawn = [each.resampled(5, np.random.default_rng(1)) for each in (one, other)]
+    assert np.allclose(*drawn, rtol=1e-12)

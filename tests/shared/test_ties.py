@@ -1,0 +1,104 @@
+"""Near ties are decided by the order of the candidates, not by the last digits."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shared.ties import (
+    FITTED_TIE,
+    TIE,
+    ascending,
+    ceiling,
+    descending,
+    exceeds,
+    first_largest,
+    first_largest_of_rows,
+    first_smallest,
+    levels,
+)
+
+NUDGES = (-1e-13, 0.0, 1e-13)
+
+
+@pytest.mark.parametrize("nudge", NUDGES)
+def test_of_a_tie_the_first_is_chosen_however_it_was_rounded(nudge: float):
+    assert first_largest([1.0, 3.0, 3.0 * (1 + nudge), 2.0]) == 1
+    assert first_smallest([5.0, 3.0, 3.0 * (1 + nudge), 4.0]) == 1
+    assert list(descending([1.0, 3.0, 3.0 * (1 + nudge), 2.0])) == [1, 2, 3, 0]
+    assert list(ascending([1.0, 3.0, 3.0 * (1 + nudge), 2.0])) == [0, 3, 1, 2]
+    assert not exceeds(3.0 * (1 + nudge), 3.0)
+
+
+def test_what_differs_by_more_is_no_tie():
+    assert first_largest([3.0, 3.0 * (1 + 1e-6)]) == 1
+    assert first_largest([3.0, 3.0 * (1 + 1e-6)], tie=FITTED_TIE) == 0
+    assert first_smallest([3.0, 3.0 * (1 - 1e-6)]) == 1
+    assert exceeds(3.0 * (1 + 1e-6), 3.0)
+    assert not exceeds(3.0, 3.0 * (1 + 1e-6))
+
+
+def test_a_difference_is_as_exact_as_what_it_is_the_difference_of():
+    gains = [0.0, 2e-7]
+    assert first_largest(gains) == 1
+    assert first_largest(gains, scale=1e4) == 0
+    assert not exceeds(2e-7, 0.0, scale=1e4)
+    assert list(levels(gains, scale=1e4)) == [0.0, 0.0]
+
+
+def test_what_is_no_number_never_wins_and_infinities_do():
+    assert first_largest([math.nan, 1.0, 2.0]) == 2
+    assert first_largest([1.0, math.inf, math.inf]) == 1
+    assert first_smallest([1.0, -math.inf, 0.0]) == 1
+    assert list(descending([1.0, math.inf, 2.0])) == [1, 2, 0]
+    assert exceeds(math.inf, 1.0)
+    assert not exceeds(1.0, math.inf)
+    assert not exceeds(math.inf, math.inf)
+
+
+@pytest.mark.parametrize("values", [[], [math.nan]])
+def test_without_a_number_there_is_nothing_to_choose(values: list[float]):
+    with pytest.raises(ValueError, match="no number"):
+        first_largest(values)
+
+
+def test_zeros_stay_as_they_stand():
+    assert list(descending(np.zeros(3))) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("nudge", NUDGES)
+def test_each_row_has_its_own_tie(nudge: float):
+    """A class by the largest of its probabilities: the first category of those that tie."""
+    rows = [[0.2, 0.4, 0.4 * (1 + nudge)], [0.3, 0.1, 0.6], [math.nan, 0.5, 0.5 * (1 + nudge)]]
+    assert list(first_largest_of_rows(rows)) == [1, 2, 1]
+    logs = [[-math.inf, -700.0, -700.0 * (1 + nudge)], [-math.inf, -math.inf, -math.inf]]
+    assert list(first_largest_of_rows(logs)) == [1, 0]
+
+
+@pytest.mark.parametrize("nudge", NUDGES)
+def test_a_whole_number_is_its_own_ceiling_however_it_was_rounded(nudge: float):
+    assert ceiling(1000.0 * (1 + nudge)) == 1000
+    assert ceiling(1000.001 * (1 + nudge)) == 1001
+
+
+@pytest.mark.parametrize("tie", [TIE, FITTED_TIE])
+@pytest.mark.parametrize("parts", [7, 1000, 1024])
+def test_no_value_lies_where_its_last_digit_decides(parts: int, tie: float):
+    """A grid would part what lies on the middle between two of its points."""
+    shares = np.arange(1, parts) / parts
+    for way in (0.0, 2.0):
+        both = np.stack([shares, np.nextafter(shares, way)], axis=1)
+        for pair in (both, both[:, ::-1]):
+            values = np.append(pair.ravel(), 1.0)
+            assert (np.diff(levels(values, tie=tie)[:-1].reshape(-1, 2)) == 0).all()
+            assert list(ascending(values, tie=tie)) == list(range(len(values)))
+
+
+def test_levels_are_counted_from_the_smallest():
+    values = [2.0, math.inf, math.nan, -math.inf, 2.0 + 1e-12, math.inf, 3.0]
+    found = levels(values)
+    assert list(found[[0, 1, 3, 4, 5, 6]]) == [1, 3, 0, 1, 3, 2]
+    assert math.isnan(found[2])
+    assert list(descending(values)) == [1, 5, 6, 0, 4, 3, 2]
+    assert list(ascending(values)) == [3, 0, 4, 6, 1, 5, 2]
+    assert list(levels([])) == []
