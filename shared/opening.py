@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _LOCK = "opening.lock"
@@ -24,3 +24,13 @@ def opening_alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def create_private(path: Path) -> None:
+    """Create an empty file with mode 600, unless it is there.
+
+    One that is there is not opened: a process that closes any descriptor of a SQLite file loses
+    all locks that its connections have on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

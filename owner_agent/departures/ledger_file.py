@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,10 +11,9 @@ import sqlalchemy as sa
 
 from owner_agent.state import history
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.private_files import FILE_MODE
 from shared.errors import StoreCorrupt
 from shared.full_disks import no_room, storing
-from shared.opening import opening_alone
+from shared.opening import create_private, opening_alone
 from shared.wire.releases.base import RANDOMIZED
 
 _BUSY_SECONDS = 30.0
@@ -114,7 +112,7 @@ def connected(path: Path) -> sa.Connection:
     """
     with storing_ledger(path):
         # SQLite would make the file with the umask's mode; its journals take over this one's.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        create_private(path)
     engine = _engine(path)
     try:
         with storing_ledger(path):

@@ -6,12 +6,19 @@ import errno
 import fcntl
 import os
 import stat
+import subprocess
+import sys
 import threading
+import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from miner_service.settings import Settings
 from miner_service.store.databases.opening import open_database
+from miner_service.store.databases.sqlite import SqliteStore
 from owner_agent.departures.ledger_file import connected
 from shared.opening import opening_alone
 
@@ -40,6 +47,13 @@ def test_a_lock_is_of_a_private_file_open_for_writing(locks, tmp_path):
     assert len(locks) == 1
 
 
+def _is_waited_for(path):
+    """Whether the kernel has somebody wait for a lock on a file."""
+    locks = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    inode = str(path.stat().st_ino)
+    return any(line[1] == "->" and line[-3].split(":")[-1] == inode for line in locks)
+
+
 def test_who_comes_second_waits(tmp_path):
     done = threading.Event()
 
@@ -50,7 +64,9 @@ def test_who_comes_second_waits(tmp_path):
     waiting = threading.Thread(target=second)
     with opening_alone(tmp_path):
         waiting.start()
-        assert not done.wait(0.05)
+        while not _is_waited_for(tmp_path / "opening.lock"):
+            assert not done.is_set()
+            time.sleep(0.005)
     waiting.join()
     assert done.is_set()
 
@@ -67,3 +83,36 @@ def test_a_database_of_this_version_is_opened_without_a_lock(locks, tmp_path):
     assert len(locks) == 1
     open_database(Settings(tmp_path)).close()
     assert len(locks) == 1
+
+
+def _elsewhere(code, path):
+    """Run SQLite in another process, which closes the file at its end."""
+    words = [sys.executable, "-c", f"import sqlite3, sys\n{code}", str(path)]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_a_database_that_is_opened_twice_sees_what_others_write(tmp_path):
+    """Another process that closes the file last would take its log away."""
+    write = "c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version=77'); c.close()"
+    path = tmp_path / "miner.sqlite"
+    with closing(SqliteStore(path)) as first, closing(SqliteStore(path)):
+        assert _version(first) != 77  # its connection stays open
+        assert _elsewhere("sqlite3.connect(sys.argv[1]).close()", path).returncode == 0
+        assert _elsewhere(write, path).returncode == 0
+        assert _version(first) == 77
+
+
+def _version(store):
+    with store.read() as session:
+        return session.connection().exec_driver_sql("PRAGMA user_version").scalar_one()
+
+
+def test_who_opens_a_ledger_leaves_the_locks_of_others_in_this_process(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    begin = "sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+    with closing(connected(path)) as first:
+        first.exec_driver_sql("BEGIN IMMEDIATE")
+        first.execute(sa.text("CREATE TABLE held (x)"))
+        connected(path).close()
+        assert "database is locked" in _elsewhere(begin, path).stderr
+        first.rollback()

@@ -6,7 +6,6 @@ way because another wrote in between; readers never wait for writers.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +16,7 @@ from sqlalchemy import Connection, create_engine, event
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
 from miner_service.store.databases.failures import answering
 from miner_service.store.migrations import HEAD
+from shared.opening import create_private
 
 _PRAGMAS = (
     "PRAGMA busy_timeout=30000",
@@ -78,7 +78,7 @@ def _make_private(path: Path) -> None:
 
     SQLite gives the files beside it (-wal, -shm) the same mode.
     """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    create_private(path)
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         if (file := path.with_name(name)).exists():
             file.chmod(0o600)

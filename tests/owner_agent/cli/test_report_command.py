@@ -11,6 +11,8 @@ import sys
 import pytest
 
 from owner_agent.cli.main import build
+from owner_agent.departures.ledger_file import connected
+from owner_agent.state.history import LEDGER
 from shared.terminal import run
 
 
@@ -113,6 +115,7 @@ def test_the_report_overwrites_nothing_that_is_read(bench, command, words, monke
     def kept():
         return {p: p.read_bytes() for p in sorted(bench.folder.rglob("*")) if p.is_file()}
 
+    connected(bench.state / LEDGER).close()  # what is opened the first time gets its tables
     before = kept()
     ended = command("plan", *words)
     assert ended.exit_code == 2
