@@ -17,11 +17,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from miner_service.alignment.secrets import Secrets, told_to_differ
+from miner_service.alignment.secrets import Secrets
 from miner_service.store.files.columns import KeyText
 from shared.errors import RecordsDoNotAlign
 from shared.wire.parts import locate
 from shared.wire.releases import AlignedOwner, Alignment, AlignmentState
+from shared.wire.releases.messages import secrets_differ
 
 Mask = npt.NDArray[np.bool_]
 Records = Literal["identical", "common", "any"]
@@ -252,9 +253,9 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
         return
     if alignment.secrets == "different" and alignment.state != "identical":
         raise RecordsDoNotAlign(
-            f"{differ(alignment)} One person has other pseudonyms under each, so no records of"
-            f" theirs can be joined. Of {alignment.in_any} pseudonyms at any owner,"
-            f" {alignment.in_all} are at every owner.",
+            f"{secrets_differ(alignment.secret_groups)} One person has other pseudonyms under"
+            f" each, so no records of theirs can be joined. Of {alignment.in_any} pseudonyms at any"
+            f" owner, {alignment.in_all} are at every owner.",
             where=alignment.study,
             remedy="Agree on one linkage secret: the owners with another one withdraw their"
             ' releases, import it and publish again. Ask for `"records": "any"` only if the owners'
@@ -272,11 +273,6 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
             else 'Let the owners publish the same records, or ask for `"records": "common"` or'
             ' `"any"`.',
         )
-
-
-def differ(alignment: Alignment) -> str:
-    """Say which owners of an alignment have another linkage secret than which, where some do."""
-    return told_to_differ(alignment.secrets_told)
 
 
 def _groups(secrets: Secrets) -> list[list[str]]:

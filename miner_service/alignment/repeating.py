@@ -18,7 +18,7 @@ CHUNK = 1 << 16
 """So many records of a release are compared at once: all the memory that it takes."""
 
 Blocks = Mapping[str, tuple[str, ...]]
-"""The variables of blocks, by what identifies the blocks' draws."""
+"""The variables of blocks, by what identifies the blocks."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def repeated(
         earlier: releases, each with the blocks that it has by draws of the new one.
 
     Returns:
-        What was found, by the identity of the draws.
+        What was found, by the identity of the blocks.
     """
     found = {draw: RepeatCount() for _, blocks in earlier for draw in blocks}
     for start in range(0, len(new.keys), chunk):

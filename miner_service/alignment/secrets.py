@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shared.wire.releases import SecretsState
-from shared.wire.releases.messages import secrets_told
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,3 @@ class Secrets:
         if len(self.groups) > 1:
             return "different"
         return "same" if self.groups and not self.unsaid else "unknown"
-
-    def differ(self) -> str:
-        """Say which owners have another secret than which, where some do."""
-        return told_to_differ(secrets_told(self.groups))
-
-
-def told_to_differ(each: str) -> str:
-    """Return the sentence that linkage secrets differ, given which owners have which."""
-    return f"The linkage secrets of the owners differ: {each}."

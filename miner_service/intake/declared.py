@@ -20,10 +20,11 @@ from miner_service.store.releases import announced_releases, kind_of_release, li
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.wire.base import People
 from shared.wire.releases.base import MASKED, RANDOMIZED
+from shared.wire.releases.messages import secrets_differ
 
 
 @dataclass(frozen=True)
-class PeopleStatement:
+class Declared:
     """What a study says of its people, and what is told of it first.
 
     `apart` is whether a record has lost what its own owner told, and not the sum.
@@ -36,22 +37,22 @@ class PeopleStatement:
 
 def declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
-) -> PeopleStatement:
+) -> Declared:
     """Return what a study says of its people, and how what arrived goes with it."""
     people = study_message(study).people
     if people == "different":
         if shown_to_owner:
-            return PeopleStatement(people, apart=True, warnings=())
+            return Declared(people, apart=True, warnings=())
         return _against(services, session, study.name)
     secrets = Secrets.of(linkages_now(session, study.name).items())
     if secrets.state == "different":
-        return PeopleStatement(people, apart=False, warnings=(_unjoined(secrets),))
+        return Declared(people, apart=False, warnings=(_unjoined(secrets),))
     if shown_to_owner or people == "overlapping":
-        return PeopleStatement(people, apart=False, warnings=())
-    return PeopleStatement(people, apart=False, warnings=_missing(services, session, study.name))
+        return Declared(people, apart=False, warnings=())
+    return Declared(people, apart=False, warnings=_missing(services, session, study.name))
 
 
-def _against(services: Services, session: Session, study: str) -> PeopleStatement:
+def _against(services: Services, session: Session, study: str) -> Declared:
     """Look for what contradicts that no person is at two owners, among all releases that left."""
     there: dict[str, list[ReleaseRow]] = {}
     unseen = dict[str, None]()
@@ -62,18 +63,18 @@ def _against(services: Services, session: Session, study: str) -> PeopleStatemen
             unseen[row.owner] = None
     sources = [[source_of(row) for row in rows] for rows in there.values()]
     if len(sources) > 1 and not services.aligner.different_people(sources):
-        return PeopleStatement("different", apart=False, warnings=(_MET,))
+        return Declared("different", apart=False, warnings=(_MET,))
     why = None
     if len({*there, *unseen}) > 1:
         why = _unchecked(Secrets.of((s.owner, s.linkage) for each in sources for s in each), unseen)
     said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
-    return PeopleStatement("different", apart=True, warnings=said)
+    return Declared("different", apart=True, warnings=said)
 
 
 def _unchecked(secrets: Secrets, unseen: Iterable[str]) -> str | None:
     """Return why pseudonyms that do not match say nothing of people; None if they do."""
     if secrets.state == "different":
-        return f"{secrets.differ()} One person has other pseudonyms under each."
+        return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
     if names := ", ".join(unseen):
         return (
             f"nothing is known of the records of releases of {names} that are not sealed, were"
@@ -97,10 +98,11 @@ def _missing(services: Services, session: Session, study: str) -> tuple[str, ...
 
 def _unjoined(secrets: Secrets) -> str:
     return (
-        f"{secrets.differ()} One person has other pseudonyms under each: nothing of theirs can be"
-        " joined, and that no pseudonym is in common does not say that they have different people."
-        " What they tell is added up, as of the same people. The owners with another secret than"
-        " the one agreed on withdraw their releases, import it and publish again."
+        f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each: nothing of"
+        " theirs can be joined, and that no pseudonym is in common does not say that they have"
+        " different people. What they tell is added up, as of the same people. The owners with"
+        " another secret than the one agreed on withdraw their releases, import it and publish"
+        " again."
     )
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.repeating import Reports, repeated
-from miner_service.intake.unbounded import drawn
+from miner_service.alignment.repeating import Blocks, Reports, repeated
+from miner_service.intake.unbounded import DrawnBlock, drawn
 from miner_service.services import Services
 from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.releases import find_release, releases_of
@@ -104,34 +104,37 @@ def compared(services: Services, release: str) -> Comparison:
     if new is None or not readable:
         return Comparison(wanted, ())
     found = repeated(new, [one for _, one in readable])
-    variables = {draw: names for _, (_, blocks) in readable for draw, names in blocks.items()}
+    variables = {block: names for _, (_, blocks) in readable for block, names in blocks.items()}
     messages = (
         RepeatedReports(
-            variables=list(variables[draw]),
-            compared=sum(draw in blocks for _, (_, blocks) in readable),
+            variables=list(variables[block]),
+            compared=sum(block in blocks for _, (_, blocks) in readable),
             records=told.records,
             changed=told.changed,
             releases=[readable[place][0] for place in sorted(told.differing)],
             anew=told.anew,
         )
-        for draw, told in found.items()
+        for block, told in found.items()
     )
     return Comparison(wanted, tuple(messages))
 
 
-def _earlier(
-    session: Session, row: ReleaseRow
-) -> list[tuple[ReleaseRow, dict[str, tuple[str, ...]]]]:
+def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:
     """Return the sealed releases of an owner that have blocks by the same draws, and the blocks."""
     mine = drawn(row)
     if not mine:
         return []
     shared = [
-        (other, {draw: names for draw, names in drawn(other).items() if draw in mine})
+        (other, _repeated(mine, drawn(other)))
         for other in releases_of(session, row.study, row.owner)
         if other.id != row.id and other.state == "sealed"
     ]
     return [(other, blocks) for other, blocks in shared if blocks]
+
+
+def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Blocks:
+    """Return the blocks that two releases have by the same draws, by their digests."""
+    return {b.digest: b.names for b in mine if any(b.repeats(other) for other in others)}
 
 
 def _reports(services: Services, release: str, names: Sequence[str]) -> Reports | None:

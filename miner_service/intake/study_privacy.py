@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from miner_service.intake.declared import PeopleStatement, declared
+from miner_service.intake.declared import Declared, declared
 from miner_service.intake.unbounded import (
     BOUNDS,
     Unbounded,
@@ -288,7 +288,7 @@ def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExcee
 
 
 def _message(
-    study: StudyRow, found: Announced, plan: StudyPlan | None, said: PeopleStatement
+    study: StudyRow, found: Announced, plan: StudyPlan | None, said: Declared
 ) -> StudyPrivacy:
     together = told_by(found.left)
     told = told_by(found.left, different_people=True) if said.apart else together

@@ -147,11 +147,20 @@ def changed_reports(rows: Iterable[ReleaseRow]) -> list[ChangedReports]:
     Args:
         rows: releases of which something arrived.
     """
-    by_draws: dict[tuple[str, str], list[ReleaseRow]] = {}
+    groups: dict[tuple[str, str], list[_SameDraws]] = {}
     for row in rows:
-        for draw in drawn(row):
-            by_draws.setdefault((row.owner, draw), []).append(row)
-    found = (_changed(owner, draw, group) for (owner, draw), group in by_draws.items())
+        for block in drawn(row):
+            known = groups.setdefault((row.owner, block.digest), [])
+            same = [group for group in known if group.draws & block.draws]
+            known[:] = [group for group in known if group not in same]
+            known.append(
+                _SameDraws(
+                    block.names,
+                    block.draws.union(*(group.draws for group in same)),
+                    [*(one for group in same for one in group.rows), row],
+                )
+            )
+    found = (_changed(owner, group) for (owner, _), known in groups.items() for group in known)
     return [told for told in found if told.records or told.not_compared]
 
 
@@ -165,12 +174,13 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
         if changed:
             most = max(changed, key=lambda one: one.records)
             at_least = "At least " if len(changed) > 1 or most.releases > 2 else ""
+            are = "is" if most.records == 1 else "are"
             said.append(
-                f"{at_least}{most.records:,} of {most.of:,} records of owner {owner} are reported"
+                f"{at_least}{most.records:,} of {most.of:,} records of owner {owner} {are} reported"
                 f" differently in {most.releases} releases by the same draws ({listed(each)}):"
-                " whoever has these releases knows that these people's values changed, and no"
-                " epsilon bounds what the reports tell of them together. The sums count the"
-                " further reports as drawn anew."
+                " whoever has these releases knows whose values changed, and no epsilon bounds what"
+                " the reports tell of these people together. The sums count the further reports as"
+                " drawn anew."
             )
         if missing := max(one.not_compared for one in mine):
             some = f"{missing:,} releases" if missing > 1 else "1 release"
@@ -182,8 +192,17 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
     return said
 
 
-def _changed(owner: str, draw: str, group: Sequence[ReleaseRow]) -> ChangedReports:
-    names = drawn(group[0])[draw]
+@dataclass(frozen=True, eq=False)
+class _SameDraws:
+    """Releases that have a block by the same draws, and all that identifies these."""
+
+    names: tuple[str, ...]
+    draws: frozenset[str]
+    rows: list[ReleaseRow]
+
+
+def _changed(owner: str, same: _SameDraws) -> ChangedReports:
+    names, group = same.names, same.rows
     # Those that are open are compared when they are sealed.
     sealed = sorted((row for row in group if row.sealing is not None), key=lambda r: r.sealing or 0)
     entries = [_entry(row, names) for row in sealed]
@@ -228,18 +247,34 @@ def _blocks(row: ReleaseRow) -> tuple[_Block, ...]:
 _BLOCKS = Remembered(_blocks)
 
 
-def drawn(row: ReleaseRow) -> dict[str, tuple[str, ...]]:
-    """Return the randomized blocks whose draws a release names, by channel and draws.
+@dataclass(frozen=True)
+class DrawnBlock:
+    """A randomized block whose draws a release names; `digest` is that of variables and channel.
+
+    Equal `draws` are those of the same records. Where they are not, the keyed ones among them may
+    still be: an agent without a ledger does not know which records it had before.
+    """
+
+    digest: str
+    names: tuple[str, ...]
+    draws: frozenset[str]
+
+    def repeats(self, other: DrawnBlock) -> bool:
+        """Whether a record that both have is reported the same unless its value was changed."""
+        return self.digest == other.digest and bool(self.draws & other.draws)
+
+
+def drawn(row: ReleaseRow) -> list[DrawnBlock]:
+    """Return the randomized blocks whose draws a release names.
 
     Values that are told as they are hide no change.
     """
-    if row.draws is None:
-        return {}
-    return {
-        f"{block.digest} {draw}": block.names
-        for block, draw in zip(_BLOCKS.of(row), json.loads(row.draws), strict=True)
-        if block.randomized
-    }
+    blocks = _BLOCKS.of(row)
+    said = [json.loads(told) for told in (row.draws, row.keyed_draws) if told is not None]
+    if not said:
+        return []
+    each = zip(blocks, zip(*said, strict=True), strict=True)
+    return [DrawnBlock(b.digest, b.names, frozenset(told)) for b, told in each if b.randomized]
 
 
 def listed(names: Sequence[str]) -> str:

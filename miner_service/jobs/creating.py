@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from miner_service.alignment.align import differ
 from miner_service.jobs.predicted import predicted
 from miner_service.mining import mining
 from miner_service.services import Services
@@ -13,6 +12,7 @@ from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import UNFINISHED, finish
 from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
 from shared.wire.releases import Alignment
+from shared.wire.releases.messages import secrets_differ
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
@@ -52,8 +52,8 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
 def _twice(alignment: Alignment) -> str:
     """Say that records that are put together may be of the same people."""
     return (
-        f"Warning: {differ(alignment)} One person has other pseudonyms under each, so a person whom"
-        " several owners know counts once for each of them."
+        f"Warning: {secrets_differ(alignment.secret_groups)} One person has other pseudonyms under"
+        " each, so a person whom several owners know counts once for each of them."
     )
 
 

@@ -68,7 +68,7 @@ def create_study(session: Session, body: StudyCreate, now: datetime) -> tuple[St
             f"A study {body.name} exists with another title or budget, or says otherwise of its"
             " owners' people.",
             where="name",
-            remedy="Choose another name, or send the title, the budget and `people` as they are.",
+            remedy="Choose another name, or send the title, budget and `people` that it has.",
         )
     return row, False
 

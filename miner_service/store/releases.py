@@ -209,9 +209,10 @@ def create_release(
     )
     row = session.scalar(query)
     draws = None if body.draws is None else json.dumps(body.draws)
+    keyed = None if body.keyed_draws is None else json.dumps(body.keyed_draws)
     if row is not None:
         # An earlier version of the agent named no draws and no linkage: its release stays so.
-        said = [(row.draws, draws), (row.linkage, body.linkage)]
+        said = [(row.draws, draws), (row.linkage, body.linkage), (row.keyed_draws, keyed)]
         if row.digest != body.digest or any(a is not None and a != b for a, b in said):
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
@@ -232,6 +233,7 @@ def create_release(
         digest=body.digest,
         draws=draws,
         linkage=body.linkage,
+        keyed_draws=keyed,
         created=now,
     )
     session.add(row)

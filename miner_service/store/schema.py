@@ -136,7 +136,8 @@ class ReleaseRow(Base):
     seals of all releases: their order, whatever the clock says. `draws` is what the owner says of
     the identity of each block's draws; `consistency` is what was found of the reports against the
     plan when the release was sealed, `repeated` of those against earlier reports by the same draws.
-    `linkage` is the fingerprint of the linkage secret.
+    `linkage` is the fingerprint of the linkage secret. `keyed_draws` is what the owner says of the
+    identity of each block's keyed draws.
     """
 
     __tablename__ = "releases"
@@ -162,6 +163,7 @@ class ReleaseRow(Base):
     consistency: Mapped[str | None] = mapped_column(Text)
     linkage: Mapped[str | None]
     repeated: Mapped[str | None] = mapped_column(Text)
+    keyed_draws: Mapped[str | None] = mapped_column(Text)
 
 
 class PartRow(Base):

@@ -14,7 +14,6 @@ from shared.terminal import console, print_json
 
 if TYPE_CHECKING:
     from owner_agent.state.keys import KeyStore
-    from owner_agent.state.surroundings import Surroundings
 
 app = typer.Typer(help="Make, import, export and identify this site's secrets.")
 
@@ -46,14 +45,22 @@ def import_key(
     context: typer.Context,
     name: Annotated[KeyChoice, typer.Argument(help="Which secret.")],
     file: Annotated[Path, typer.Argument(help="A file of 64 hexadecimal digits or base64.")],
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Yes, with a draw key by which what left is drawn anew."),
+    ] = False,
     site: SiteOption = SITE,
 ) -> None:
     """Take a secret over from a file that only you may read."""
+    from owner_agent.release.new_epoch import import_draw_key
     from owner_agent.state.keys import read_key
 
     store, secret = _store(site), read_key(file)
-    anew = name is KeyChoice.draw and _draw_anew(store, secret, surroundings_of(context))
-    store.add(name.value, secret)
+    anew = False
+    if name is KeyChoice.draw:
+        anew = import_draw_key(store, secret, surroundings_of(context), anyway=yes)
+    else:
+        store.add("linkage", secret)
     console().print(f"Stored {store.path(name.value)}.", markup=False, soft_wrap=True)
     if anew:
         console().print(
@@ -114,26 +121,6 @@ def identity(
     console().print(f"{made.name} {made.fingerprint}", markup=False, soft_wrap=True)
     if certificate is not None:
         console().print(f"Wrote {certificate}.", markup=False, soft_wrap=True)
-
-
-def _draw_anew(store: KeyStore, secret: bytes, surroundings: Surroundings) -> bool:
-    """Let a draw key that may have been used elsewhere draw nothing as it drew there.
-
-    Returns whether it may have been: not if the ledger knows it, which restores a lost key.
-    """
-    from owner_agent.departures.ledger import Ledger
-    from owner_agent.randomize.draws import random_epoch
-    from owner_agent.state.history import knows_draw_key
-    from owner_agent.state.keys import fingerprint
-
-    if store.path("draw").exists():
-        return False
-    ledger = Ledger(store.state)
-    ledger.begin()
-    if knows_draw_key(store.state, fingerprint("draw", secret)):
-        return False
-    ledger.begin_anew(random_epoch(surroundings.random_bytes), (), surroundings.now())
-    return True
 
 
 def _store(site: Path) -> KeyStore:

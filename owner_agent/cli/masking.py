@@ -54,7 +54,9 @@ def mask(
     """Mask the confidential columns, report on them, and publish them if asked to."""
     from owner_agent.cli.display.masking import show_mask_report, show_masked_outcome
     from owner_agent.cli.display.plan import show_written
+    from owner_agent.costs.study_display import show_people
     from owner_agent.costs.summaries import reported_json
+    from owner_agent.costs.whole_study import people_told
     from owner_agent.site.site import load_site
 
     if report is not None and no_report:
@@ -68,6 +70,8 @@ def mask(
         else _page(opened, report, site)
     )
     options = PublishOptions(part_records, accept_added_loss) if publish else None
+    study = people_told(opened, surroundings_of(context)) if publish else None
+    show_people(console(stderr=json), study)
     told, outcome = _run(opened, surroundings_of(context), options, page)
     if json:
         print_json(reported_json(told.as_dict(), outcome))

@@ -45,7 +45,9 @@ def share_model(
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
     from owner_agent.cli.display.model_sharing import show_share_outcome, show_tree_report
     from owner_agent.cli.display.plan import show_written
+    from owner_agent.costs.study_display import show_people
     from owner_agent.costs.summaries import reported_json
+    from owner_agent.costs.whole_study import people_told
     from owner_agent.site.site import load_site
 
     if report is not None and no_report:
@@ -59,6 +61,8 @@ def share_model(
         else _page(opened, report, site)
     )
     accept = accept_added_loss if publish else None
+    study = people_told(opened, surroundings_of(context)) if publish else None
+    show_people(console(stderr=json), study)
     told, outcome = _run(opened, surroundings_of(context), accept, page)
     if json:
         print_json(reported_json(told.as_dict(), outcome))

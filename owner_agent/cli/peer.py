@@ -105,6 +105,9 @@ def _session(path: Path, surroundings: Surroundings, peers: Path, consent: Conse
         except PramanaError as error:
             # What is wrong here may be said here, though the others were told less.
             raise participant.own_error or error from None
+        finally:
+            if participant.miner_not_asked is not None:
+                _tell(participant.miner_not_asked)
 
 
 def _tell(line: str) -> None:

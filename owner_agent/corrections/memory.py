@@ -211,6 +211,11 @@ def set_apart(state: Path, now: datetime) -> None:
         folder.rename(state / f"{FOLDER}-until-{now:%Y%m%dT%H%M%S%f}")
 
 
+def remembered_studies(state: Path) -> list[str]:
+    """Return the studies of which anything is remembered."""
+    return sorted(path.stem for path in (state / FOLDER).glob("*.arrow"))
+
+
 def _path(state: Path, study: str) -> Path:
     return state / FOLDER / f"{study}.arrow"
 

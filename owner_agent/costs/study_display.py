@@ -12,7 +12,7 @@ from rich.table import Table
 
 from owner_agent.costs.measures import number
 from owner_agent.costs.thresholds import ALARMING
-from owner_agent.costs.whole_study import Left, Outlook, ToldChange
+from owner_agent.costs.whole_study import Left, Outlook, PeopleStatement, ToldChange
 from shared.privacy import NOTHING, PRIOR, Amplification
 
 
@@ -68,6 +68,15 @@ def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
     for line in budget(told):
         console.print(line, markup=False, soft_wrap=True)
     for said in told.forecast.after.warnings:
+        console.print(said, style="yellow", markup=False, soft_wrap=True)
+
+
+def show_people(console: Console, told: PeopleStatement | str | None) -> None:
+    """Print what a study says of its people before something leaves, or why that is not known."""
+    if isinstance(told, PeopleStatement):
+        console.print(told.sentence, markup=False, soft_wrap=True)
+    elif told is not None:
+        said = f"What the study says of its owners' people is not known: {told}"
         console.print(said, style="yellow", markup=False, soft_wrap=True)
 
 

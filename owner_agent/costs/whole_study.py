@@ -12,13 +12,12 @@ from typing import Any
 
 from owner_agent.costs.losses import known_draws
 from owner_agent.release.agreement import require_one_secret
-from owner_agent.release.client import Miner
+from owner_agent.release.asking import asked_briefly
 from owner_agent.release.publish import told_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
-from owner_agent.state.tokens import TokenStore
 from shared.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
 from shared.privacy import NOTHING, Amplification
 from shared.wire.base import People, holding, meaning
@@ -130,13 +129,13 @@ def outlook_of(
     draws = known_draws(site, plan, renewed)
     question = PrivacyQuestion(
         plan=PlanMessage.from_plan(plan.plan),
-        draws=None if draws is None else told_draws(plan.plan, draws),
+        draws=None if draws is None else told_draws(plan.plan, draws).draws,
         linkage=None
         if draws is None
         else KeyStore(site.state).linkage_fingerprint(site.miner.study),
     )
     try:
-        with _asked(site, surroundings) as miner:
+        with asked_briefly(site, surroundings) as miner:
             told = miner.forecast(site.miner.study, question)
     except Unauthenticated:
         return f"this site has not joined the study {site.miner.study!r} yet."
@@ -169,7 +168,7 @@ def people_told(site: Site, surroundings: Surroundings) -> PeopleStatement | str
     if site.file.miner is None:
         return None
     try:
-        with _asked(site, surroundings) as miner:
+        with asked_briefly(site, surroundings) as miner:
             told = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
             linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
             try:
@@ -188,18 +187,12 @@ def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundin
         Unauthenticated: the site has not joined the study.
         Refused, Unreachable: the miner said no, or nothing.
     """
-    with _asked(site, surroundings) as miner:
+    with asked_briefly(site, surroundings) as miner:
         told = miner.privacy(site.miner.study)
     limit = told.budget.max_epsilon_column
     left = told.budget.left_for_columns
     column = None if limit is None else min([limit, *(left.get(n, limit) for n in variables)])
     return Left(told.study, told.budget.left_for_record, column)
-
-
-def _asked(site: Site, surroundings: Surroundings) -> Miner:
-    token = TokenStore(site.state).load(site.miner.study)
-    briefly = surroundings.patience.brief
-    return Miner.of(site, token, replace(surroundings, attempts=1), briefly)
 
 
 def _both(

@@ -84,9 +84,10 @@ def require_reported(study: str, reported: frozenset[str], entries: Sequence[Ent
     lost = reported - {entry.content for entry in mine}
     if not lost or any(entry.miner.startswith(PEER) for entry in mine):
         return
+    some = f"{len(lost)} releases" if len(lost) > 1 else "a release"
     raise HistoryLost(
-        f"In study {study!r} the reports of {len(lost)} releases are remembered of which the ledger"
-        " knows nothing: it is an older one.",
+        f"In study {study!r} the reports of {some} are remembered of which the ledger knows"
+        " nothing: it is an older one.",
         where=study,
         remedy=WAYS_OUT,
     )

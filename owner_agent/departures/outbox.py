@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,12 +55,21 @@ class PreparedRelease:
         return body
 
 
+@dataclass(frozen=True)
+class ToldDraws:
+    """What a manifest says of the draws of each block, in order: see `ReleaseCreate`."""
+
+    draws: tuple[str, ...]
+    keyed: tuple[str, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Outgoing:
     """What a release of any kind holds as it leaves.
 
     `message` says what it is: a plan, a masked table, or a tree. Of a kind that has records there
-    are these, sorted by pseudonym; `linkage` is the fingerprint of the secret that made these.
+    are these, sorted by pseudonym; `linkage` is the fingerprint of the secret that made these, and
+    `draws` what is said of how they were drawn.
     """
 
     kind: ReleaseKindName
@@ -68,12 +77,15 @@ class Outgoing:
     keys: Keys = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
     columns: Mapping[str, Values] = field(default_factory=dict)
     linkage: str | None = None
+    draws: ToldDraws | None = None
 
     @classmethod
-    def of(cls, randomized: Randomized, linkage: str | None = None) -> Outgoing:
+    def of(
+        cls, randomized: Randomized, linkage: str | None = None, draws: ToldDraws | None = None
+    ) -> Outgoing:
         """Return randomized records."""
         message = PlanMessage.from_plan(randomized.plan)
-        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, linkage)
+        return cls(RANDOMIZED, message, randomized.keys, randomized.columns, linkage, draws)
 
     @property
     def content(self) -> Any:
@@ -81,9 +93,7 @@ class Outgoing:
         return KINDS[self.kind].read(self.message)
 
 
-def prepare(
-    outbox: Path, records: Outgoing, per_part: int, draws: Sequence[str] | None = None
-) -> PreparedRelease:
+def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
     """Write a release to the outbox, or find it there.
 
     The name is derived from the content, so the same content is always the same folder.
@@ -92,7 +102,6 @@ def prepare(
         outbox: the folder of all releases.
         records: the records as they leave.
         per_part: the most records in a part.
-        draws: per block, what the manifest says of the identity of its draws.
 
     Raises:
         OptionError: `per_part` is not positive.
@@ -106,16 +115,14 @@ def prepare(
         shutil.rmtree(stale)
     temporary = private_directory(outbox / f"{_UNFINISHED}{secrets.token_hex(8)}")
     try:
-        return _prepared(outbox, temporary, records, per_part, draws)
+        return _prepared(outbox, temporary, records, per_part)
     except BaseException:
         # A full disk is not filled further by each attempt.
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
-def _prepared(
-    outbox: Path, temporary: Path, records: Outgoing, per_part: int, draws: Sequence[str] | None
-) -> PreparedRelease:
+def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> PreparedRelease:
     """Write a release to a folder, and give that its name if there is none."""
     content = records.content
     kind = KINDS[records.kind]
@@ -123,7 +130,7 @@ def _prepared(
         _write_part(temporary, records, kind.schema_of(content), number, start, stop)
         for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part))
     ]
-    manifest = _manifest(records, content.digest, parts, draws)
+    manifest = _manifest(records, content.digest, parts)
     folder = outbox / manifest.name
     if folder.exists():
         shutil.rmtree(temporary)
@@ -177,9 +184,8 @@ def _require_part_count(records: int, per_part: int) -> None:
         )
 
 
-def _manifest(
-    records: Outgoing, content_digest: str, parts: list[PartManifest], draws: Sequence[str] | None
-) -> ReleaseCreate:
+def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest]) -> ReleaseCreate:
+    told = records.draws
     digest = release_digest(content_digest, parts)
     content: dict[str, Any] = {KINDS[records.kind].field: records.message}
     return ReleaseCreate(
@@ -188,7 +194,8 @@ def _manifest(
         records=len(records.keys),
         parts=parts,
         digest=digest,
-        draws=None if draws is None else list(draws),
+        draws=None if told is None else list(told.draws),
+        keyed_draws=None if told is None else list(told.keyed),
         linkage=records.linkage,
         **content,
     )
@@ -211,8 +218,8 @@ def _write_part(
 def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
     """Return what was prepared before: the same release, whatever was said beside it then.
 
-    Earlier versions named no draws and no linkage, and a miner may have been told so: what was
-    written stays.
+    Earlier versions named no draws or no keyed ones, and no linkage, and a miner may have been told
+    so: what was written stays.
     """
     found = reopen(folder.parent, manifest.name)
     if found is None or _unsaid(found.manifest) != _unsaid(manifest):
@@ -221,7 +228,8 @@ def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
 
 
 def _unsaid(manifest: ReleaseCreate) -> bytes:
-    return _json(manifest.model_copy(update={"draws": None, "linkage": None}))
+    unsaid = dict.fromkeys(("draws", "keyed_draws", "linkage"))
+    return _json(manifest.model_copy(update=unsaid))
 
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:

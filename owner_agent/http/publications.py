@@ -32,12 +32,13 @@ class PublicationCreate(Message):
 
 
 class Publication(Message):
-    """A publication and how far it is."""
+    """A publication and how far it is; `people` is what the study says of its owners' people."""
 
     id: str
     state: PublicationState
     parts_sent: int
     parts: int | None
+    people: str | None = None
     outcome: dict[str, Any] | None
     problem: ProblemDetail | None
 
@@ -45,7 +46,13 @@ class Publication(Message):
 class Publications:
     """Publications of one site, run in a thread each, one at a time; kept in memory."""
 
-    def __init__(self, publish_once: Callable[[PublicationCreate, StagedProgress], PublishOutcome]):
+    def __init__(
+        self,
+        people: Callable[[], str | None],
+        publish_once: Callable[[PublicationCreate, StagedProgress], PublishOutcome],
+    ):
+        """Take what asks for what is said of the people, and what publishes."""
+        self._people = people
         self._publish_once = publish_once
         self._all: dict[str, Publication] = {}
         self._changing = threading.Lock()
@@ -89,6 +96,8 @@ class Publications:
                 self._update(identity, parts_sent=done, parts=total)
 
         try:
+            # Whoever follows the publication can read it before anything leaves.
+            self._update(identity, people=self._people())
             outcome = self._publish_once(request, watch)
         except PramanaError as error:
             self._update(identity, state="failed", problem=problem_of(error))

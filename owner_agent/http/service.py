@@ -13,7 +13,7 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from owner_agent.costs.corrected import corrected_of
 from owner_agent.costs.losses import losses_of
 from owner_agent.costs.summaries import ledger_json
-from owner_agent.costs.whole_study import outlook_of
+from owner_agent.costs.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.departures.ledger import Ledger
 from owner_agent.http.problems import add_handlers
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
@@ -42,6 +42,10 @@ class Agent:
 def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
     """Return the agent's application for a site file."""
 
+    def people() -> str | None:
+        told = people_told(load_site(site), surroundings)
+        return told.sentence if isinstance(told, PeopleStatement) else told
+
     def publish_once(request: PublicationCreate, watch: StagedProgress) -> PublishOutcome:
         options = PublishOptions(
             request.part_records, request.accept_added_loss, request.corrections
@@ -49,7 +53,7 @@ def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
         return publish(load_site(site), surroundings, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
-    app.state.agent = Agent(site, token, Publications(publish_once), surroundings)
+    app.state.agent = Agent(site, token, Publications(people, publish_once), surroundings)
     add_handlers(app)
     app.include_router(_health)
     app.include_router(_routes)

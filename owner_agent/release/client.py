@@ -25,7 +25,7 @@ from shared.wire.people import InvitationAccept, Study, TokenIssued
 from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from shared.wire.problems import ProblemDetail, read_problem
 from shared.wire.releases import PartReceipt, Release, ReleaseCreate
-from shared.wire.releases.linkage import LinkageCheck
+from shared.wire.releases.linkage import LinkageCheck, LinkageQuestion
 from shared.wire.study_plans import StudyPlanView
 from shared.wire.versions import IDEMPOTENCY_HEADER
 
@@ -118,12 +118,13 @@ class Miner:
 
         None where the miner is of an earlier version, and compares nothing.
         """
-        path = f"/v1/studies/{quote(study, safe='')}/linkage?fingerprint={fingerprint}"
-        response = self._calls.send("GET", path)
+        path = f"/v1/studies/{quote(study, safe='')}/linkage"
+        body = LinkageQuestion(fingerprint=fingerprint).model_dump(mode="json")
+        response = self._calls.send("POST", path, json=body)
         problem = None if response.is_success else read_problem(response.content)
         if problem and (problem.code, problem.where) == (NotFound.code, None):
             return None
-        return self._calls.read(LinkageCheck, "GET", path, response)
+        return self._calls.read(LinkageCheck, "POST", path, response)
 
     def releases(self, study: str) -> tuple[Release, ...]:
         """Return all that the miner has of this owner in a study, oldest first."""

@@ -9,21 +9,30 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from owner_agent.corrections.memory import set_apart
+from owner_agent.corrections.memory import load_memory, remembered_studies, set_apart
 from owner_agent.departures.composition import spent
-from owner_agent.departures.history import beyond, known_entries
+from owner_agent.departures.history import beyond, known_entries, require_reported
 from owner_agent.departures.ledger import Entry, Ledger
 from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.client import Miner
 from owner_agent.release.left import entries_of, unknown
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
-from owner_agent.state.keys import KeyStore
+from owner_agent.state.history import knows_draw_key
+from owner_agent.state.keys import KeyStore, fingerprint
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import HistoryLost, InputError, OptionError, Refused, Unauthenticated
+from shared.errors import (
+    HistoryLost,
+    InputError,
+    OptionError,
+    Refused,
+    StoreCorrupt,
+    Unauthenticated,
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,7 @@ def begin_new_epoch(site: Site, surroundings: Surroundings, *, anyway: bool = Fa
             lost = True
             with suppress(HistoryLost):
                 known = ledger.entries()
+        lost = lost or _remembers_more(state, known)
         asked = _asked(site, surroundings, known)
         counted = asked or ()
         if not (lost or counted or anyway):
@@ -79,11 +89,73 @@ def begin_new_epoch(site: Site, surroundings: Surroundings, *, anyway: bool = Fa
                 " in the ledger, it is.",
             )
         _, missing = beyond(state, [*known, *counted])
-        set_apart(state, surroundings.now())
         epoch = random_epoch(surroundings.random_bytes)
         ledger.begin_anew(epoch, counted, surroundings.now())
+        # From here on nothing reads what was remembered: all is drawn in the new epoch.
+        set_apart(state, surroundings.now())
         KeyStore(state).know_draw()
         return NewEpoch(counted, spent(ledger.entries()), missing, asked is not None)
+
+
+def import_draw_key(
+    store: KeyStore, secret: bytes, surroundings: Surroundings, *, anyway: bool = False
+) -> bool:
+    """Store a draw key; one that may have been used elsewhere draws nothing as it drew there.
+
+    The key is there before the epoch begins, and the ledger knows it last: until then it draws
+    nothing, and the same import goes on from wherever it was interrupted.
+
+    Args:
+        store: where it goes.
+        secret: the key.
+        surroundings: the time, and random bytes.
+        anyway: whether it is wanted although what left will be drawn anew.
+
+    Returns:
+        Whether an epoch was begun: not if the ledger knows the key, which restores a lost one.
+
+    Raises:
+        KeyFileError: the key is weak, or there is another one.
+        OptionError: an epoch would begin that costs something, and it is not wanted all the same.
+        Conflict: a publication of this site is running.
+        HistoryLost, StoreCorrupt: the ledger is gone, or cannot be read.
+        StorageFull: there is no room; the same import again goes on.
+    """
+    ledger, mark = Ledger(store.state), fingerprint("draw", secret)
+    with publishing_alone(store.state):
+        ledger.begin()
+        interrupted = store.unknown_draw == mark
+        if not interrupted and (store.path("draw").exists() or knows_draw_key(store.state, mark)):
+            store.add("draw", secret)
+            return False
+        if not anyway and any(entry.left for entry in ledger.entries()):
+            raise OptionError(
+                "The ledger does not know this draw key, which may have drawn elsewhere. With it"
+                " a new epoch begins: every column that left is drawn anew when it leaves again,"
+                " and costs its whole epsilon once more, for good. Nothing was stored.",
+                where="yes",
+                remedy="Import the key that drew what left, from your backup; or say --yes.",
+            )
+        if not interrupted:
+            store.add("draw", secret, known=False)
+        ledger.begin_anew(random_epoch(surroundings.random_bytes), (), surroundings.now())
+        store.know_draw()
+        return True
+
+
+def _remembers_more(state: Path, known: tuple[Entry, ...]) -> bool:
+    """Whether reports of releases are remembered that the ledger does not have.
+
+    So it is of an older ledger, and after a crash between beginning anew and setting them apart.
+    """
+    for study in remembered_studies(state):
+        try:
+            require_reported(study, load_memory(state, study).releases, known)
+        except HistoryLost:
+            return True
+        except StoreCorrupt:
+            continue  # What cannot be read says nothing; whoever needs it is told.
+    return False
 
 
 def _asked(

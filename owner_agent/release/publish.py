@@ -19,7 +19,14 @@ from owner_agent.departures.composition import planned_draws
 from owner_agent.departures.fingerprints import fingerprint_of, values_of
 from owner_agent.departures.history import known_entries
 from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, Outgoing, discard, prepare, reopen
+from owner_agent.departures.outbox import (
+    OUTBOX,
+    Outgoing,
+    ToldDraws,
+    discard,
+    prepare,
+    reopen,
+)
 from owner_agent.departures.populations import population_of, sketch_of
 from owner_agent.departures.recognition import recognized
 from owner_agent.departures.refusals import refuse_conflicts
@@ -120,8 +127,8 @@ def publish(
             ledger.begin()
             told = told_draws(plan.plan, draws)
             linkage = linkage_fingerprint(secrets.linkage, site.miner.study)
-            made = Outgoing.of(settled.randomized, linkage)
-            prepared = prepare(outbox, made, options.part_records, told)
+            made = Outgoing.of(settled.randomized, linkage, told)
+            prepared = prepare(outbox, made, options.part_records)
         known = fingerprint_of(values, [draw.column for draw in draws])
         left = (settled.randomized, draws, known, surroundings.now())
         new = replace(_entry(site, prepared.manifest, *left), beginning=past.beginning)
@@ -179,16 +186,25 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
         return entry
 
 
-def told_draws(plan: Plan, draws: Sequence[Draw]) -> tuple[str, ...]:
-    """Return what the miner is told of the draws: an opaque identity per block, in order.
+def told_draws(plan: Plan, draws: Sequence[Draw]) -> ToldDraws:
+    """Return what the miner is told of the draws: two opaque identities per block, in order.
 
-    Equal in two releases exactly if every record's draw is the same, so that the second adds
-    nothing to what the study tells. The population is part of it: the same people under other
-    record ids have other draws.
+    Those of the draws are equal in two releases exactly if every record's draw is the same, so that
+    the second adds nothing to what the study tells. The population is part of them: the same people
+    under other record ids have other draws. Which population it is the ledger knows, so an agent
+    that lost its ledger tells others. The keyed ones hang on the key, the block and the epoch
+    alone: records of two releases that have them in common can be compared.
     """
-    by_variable = {draw.variable: draw.identity for draw in draws}
-    texts = ("\x00".join(by_variable[block.names[0]]) for block in plan.blocks)
-    return tuple(hashlib.sha256(b"pramana/told/1\x00" + t.encode()).hexdigest() for t in texts)
+    by_variable = {draw.variable: draw for draw in draws}
+    firsts = [by_variable[block.names[0]] for block in plan.blocks]
+    return ToldDraws(
+        tuple(_told(b"pramana/told/1", *draw.identity) for draw in firsts),
+        tuple(_told(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts),
+    )
+
+
+def _told(about: bytes, *parts: str) -> str:
+    return hashlib.sha256(about + b"\x00" + "\x00".join(parts).encode()).hexdigest()
 
 
 def read_records(

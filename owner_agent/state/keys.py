@@ -119,8 +119,13 @@ class KeyStore:
         refuse_if_open_to_others(path.parent, f"chmod 700 {path.parent}")
         return read_key(path)
 
-    def add(self, name: KeyName, secret: bytes) -> None:
+    def add(self, name: KeyName, secret: bytes, *, known: bool = True) -> None:
         """Store a secret that is not there yet.
+
+        Args:
+            name: which one.
+            secret: its bytes.
+            known: whether the ledger is to know a draw key; one that it does not draws nothing.
 
         Raises:
             KeyFileError: the secret is weak, or there is one already.
@@ -128,7 +133,7 @@ class KeyStore:
         _refuse_weak(secret, f"The {_MEANING[name]}")
         state_directory(self.state)
         private_directory(self.path(name).parent)
-        if name == "draw" and not self.path(name).exists():
+        if known and name == "draw" and not self.path(name).exists():
             know_draw_key(self.state, fingerprint("draw", secret))
         try:
             write_new(self.path(name), secret.hex().encode() + b"\n")

@@ -12,6 +12,7 @@ from shared.wire.privacy import AmplificationMessage, StudyPrivacy
 from shared.wire.releases import Alignment as AlignmentMessage
 from shared.wire.releases import AlignmentState, Release, SecretsState
 from shared.wire.releases.base import RANDOMIZED
+from shared.wire.releases.messages import secrets_differ
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ class Alignment:
     def told(self) -> str:
         """Return it in words; first of all that the linkage secrets differ, where they do."""
         if self.secrets == "different":
-            return f"the linkage secrets differ: {self._message.secrets_told}; {self._aligned()}"
+            return f"{secrets_differ(self._message.secret_groups)} {self._aligned()}"
         return self._aligned()
 
     def _aligned(self) -> str:

@@ -24,7 +24,7 @@ CONTRACT = {
     "/v1/studies/{study}/owners/{owner}": {"delete"},
     "/v1/studies/{study}/releases": {"get", "post"},
     "/v1/studies/{study}/privacy": {"get", "post"},
-    "/v1/studies/{study}/linkage": {"get"},
+    "/v1/studies/{study}/linkage": {"post"},
     "/v1/studies/{study}/plan": {"get", "put", "delete"},
     "/v1/releases/{release}": {"get"},
     "/v1/releases/{release}/parts/{number}": {"put"},

@@ -78,7 +78,7 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "create_study": _ADMIN,
         "list_studies": _ALL,
         "read_study": _STUDY,
-        "read_linkage": Rule((OWNER,), Scope.STUDY),
+        "compare_linkage": Rule((OWNER,), Scope.STUDY),
         "issue_token": _STUDY_ADMIN,
         "list_tokens": _STUDY_ADMIN,
         "rotate_token": Rule(HOLDERS, Scope.TOKENS_OWN),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query, Response
+from fastapi import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -17,9 +15,9 @@ from miner_service.store import people
 from miner_service.store.holders import tokens
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
-from shared.wire.base import Page, Sha256
+from shared.wire.base import Page
 from shared.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
-from shared.wire.releases.linkage import LinkageCheck
+from shared.wire.releases.linkage import LinkageCheck, LinkageQuestion
 
 router = RuledRouter(tags=["studies"])
 
@@ -55,16 +53,16 @@ def read_study(study: StudyPath, services: ServicesDep) -> Study:
         return people.study_message(people.find_study(session, study))
 
 
-@router.get("/studies/{study}/linkage")
-def read_linkage(
-    study: StudyPath,
-    services: ServicesDep,
-    caller: CallerDep,
-    fingerprint: Annotated[Sha256, Query(description="As `linkage` of a release.")],
+@router.post("/studies/{study}/linkage")
+def compare_linkage(
+    study: StudyPath, body: LinkageQuestion, services: ServicesDep, caller: CallerDep
 ) -> LinkageCheck:
-    """Compare an owner's linkage secret, by its fingerprint, with those of the other owners."""
+    """Compare an owner's linkage secret, by its fingerprint, with those of the other owners.
+
+    Nothing is stored; that it was asked is in the audit log.
+    """
     with services.database.read() as session:
-        return check_linkage(session, study, caller.name, fingerprint)
+        return check_linkage(session, study, caller.name, body.fingerprint)
 
 
 @router.post(

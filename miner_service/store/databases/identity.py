@@ -103,8 +103,9 @@ def _require_its_files(
     named = _named(session)
     missing = sum(len(named[kind] - kept[kind]) for kind in named)
     if missing:
+        some = f"{missing} releases" if missing > 1 else "1 release"
         _refuse(
-            f"The database {database.place} names records of {missing} releases that are not in"
+            f"The database {database.place} names records of {some} that are not in"
             f" {segments.place}.",
             identity,
             segments,

@@ -4,7 +4,7 @@ One module of `versions` for each change; what the tables are now is `miner_serv
 and whether they have to be changed is found out in `miner_service.store.databases`.
 """
 
-REVISIONS = ("1", "2", "3", "4", "5", "6", "7")
+REVISIONS = ("1", "2", "3", "4", "5", "6", "7", "8")
 """Every revision that there was, oldest first. Until the sixth it was SQLite's `user_version`."""
 
 HEAD = REVISIONS[-1]

@@ -58,7 +58,8 @@ class Member:
     """This owner, apart from what others ask of it.
 
     `site` is what the site file at `path` said at the start; `own_error` is what was wrong here, in
-    full, while the others were told less.
+    full, while the others were told less; `miner_not_asked` says why it is not known whether the
+    site's miner has releases that the ledger does not.
     """
 
     site: Site
@@ -70,6 +71,7 @@ class Member:
     tell: Tell = untold
     session: Session | None = None
     own_error: PramanaError | None = None
+    miner_not_asked: str | None = None
 
     @property
     def name(self) -> str:

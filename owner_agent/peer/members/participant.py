@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
+from owner_agent.departures.history import known_entries
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.exchange.consent import Consent
@@ -58,6 +59,7 @@ from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variab
 from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.randomize.draws import random_epoch
+from owner_agent.release.asking import not_known_by_miner
 from owner_agent.state.lock import publishing_alone
 from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from shared.privacy import StudyTold
@@ -296,6 +298,7 @@ class Participant(Member):
         now = self.clock()
         with self.own_affairs():
             state = self.site.state
+            self._ask_miner()
             holding = hold(self.site, proposal, variables_of(proposal), unwatched)
             earlier = earlier_sessions(state, self.name, proposal)
             made = offer(holding, proposal, Ledger(state).begun, earlier)
@@ -303,6 +306,14 @@ class Participant(Member):
         ends = now + proposal.seconds + self.surroundings.patience.grace
         self.session = Session(proposal, holding, ends, heard=self.clock())
         return self.session, made
+
+    def _ask_miner(self) -> None:
+        """Check that the ledger knows what the site's miner has; say if that cannot be asked."""
+        entries = known_entries(self.site.state)
+        why = not_known_by_miner(self.site, entries, self.surroundings)
+        self.miner_not_asked = None if why is None else f"The miner was not asked: {why}"
+        if self.miner_not_asked is not None:
+            self.tell(self.miner_not_asked)
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         # No two peers see two randomizations of one value.

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from shared.errors import LinkageDiffers
-from shared.wire.base import Message, Name, People, holding
+from shared.wire.base import Message, Name, People, Sha256, holding
 from shared.wire.releases.messages import SecretsState
+
+
+class LinkageQuestion(Message):
+    """A linkage secret, by its `fingerprint`: as `linkage` of a release.
+
+    It is asked for in the body of a request: addresses are written down on the way.
+    """
+
+    fingerprint: Sha256
 
 
 class LinkageCheck(Message):

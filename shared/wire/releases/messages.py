@@ -77,7 +77,10 @@ class ReleaseCreate(OfAKind):
     counts as drawn anew. `linkage` is the fingerprint of the secret that made its pseudonyms,
     HMAC-SHA-256(linkage secret, "pramana/linkage-fingerprint/1" || 0 || study): equal in releases
     of one study exactly if one person has one pseudonym in them. Nothing is concluded where it is
-    not there.
+    not there. `keyed_draws` has, per block, an opaque identity of the key and the epoch that its
+    draws are made by: equal in two releases of an owner exactly if a record of both has the same
+    report in them, unless its value was changed. Unlike `draws` it is not another one where records
+    were added or removed; reports are compared by it.
     """
 
     name: Name
@@ -86,6 +89,7 @@ class ReleaseCreate(OfAKind):
     digest: Sha256
     draws: DrawIds | None = None
     linkage: Sha256 | None = None
+    keyed_draws: DrawIds | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> ReleaseCreate:
@@ -104,7 +108,8 @@ class ReleaseCreate(OfAKind):
             raise ValueError(f"no variable may be called {KEY_COLUMN}")
         if self.plan is not None:
             require_one_each(self.plan, self.draws)
-        elif self.draws is not None:
+            require_one_each(self.plan, self.keyed_draws)
+        elif self.draws is not None or self.keyed_draws is not None:
             raise ValueError("there are draws, and no plan by which records were drawn")
         return self
 
@@ -116,8 +121,9 @@ class ReleaseCreate(OfAKind):
         first = {"name": written.pop("name")} if "name" in written else {}
         if self.kind == RANDOMIZED:
             written.pop("kind", None)
-        if self.linkage is None:
-            written.pop("linkage", None)
+        for name in ("linkage", "keyed_draws"):
+            if getattr(self, name) is None:
+                written.pop(name, None)
         absent = [kind.field for kind in KINDS.values() if kind.name != self.kind]
         return first | {key: value for key, value in written.items() if key not in absent}
 
@@ -257,15 +263,11 @@ class Alignment(Message):
     secrets: SecretsState = "unknown"
     secret_groups: list[list[Name]] = Field(default_factory=list)
 
-    @property
-    def secrets_told(self) -> str:
-        """Say which owners have another linkage secret than which, where some do."""
-        return secrets_told(self.secret_groups)
 
-
-def secrets_told(groups: Iterable[Iterable[str]]) -> str:
-    """Say which owners have another linkage secret than which: `one at A, B; another at C`."""
-    return "one at " + "; another at ".join(", ".join(owners) for owners in groups)
+def secrets_differ(groups: Iterable[Iterable[str]]) -> str:
+    """Say that linkage secrets differ, and which owners have which."""
+    each = "; another at ".join(", ".join(owners) for owners in groups)
+    return f"The linkage secrets of the owners differ: one at {each}."
 
 
 def release_digest(content_digest: str, parts: list[PartManifest]) -> str:

@@ -25,6 +25,7 @@ from miner_service.services import open_services
 from miner_service.settings import Settings, utc_now
 from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.holders.tokens import find_token, rotate_admin_token
+from miner_service.store.migrations import HEAD
 from miner_service.store.schema import Base
 from shared.errors import Conflict, OptionError, StoreCorrupt
 from tests.places import ROOT
@@ -253,17 +254,17 @@ def test_the_admin_token_is_shown_once(tmp_path):
 
 
 def test_a_database_of_another_version_is_left_alone(tmp_path):
-    path = tmp_path / "miner.sqlite"
+    path, later = tmp_path / "miner.sqlite", str(int(HEAD) + 1)
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE alembic_version SET version_num='7'")
+        connection.execute("UPDATE alembic_version SET version_num=?", [later])
         connection.commit()
         before = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 6"):
+    with pytest.raises(StoreCorrupt, match=f"has schema {later}; .* reads schema {HEAD}"):
         SqliteStore(path)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == before
-        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [("7",)]
+        assert connection.execute("SELECT * FROM alembic_version").fetchall() == [(later,)]
 
 
 def test_small_answers_go_at_once(tmp_path):

@@ -21,6 +21,7 @@ from shared.errors import LinkageDiffers, RecordsDoNotAlign
 from shared.plan import Block, Plan
 from shared.wire.releases import Alignment, ReleaseCreate
 from shared.wire.releases.linkage import LinkageCheck
+from shared.wire.releases.messages import secrets_differ
 
 ONE, OTHER = "1" * 64, "2" * 64
 NONE = "Whether that is so could not be checked"
@@ -63,6 +64,13 @@ def read(person, path):
     return answer.json()
 
 
+def compared(person, fingerprint):
+    """Ask how a linkage secret fits, as an agent does."""
+    answer = person("POST", "/v1/studies/s/linkage", json={"fingerprint": fingerprint}, **NOW)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
 def seen(person):
     return read(person, "/v1/studies/s/privacy")
 
@@ -78,7 +86,7 @@ def test_secrets_are_compared_owner_by_owner():
     three = Secrets.of([("a", ONE), ("b", OTHER), ("c", ONE), ("d", None)])
     assert three.state == "different"
     assert three.groups == (("a", "c"), ("b",))
-    assert three.differ() == (
+    assert secrets_differ(three.groups) == (
         "The linkage secrets of the owners differ: one at a, c; another at b."
     )
 
@@ -91,7 +99,7 @@ def test_a_release_under_another_secret_is_refused_and_nothing_is_stored(
     path = north.publish("s", release("r1", range(10), ONE))
     before = miner.snapshot()
     other = release("r1", range(100, 110), OTHER)
-    asked = read(south, f"/v1/studies/s/linkage?fingerprint={OTHER}")
+    asked = compared(south, OTHER)
     assert (asked["secrets"], asked["others"], asked["refused"]) == ("different", ["north"], True)
     answer = south("POST", "/v1/studies/s/releases", json=other.body)
     problem = assert_problem(answer, 409, "linkage-differs", "north", "keys import linkage")
@@ -105,7 +113,7 @@ def test_a_release_under_another_secret_is_refused_and_nothing_is_stored(
     assert told["refused"] == f"{problem.detail} {problem.remedy}"
     assert miner.snapshot() == before
     # Under the same secret, and where none is told, it is taken as ever.
-    assert read(south, f"/v1/studies/s/linkage?fingerprint={ONE}")["secrets"] == "same"
+    assert compared(south, ONE)["secrets"] == "same"
     south.publish("s", release("r2", range(10), ONE, column="old"))
     # The earlier one may be the wrong one: withdrawn, it does not count.
     for person, name in ((south, "r2"), (north, "r1")):
@@ -121,10 +129,10 @@ def test_owners_that_were_removed_and_releases_that_were_followed_do_not_count(m
     north.publish("s", release("r1", range(10), ONE))
     # The same owner corrects its own secret: nobody else's is another.
     north.publish("s", release("r2", range(20, 30), OTHER))
-    assert read(south, f"/v1/studies/s/linkage?fingerprint={OTHER}")["secrets"] == "same"
-    assert read(south, f"/v1/studies/s/linkage?fingerprint={ONE}")["refused"]
+    assert compared(south, OTHER)["secrets"] == "same"
+    assert compared(south, ONE)["refused"]
     assert miner.admin("DELETE", "/v1/studies/s/owners/north").status_code == 204
-    assert read(south, f"/v1/studies/s/linkage?fingerprint={ONE}")["secrets"] == "unknown"
+    assert compared(south, ONE)["secrets"] == "unknown"
     south.publish("s", release("r1", range(10), ONE))
 
 
@@ -232,7 +240,7 @@ def test_an_owners_views_are_the_same_bytes_whether_or_not_pseudonyms_match(
         views[world] = (
             south("GET", "/v1/studies/s/privacy", **NOW).content,
             forecast.content,
-            south("GET", f"/v1/studies/s/linkage?fingerprint={ONE}").content,
+            south("POST", "/v1/studies/s/linkage", json={"fingerprint": ONE}).content,
             [mine["state"], mine["secrets"], mine["secret_groups"], mine["in_all"]],
         )
         views[f"{world}, analyst"] = read(analyst, "/v1/studies/s/alignment")["state"]
@@ -266,6 +274,19 @@ def test_a_fingerprint_is_shown_to_its_owner_only(miner, release):
         assert read(person, "/v1/studies/s/alignment")["secrets"] == "same"
     for view in views[:3]:
         assert ONE in json.dumps(read(north, view))
+
+
+def test_a_question_about_a_secret_is_in_the_audit_log_and_the_fingerprint_is_not(miner, release):
+    _, north, south = opened(miner, "same")
+    north.publish("s", release("r1", range(10), ONE))
+    assert compared(south, OTHER)["secrets"] == "different"
+    *_, line = (miner.data / "audit.jsonl").read_text().splitlines()
+    told = json.loads(line)
+    assert (told["name"], told["action"], told["outcome"]) == ("south", "compare_linkage", 200)
+    assert told["resource"] == "/v1/studies/s/linkage"
+    assert OTHER not in line
+    # In an address it is not taken.
+    assert south("GET", f"/v1/studies/s/linkage?fingerprint={OTHER}").status_code == 405
 
 
 # What joins --------------------------------------------------------------------------------------
@@ -381,7 +402,8 @@ def clinics(serve, tmp_path):
             path = "/v1/studies/clinics/invitations"
             clinic("keys", "create")
             secret = asked("POST", path, json={"owner": name})["secret"]
-            clinic("join", secret)
+            (clinic.folder / "invitation").write_text(secret)
+            clinic("join", "--secret-file", "invitation")
             made.append(clinic)
         return asked, *made
 
@@ -397,7 +419,7 @@ def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
     said = south("publish", code=4)
     assert "The linkage secret here differs from that of north" in said
     assert "keys import linkage" in said
-    assert "another one than that of north" in south("check", code=4)
+    assert "The linkage secret here differs from that of north" in south("check", code=4)
     # Nothing left: the ledger has no release that did, and the miner has none.
     assert json.loads(south("ledger", "--json"))["releases"] == []
     assert {r["owner"] for r in asked("GET", "/v1/studies/clinics/releases")["items"]} == {"north"}

@@ -132,6 +132,38 @@ def test_an_agent_without_memory_is_found_said_and_counted(study, release):
     assert "changed" not in old
 
 
+def said_keyed(built, key):
+    """Have a release of one column say by which key its draws were made."""
+    built.body["keyed_draws"] = [hashlib.sha256(key.encode()).hexdigest()]
+    return built
+
+
+def test_an_agent_that_lost_its_ledger_is_found_though_its_records_changed_too(study, release):
+    """What tells its records apart follows from the records of now; the key does not."""
+    _, analyst, north = study
+    before, after, _ = corrected()
+    north.publish("asia", said_keyed(release("r1", ill=before), "key"))
+    # 60 records are gone, not only such as were reported the same, and 50 have come.
+    ids = [*range(20, RECORDS - 40), *range(5000, 5050)]
+    reports = np.append(after[20 : RECORDS - 40], np.ones(50, np.uint8))
+    kept = RECORDS - 60
+    differ = int((before != after)[20:].sum())
+    assert differ > 0
+    path = north.publish("asia", said_keyed(release("r2", "lost", ids, ill=reports), "key"))
+    (found,) = north.get(path)["repeated"]
+    assert (found["compared"], found["records"], found["changed"]) == (1, kept, differ)
+    (one,), (sentence,) = said(analyst)
+    assert (one["records"], one["of"], one["releases"]) == (differ, kept, 2)
+    assert "reported differently in 2 releases by the same draws" in sentence
+    assert epsilon(analyst) == pytest.approx(2 * EPSILON)
+    # By another key nothing was drawn that could be compared.
+    path = north.publish("asia", said_keyed(release("r3", "other", ids, ill=reports), "another"))
+    assert north.get(path)["repeated"] == []
+    # Nor is one of an earlier version, which names no key, except with the same records.
+    path = north.publish("asia", release("r4", ill=before))
+    assert [one["compared"] for one in north.get(path)["repeated"]] == [1]
+
+
 @pytest.mark.slow
 def test_the_same_reports_and_fresh_draws_are_nothing_to_be_said(study, release):
     """The control: what an agent with memory sends."""

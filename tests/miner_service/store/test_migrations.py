@@ -1,6 +1,6 @@
 """Tables of every earlier version become those of this one, and what was in them is still there.
 
-`earlier/v1.sql` to `v6.sql` are the tables as those versions made them, taken from their own code;
+`earlier/v1.sql` to `v7.sql` are the tables as those versions made them, taken from their own code;
 the migrations are compared with them, and run on them.
 """
 
@@ -76,8 +76,9 @@ def rows_of(version):
     looked_up = {"holds_releases": 1, "lack_of_fit": json.dumps(TESTS)}
     leased, looked_up = (told if int(version) >= 6 else {} for told in (leased, looked_up))
     budget = {} if int(version) < 3 else {"max_epsilon_record": 2.5}
+    people = {} if int(version) < 7 else {"people": "overlapping"}
     return {
-        "studies": {"name": "asia", "title": "Asia", "created": MADE, **budget},
+        "studies": {"name": "asia", "title": "Asia", "created": MADE, **budget, **people},
         "tokens": {
             "id": "t-000000000001",
             "hash": credential_hash(TOKEN),
@@ -244,6 +245,7 @@ def test_a_file_of_an_earlier_version_is_upgraded_with_all_that_is_in_it(
         told = release_message(session, release)
         assert told.repeated is None
         assert told.linkage is None
+        assert release.keyed_draws is None
         assert (told.kind, told.records, told.parts) == ("randomized-records", 5_000_000_000, 1)
         job = session.scalars(select(JobRow)).one()
         assert (job.records, job.estimator) == ("common", "log-linear")
@@ -261,7 +263,7 @@ def test_a_file_of_an_earlier_version_is_upgraded_with_all_that_is_in_it(
 def test_a_command_beside_a_service_of_the_earlier_version_upgrades_nothing(tmp_path, open_at):
     make_earlier(tmp_path / "old", "5")
     before = (tmp_path / "old").read_bytes()
-    with pytest.raises(Conflict, match="schema 5 of an earlier version.*schema 7") as told:
+    with pytest.raises(Conflict, match="schema 5 of an earlier version.*schema 8") as told:
         open_at(tmp_path / "old", upgrade=False)
     assert "miner-service serve" in str(told.value.remedy)
     assert rows_and_tables(tmp_path / "old") == rows_and_tables_of(before, tmp_path)

@@ -15,6 +15,7 @@ import pytest
 from owner_agent.http.service import create_app
 from owner_agent.http.serving import agent_token, is_loopback
 from shared.errors import KeyFileError
+from shared.wire.base import holding
 from shared.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 
 TOKEN = "agent-token-for-tests"
@@ -86,7 +87,8 @@ def test_a_publication_from_start_to_end(agent, bench):
 
 
 def test_a_publication_that_fails_says_why(agent, bench):
-    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    # The study and the linkage secret are asked for first.
+    bench.miner.faults = [None, None, ("before", httpx.ConnectError("down"))]
     ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
     assert ended["state"] == "failed"
     assert ended["problem"]["code"] == "miner-unreachable"
@@ -98,7 +100,23 @@ def test_a_state_directory_without_its_ledger_publishes_nothing(agent, bench):
     ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
     assert (ended["state"], ended["problem"]["code"]) == ("failed", "history-lost")
     assert "owner-agent new-epoch" in ended["problem"]["remedy"]
-    assert bench.miner.requests == []
+    assert bench.miner.lines == ["GET /v1/studies/asia", "POST /v1/studies/asia/linkage"]
+
+
+@pytest.mark.parametrize("people", ["same", "different"])
+def test_a_publication_says_what_the_study_says_of_its_people(agent, bench, people):
+    bench.miner.people = people
+    ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
+    assert ended["people"].startswith(f"Study asia says that its owners {holding(people)}: ")
+    lines = bench.miner.lines
+    assert lines.index("GET /v1/studies/asia") < lines.index("POST /v1/studies/asia/releases")
+
+
+def test_a_publication_goes_on_where_nobody_says_anything_of_the_people(agent, bench):
+    bench.miner.faults = [("before", httpx.ConnectError("down"))]
+    ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
+    assert ended["state"] == "succeeded"
+    assert "http://127.0.0.1:9" in ended["people"]
 
 
 def test_one_publication_at_a_time(agent, bench):

@@ -69,13 +69,17 @@ def test_json_writes_no_page_and_has_what_the_page_has(shop, command):
 
 @pytest.mark.slow
 def test_publishing_reports_first_and_then_sends(shop, command):
-    shop.miner.faults = [("before", 409)]
+    shop.miner.people = "same"
+    # The study and the linkage secret are asked for before.
+    shop.miner.faults = [None, None, ("before", 409)]
     refused = command("mask", "--publish")
+    assert "Study asia says that its owners hold the same people: " in refused.out
     assert refused.exit_code == 4
     assert _page(shop).exists()
     assert not shop.miner.releases
     done = command("mask", "--publish", "--json")
     assert done.exit_code == 0, done.err
+    assert "hold the same people" in done.err
     release = json.loads(done.out)["release"]
     assert (release["already"], release["method"], release["records"]) == (False, "egadp", 120)
     again = command("mask", "--publish")

@@ -97,13 +97,17 @@ def test_what_pruning_gave_up_is_told(clinic, command, site_text):
 
 
 def test_publishing_shows_first_and_then_sends(clinic, command):
-    clinic.miner.faults = [("before", 409)]
+    clinic.miner.people = "same"
+    # The study and the linkage secret are asked for before.
+    clinic.miner.faults = [None, None, ("before", 409)]
     refused = command("share-model", "--publish")
+    assert "Study asia says that its owners hold the same people: " in refused.out
     assert refused.exit_code == 4
     assert _page(clinic).exists()
     assert not clinic.miner.releases
     done = command("share-model", "--publish", "--json")
     assert done.exit_code == 0, done.err
+    assert "hold the same people" in done.err
     release = json.loads(done.out)["release"]
     assert (release["already"], release["records"]) == (False, 300)
     again = command("share-model", "--publish")

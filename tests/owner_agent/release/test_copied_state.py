@@ -11,11 +11,15 @@ import pytest
 from owner_agent.departures import ledger as ledger_module
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
-from owner_agent.release.new_epoch import begin_new_epoch
+from owner_agent.release import new_epoch
+from owner_agent.release.new_epoch import begin_new_epoch, import_draw_key
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
+from owner_agent.state.history import knows_draw_key
+from owner_agent.state.keys import KeyStore, fingerprint, read_key
 from owner_agent.state.tokens import TokenStore
 from shared.errors import HistoryLost, PlanConflict
+from tests.full_disk import with_ever_more_room
 
 TOKEN = "token-of-clinic-north-0123456789"
 
@@ -92,16 +96,168 @@ def test_a_key_that_the_ledger_knows_is_restored_without_a_new_epoch(left, comma
 
 
 def test_another_key_begins_an_epoch_and_says_so(left, command):
-    (left.state / "keys" / "draw.key").unlink()
-    other = left.folder / "other.key"
-    other.write_text("5a" * 16 + "6b" * 16)
-    other.chmod(0o600)
-    ended = command("keys", "import", "draw", str(other))
+    ended = command("keys", "import", "draw", str(_other_key(left)), "--yes")
     assert ended.exit_code == 0
     assert "drawn in a new epoch from here on" in " ".join(ended.out.split())
     assert len(Ledger(left.state).beginnings()) == 1
     with pytest.raises(PlanConflict):
         _publish(left)
+
+
+def _other_key(bench):
+    """Lose the draw key; return a file with another one."""
+    (bench.state / "keys" / "draw.key").unlink()
+    other = bench.folder / "other.key"
+    other.write_text("5a" * 16 + "6b" * 16)
+    other.chmod(0o600)
+    return other
+
+
+def test_another_key_is_stored_only_where_a_new_epoch_is_wanted(left, command):
+    other = str(_other_key(left))
+    ended = command("keys", "import", "draw", other)
+    assert ended.exit_code == 2
+    assert "costs its whole epsilon once more" in ended.err
+    assert "--yes" in ended.err
+    assert not (left.state / "keys" / "draw.key").exists()
+    assert Ledger(left.state).beginnings() == ()
+    assert command("keys", "import", "draw", other, "--yes").exit_code == 0
+    assert len(Ledger(left.state).beginnings()) == 1
+    # What is there is neither replaced nor does it begin another epoch.
+    assert "was not changed" in command("keys", "import", "draw", other, "--yes").err
+    assert len(Ledger(left.state).beginnings()) == 1
+
+
+def test_where_nothing_left_another_key_needs_no_consent(bench, command):
+    assert command("keys", "import", "draw", str(_other_key(bench))).exit_code == 0
+    assert len(Ledger(bench.state).beginnings()) == 1
+    assert not _publish(bench).already
+
+
+@pytest.mark.parametrize("step", ["begin_anew", "know_draw"])
+@pytest.mark.parametrize("after", [False, True])
+def test_an_import_that_is_killed_draws_nothing_and_goes_on(
+    left, command, monkeypatch, killed, step, after
+):
+    """After the key is stored, before or after the epoch begins, and before the ledger knows it."""
+    other = _other_key(left)
+    store, secret = KeyStore(left.state), read_key(other)
+    kind = Ledger if step == "begin_anew" else KeyStore
+    real = getattr(kind, step)
+
+    def dies(*words):
+        if after:
+            real(*words)
+        raise killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kind, step, dies)
+        with pytest.raises(killed):
+            import_draw_key(store, secret, left.surroundings, anyway=True)
+    assert store.read("draw") == secret
+    done = (step, after) == ("know_draw", True)
+    if not done:
+        with pytest.raises(HistoryLost, match="was not made or imported with the ledger"):
+            _publish(left, accept_added_loss=True)
+        assert command("keys", "import", "draw", str(other), "--yes").exit_code == 0
+    # An epoch in which nothing left costs nothing.
+    twice = (step, after) in {("begin_anew", True), ("know_draw", False)}
+    assert len(Ledger(left.state).beginnings()) == 1 + twice
+    assert len(left.miner.releases) == 1
+    _publish(left, accept_added_loss=True)
+    newest = Ledger(left.state).entries()[-1]
+    assert newest.beginning == Ledger(left.state).beginning
+
+
+def test_an_import_on_a_full_disk_goes_on_when_there_is_room(left):
+    other = _other_key(left)
+    store, secret = KeyStore(left.state), read_key(other)
+
+    def look():
+        assert not knows_draw_key(left.state, fingerprint("draw", secret))
+
+    begun = []
+    tried = with_ever_more_room(
+        lambda: begun.append(import_draw_key(store, secret, left.surroundings, anyway=True)), look
+    )
+    assert tried > 5
+    assert begun == [True]
+    assert not store.unknown_draw
+    _publish(left, accept_added_loss=True)
+
+
+def test_a_new_epoch_on_a_full_disk_sets_nothing_apart(left):
+    """What was remembered keeps its name until the epoch has begun."""
+    names = [path.name for path in left.state.iterdir() if path.name.startswith("reported")]
+
+    def look():
+        assert Ledger(left.state).beginnings() == ()
+        kept = [path.name for path in left.state.iterdir() if path.name.startswith("reported")]
+        assert kept == names
+
+    assert with_ever_more_room(lambda: _new_epoch(left), look) > 5
+    assert len(Ledger(left.state).beginnings()) == 1
+    assert not (left.state / "reported").exists()
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_new_epoch_that_is_killed_before_it_sets_the_memory_apart(
+    left, command, monkeypatch, killed, lost
+):
+    if lost:
+        (left.state / "ledger.sqlite").unlink()
+
+    def dies(*_words):
+        raise killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(new_epoch, "set_apart", dies)
+        with pytest.raises(killed):
+            _new_epoch(left)
+    assert len(Ledger(left.state).beginnings()) == 1
+    if lost:
+        # What is remembered is of releases that the ledger has no content of.
+        with pytest.raises(HistoryLost):
+            _publish(left, accept_added_loss=True)
+        assert command("new-epoch").exit_code == 0
+        assert not (left.state / "reported").exists()
+    _publish(left, accept_added_loss=True)
+    newest = Ledger(left.state).entries()[-1]
+    assert newest.beginning == Ledger(left.state).beginning
+
+
+def test_keyed_draws_are_told_alike_without_a_ledger_though_records_came_and_went(left, table_text):
+    """The miner compares by them what an agent without memory would report differently."""
+    (first,) = [release["manifest"] for release in left.miner.sealed()]
+    left.miner.releases = {}
+    shutil.rmtree(left.state)
+    left.join()
+    head, *rows = table_text(60).splitlines()
+    left.write(table="\n".join([head, *rows[5:]]) + "\n")
+    _publish(left)
+    (second,) = [release["manifest"] for release in left.miner.sealed()]
+    *drawn, openly = zip(first.draws, second.draws, strict=True)
+    assert [before == after for before, after in [*drawn, openly]] == [False, False, True]
+    assert first.keyed_draws == second.keyed_draws
+    assert not {*first.draws} & {*first.keyed_draws}
+    # In another epoch nothing can be compared.
+    _new_epoch(left)
+    _publish(left, accept_added_loss=True)
+    third = left.miner.sealed()[-1]["manifest"]
+    both = zip(first.keyed_draws, third.keyed_draws, strict=True)
+    assert [before == after for before, after in both] == [False, False, True]
+
+
+def test_a_memory_of_more_than_the_ledger_has_is_a_loss(left, command, table_text):
+    left.write(table=table_text(60))
+    _publish(left)
+    shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
+    (left.state / "audit.jsonl").unlink()
+    left.miner.releases = {}
+    with pytest.raises(HistoryLost, match="the reports of a release are remembered"):
+        _publish(left)
+    assert command("new-epoch").exit_code == 0
+    _publish(left, accept_added_loss=True)
 
 
 @pytest.mark.parametrize("written", [False, True])

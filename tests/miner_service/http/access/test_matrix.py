@@ -38,6 +38,7 @@ EXPECTED = {
     "create_study": "         200 403 403 403 403 403 403 | 401",
     "list_studies": "         200 200 200 200 200 200 403 | 401",
     "read_study": "           200 200 404 200 200 404 404 | 401",
+    "compare_linkage": "      403 403 404 200 200 404 404 | 401",
     "issue_token": "          201 403 404 403 403 404 404 | 401",
     "list_tokens": "          200 403 404 403 403 404 404 | 401",
     "rotate_token": "         201 201 201 201 201 201 201 | 401",
@@ -173,6 +174,7 @@ def bodies(release: Any) -> dict[str, dict[str, Any]]:
     """What is sent with a request, by the name of its route."""
     return {
         "create_study": {"json": {"name": "s"}},
+        "compare_linkage": {"json": {"fingerprint": "0" * 64}},
         "issue_token": {"json": {"name": "friend"}},
         "create_invitation": {"json": {"owner": "friend"}},
         "accept_invitation": {"json": {"secret": "i-000000000000.guessed"}},
