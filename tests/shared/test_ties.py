@@ -94,6 +94,30 @@ def test_no_value_lies_where_its_last_digit_decides(parts: int, tie: float):
             assert list(ascending(values, tie=tie)) == list(range(len(values)))
 
 
+def test_small_steps_do_not_add_up_to_a_tie():
+    """Each of these is within a tie of the next, and the first is not a tie of the last."""
+    values = np.linspace(0.0, 12.0, 12_000)
+    shuffled = np.random.default_rng(3).permutation(values)
+    largest_down = shuffled[descending(shuffled, tie=1e-4)]
+    assert largest_down[0] >= 12 * (1 - 1e-4)
+    # Nothing stands behind what it exceeds by more than a tie.
+    assert (np.maximum.accumulate(largest_down[::-1])[::-1] - largest_down <= 12e-4).all()
+    smallest_up = shuffled[ascending(shuffled, tie=1e-4)]
+    assert (smallest_up - np.minimum.accumulate(smallest_up[::-1])[::-1] <= 12e-4).all()
+
+
+@pytest.mark.parametrize("steps", [0.5, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("nudge", [-1e-13, 1e-13])
+def test_equal_numbers_where_a_level_ends_are_equal(steps: float, nudge: float):
+    """A tie away from the best, and between, as another processor would round one of the two."""
+    near = 1.0 - steps * TIE
+    values = [1.0 - 0.7 * TIE, near, 1.0, near + nudge]
+    found = levels(values)
+    assert found[1] == found[3]
+    assert list(descending(values)).index(1) < list(descending(values)).index(3)
+    assert list(ascending(values)).index(1) < list(ascending(values)).index(3)
+
+
 def test_levels_are_counted_from_the_smallest():
     values = [2.0, math.inf, math.nan, -math.inf, 2.0 + 1e-12, math.inf, 3.0]
     found = levels(values)
