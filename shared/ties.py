@@ -132,6 +132,12 @@ def exceeds(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     return value > bound + tie * max(abs(value), abs(bound), scale)
 
 
+def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE) -> bool:
+    """Return whether a value is at least a bound, or smaller by no more than a tie; NaN is not."""
+    known = not (np.isnan(value) or np.isnan(bound))
+    return known and not exceeds(bound, value, scale=scale, tie=tie)
+
+
 def ceiling(value: float, *, tie: float = TIE) -> int:
     """Return the least whole number that a value does not exceed by more than a tie."""
     return math.ceil(value - tie * abs(value))

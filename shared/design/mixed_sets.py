@@ -141,7 +141,7 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
         held, cells = open_sets.pop()
         for index in range(held[-1] + 1 if held else 0, len(names)):
             grown = cells * size[names[index]]
-            if grown > limit:
+            if exceeds(grown, limit):
                 break
             now = (*held, index)
             if len(now) > 2:
@@ -160,7 +160,7 @@ def _parts(
     start = math.prod(size[name] for name in held)
     pack, cells = list(held), start
     for name in order:
-        if len(pack) > len(held) and (cells * size[name] > limit or len(pack) >= _SIZE):
+        if len(pack) > len(held) and (exceeds(cells * size[name], limit) or len(pack) >= _SIZE):
             yield tuple(pack)
             pack, cells = list(held), start
         pack.append(name)

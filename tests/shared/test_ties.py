@@ -16,6 +16,7 @@ from shared.ties import (
     first_largest_of_rows,
     first_smallest,
     levels,
+    reaches,
 )
 
 NUDGES = (-1e-13, 0.0, 1e-13)
@@ -28,6 +29,7 @@ def test_of_a_tie_the_first_is_chosen_however_it_was_rounded(nudge: float):
     assert list(descending([1.0, 3.0, 3.0 * (1 + nudge), 2.0])) == [1, 2, 3, 0]
     assert list(ascending([1.0, 3.0, 3.0 * (1 + nudge), 2.0])) == [0, 3, 1, 2]
     assert not exceeds(3.0 * (1 + nudge), 3.0)
+    assert reaches(3.0 * (1 + nudge), 3.0)
 
 
 def test_what_differs_by_more_is_no_tie():
@@ -36,6 +38,7 @@ def test_what_differs_by_more_is_no_tie():
     assert first_smallest([3.0, 3.0 * (1 - 1e-6)]) == 1
     assert exceeds(3.0 * (1 + 1e-6), 3.0)
     assert not exceeds(3.0, 3.0 * (1 + 1e-6))
+    assert not reaches(3.0, 3.0 * (1 + 1e-6))
 
 
 def test_a_difference_is_as_exact_as_what_it_is_the_difference_of():
@@ -54,6 +57,9 @@ def test_what_is_no_number_never_wins_and_infinities_do():
     assert exceeds(math.inf, 1.0)
     assert not exceeds(1.0, math.inf)
     assert not exceeds(math.inf, math.inf)
+    assert reaches(math.inf, math.inf)
+    assert not reaches(math.nan, 1.0)
+    assert not reaches(1.0, math.nan)
 
 
 @pytest.mark.parametrize("values", [[], [math.nan]])

@@ -25,7 +25,7 @@ from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.moves import Parents
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.ties import ascending, descending, exceeds
+from shared.ties import ascending, descending, exceeds, reaches
 
 FALSE_SHARE = 0.03
 """Of the links of a forest so many are expected, at most, to join independent variables."""
@@ -196,7 +196,7 @@ class _Search:
         links = 1
         while True:
             most = FALSE_SHARE * links / len(pairs)
-            kept = {pair: weights[pair] for pair, p in chance.items() if not exceeds(p, most)}
+            kept = {pair: weights[pair] for pair, p in chance.items() if reaches(most, p)}
             forest = spanning_forest(self.nodes, kept)
             if len(forest) <= links:
                 return forest
@@ -268,7 +268,7 @@ class _Search:
             whole, chain = self.dependences.of(first, second), None
             if whole is not None and exceeds(whole.independence.p_value, LEVEL):
                 chain = self.dependences.beyond(first, [middle], second)
-            if chain is not None and not exceeds(chain.p_value, LEVEL / len(triples)):
+            if chain is not None and reaches(LEVEL / len(triples), chain.p_value):
                 found[first, middle, second] = chain.p_value
         return surest(found)
 
