@@ -187,9 +187,10 @@ def _units(chances: Tensor) -> list[int]:
 
     Those are the ends of an iteration: they are rounded, and counted in whole numbers from there.
     Fractions lie in the middle between two parts, and go up however they were rounded. Elsewhere
-    no rounding has a place where the last digits never decide. Processors differ by 1e-14 of a
-    probability at most (`best_weights`; those of `mixed_sets` do not differ), parts are 1e-7 wide,
-    and the probabilities sum to one: of ten million plans about two can have another digest.
+    no rounding has a place where the last digits never decide. Between kernels probabilities of
+    `best_weights` differed by less than 1e-14 of themselves (those of `mixed_sets` by nothing),
+    parts are 1e-7 wide, and the probabilities sum to one: of ten million plans about one can have
+    another digest.
     """
     total = math.fsum(chances)
     parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]

@@ -121,7 +121,7 @@ def best_weights(
         # How much a little more weight on a choice lowers the trace of wanted times covariance.
         gains = np.tensordot(held_by, covariance @ wanted @ covariance, 2)
         # No other weights can be better by more than this (the equivalence theorem of designs).
-        if not exceeds(gains.max(), (1 + _CLOSE) * (weights @ gains)):
+        if not exceeds(gains.max(), (1 + _CLOSE) * float(weights @ gains)):
             break
         weights = weights * np.sqrt(np.maximum(gains, 0))
         weights /= weights.sum()

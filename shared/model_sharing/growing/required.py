@@ -91,8 +91,8 @@ class _Growth:
         found: list[tuple[float, Choice]] = []
         for offer, gained in zip(offers, gains, strict=True):
             places = descending(gained, scale=_NAT).tolist()[:tried]
-            allowed_ones = [one for one in places if np.isfinite(gained[one])]
-            found += [(float(gained[one]), offer.choice(one)) for one in allowed_ones]
+            fitting = [one for one in places if np.isfinite(gained[one])]
+            found += [(float(gained[one]), offer.choice(one)) for one in fitting]
         order = descending([gain for gain, _ in found], scale=_NAT).tolist()
         grown = [self._split(found[place][1], rows, box, depth) for place in order]
         if not grown:
