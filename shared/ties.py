@@ -20,6 +20,8 @@ TIE: Final = 1e-9
 changes in closed forms, far less than anything that matters."""
 FITTED_TIE: Final = 1e-5
 """The same for numbers that an iteration ended at, which are exact to its stopping tolerance."""
+_ROUNDING: Final = 1e-3
+"""This share of a tie is rounding: what differs by no more never gets different levels."""
 
 
 def first_largest(values: npt.ArrayLike, *, scale: float = 0.0, tie: float = TIE) -> int:
@@ -73,10 +75,10 @@ def descending(
 ) -> npt.NDArray[np.intp]:
     """Return the order of N values from the largest down; those that tie stay as they stand.
 
-    Neighbours tie that differ by less than `tie` times the largest finite value in size, or
-    `scale`. Those that are not a number come last.
+    What ties is said by `levels`, of which the first here begins at the largest value: nothing
+    smaller by more than a tie stands before it. Those that are not a number come last.
     """
-    return np.argsort(-levels(values, scale=scale, tie=tie), kind="stable")
+    return np.argsort(levels(-np.asarray(values, dtype=float), scale=scale, tie=tie), kind="stable")
 
 
 def ascending(
@@ -91,19 +93,36 @@ def levels(
 ) -> npt.NDArray[np.float64]:
     """Return which of N values tie, as levels 0, 1, ... from the smallest up; NaN stays NaN.
 
-    Values are not rounded to a grid: those that lie on the middle between two of its points would
-    be parted by their last digits.
+    A level has the values that differ from its smallest by no more than `tie` times the largest
+    finite value in size, or `scale`: many small steps do not add up. Values a thousandth of a tie
+    apart, which only rounding parts, never have different levels, not even where the first level
+    ends: they go with those before them. So equal numbers are equal wherever they lie, which a
+    grid to which they were rounded would not give; a pair whose difference is a tie to its last
+    digits can go either way, as it can by any rule that has levels.
     """
     numbers = np.asarray(values, dtype=float)
     order = np.argsort(numbers, kind="stable")[: np.count_nonzero(~np.isnan(numbers))]
-    sorted_ = numbers[order]
-    size = float(np.abs(sorted_[np.isfinite(sorted_)]).max(initial=0.0))
-    # Infinities that are the same differ by nothing.
-    apart = (sorted_[1:] != sorted_[:-1]) & ~(sorted_[1:] <= sorted_[:-1] + tie * max(size, scale))
     found = np.full(numbers.shape, np.nan)
-    found[order[:1]] = 0.0
-    found[order[1:]] = np.cumsum(apart)
+    size = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+    found[order] = np.cumsum(_begins(numbers[order], tie * max(size, scale))) - 1
     return found
+
+
+def _begins(ordered: npt.NDArray[np.float64], slack: float) -> npt.NDArray[np.bool_]:
+    """Return which of some values, from the smallest up, begin a level (see `levels`)."""
+    gaps = np.full(ordered.shape, np.inf)
+    with np.errstate(invalid="ignore"):
+        # Infinities that are the same differ by nothing.
+        gaps[1:] = np.where(ordered[1:] == ordered[:-1], 0.0, np.diff(ordered))
+    begins = gaps > slack
+    before = np.maximum.accumulate(np.where(begins, np.arange(len(ordered)), 0))
+    first = 0
+    for place in np.flatnonzero((gaps > _ROUNDING * slack) & ~begins).tolist():
+        first = max(first, int(before[place]))
+        if ordered[place] > ordered[first] + slack:
+            begins[place] = True
+            first = place
+    return begins
 
 
 def exceeds(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE) -> bool:
@@ -111,6 +130,12 @@ def exceeds(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE)
     if np.isinf(value) or np.isinf(bound):
         return value > bound
     return value > bound + tie * max(abs(value), abs(bound), scale)
+
+
+def reaches(value: float, bound: float, *, scale: float = 0.0, tie: float = TIE) -> bool:
+    """Return whether a value is at least a bound, or smaller by no more than a tie; NaN is not."""
+    known = not (np.isnan(value) or np.isnan(bound))
+    return known and not exceeds(bound, value, scale=scale, tie=tie)
 
 
 def ceiling(value: float, *, tie: float = TIE) -> int:

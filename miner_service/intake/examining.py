@@ -73,7 +73,7 @@ def _not_examined(reason: str, left_out: int = 0) -> Consistency:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Repetitions:
     """What was found of a release, and the ids of the earlier ones it was to be compared with."""
 
     with_: frozenset[str]
@@ -84,7 +84,7 @@ class Comparison:
         return self.with_.issuperset(other.id for other, _ in _earlier(session, row))
 
 
-def compared(services: Services, release: str) -> Comparison:
+def compared(services: Services, release: str) -> Repetitions:
     """Compare a release whose columns are there with the earlier ones by the same draws.
 
     An earlier release that cannot be read keeps no release from being sealed: it counts as not
@@ -102,7 +102,7 @@ def compared(services: Services, release: str) -> Comparison:
         if (reports := _reports(services, name, [n for b in blocks.values() for n in b]))
     ]
     if new is None or not readable:
-        return Comparison(wanted, ())
+        return Repetitions(wanted, ())
     found = repeated(new, [one for _, one in readable])
     variables = {block: names for _, (_, blocks) in readable for block, names in blocks.items()}
     messages = (
@@ -116,7 +116,7 @@ def compared(services: Services, release: str) -> Comparison:
         )
         for block, told in found.items()
     )
-    return Comparison(wanted, tuple(messages))
+    return Repetitions(wanted, tuple(messages))
 
 
 def _earlier(session: Session, row: ReleaseRow) -> list[tuple[ReleaseRow, Blocks]]:

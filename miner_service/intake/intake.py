@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from miner_service.intake.agreement import require_followed
-from miner_service.intake.examining import Comparison, compared, examined
+from miner_service.intake.examining import Repetitions, compared, examined
 from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.quotas import require_within_quota
 from miner_service.intake.receiving import decode, require_state
@@ -131,7 +131,7 @@ def _seal(services: Services, release: str) -> Release:
             return _commit_seal(services, release, built, repeated, found)
 
 
-_NOTHING = Comparison(frozenset(), ())
+_NOTHING = Repetitions(frozenset(), ())
 
 
 class _SealedMeanwhile(Exception):
@@ -146,7 +146,7 @@ def _commit_seal(
     services: Services,
     release: str,
     built: SealedFile | None,
-    repeated: Comparison,
+    repeated: Repetitions,
     found: Consistency,
 ) -> Release:
     """Note that a release is sealed; `built` is None where it has no records.

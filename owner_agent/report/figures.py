@@ -78,8 +78,8 @@ def strength_picture(plan: PlanReport) -> Picture | None:
     if not curves:
         return None
     gammas = {b.name: b.bounds.told.gamma for b in plan.blocks}
-    shown = sorted(curves, key=lambda c: -gammas[c.block])[:CURVES]
-    shown = [c for c in curves if c in shown]
+    most = descending([gammas[curve.block] for curve in curves])[:CURVES]
+    shown = [curves[place] for place in sorted(most)]
 
     def draw(figure: Figure) -> None:
         grid = figure.subplots(len(shown), 3, squeeze=False)
@@ -98,7 +98,8 @@ def width_picture(plan: PlanReport) -> Picture | None:
     widths = plan.widths()
     if not widths:
         return None
-    order = sorted(widths, key=lambda name: -widths[name][-1])
+    names = list(widths)
+    order = [names[place] for place in descending([widths[name][-1] for name in names])]
     labelled = order if len(order) <= _LABELLED else [*order[: _LABELLED - 1], order[-1]]
 
     def draw(figure: Figure) -> None:
@@ -131,19 +132,14 @@ def width_picture(plan: PlanReport) -> Picture | None:
     )
 
 
-_DIGITS = 9
-"""Shares that are equal to so many digits are equal, however a processor rounds."""
-
-
 def _most_exposed(rows: Sequence[VariableReport], count: int) -> list[VariableReport]:
     """Return the variables whose categories gain most, in the plan's order."""
 
-    def exposure(row: VariableReport) -> tuple[bool, float]:
-        gained = np.array(row.attack.worst) - np.array(row.attack.prior)
-        return not row.sensitive, -round(float(gained.max()), _DIGITS)
-
-    chosen = {row.name for row in sorted(rows, key=exposure)[:count]}
-    return [row for row in rows if row.name in chosen]
+    gained = [float((np.array(r.attack.worst) - np.array(r.attack.prior)).max()) for r in rows]
+    order = descending(gained, scale=1.0).tolist()
+    # Those that are public come last.
+    order.sort(key=lambda place: not rows[place].sensitive)
+    return [rows[place] for place in sorted(order[:count])]
 
 
 def _left_out(all_of_them: int, shown: int, what: str) -> str:

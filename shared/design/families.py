@@ -186,8 +186,14 @@ def _units(chances: Tensor) -> list[int]:
     """Return positive integers that sum to 2^32, in proportion to probabilities.
 
     Those are the ends of an iteration: they are rounded, and counted in whole numbers from there.
+    Fractions lie in the middle between two parts, and go up however they were rounded. Elsewhere
+    no rounding has a place where the last digits never decide. Between kernels probabilities of
+    `best_weights` differed by less than 1e-14 of themselves (those of `mixed_sets` by nothing),
+    parts are 1e-7 wide, and the probabilities sum to one: of ten million plans about one can have
+    another digest.
     """
-    parts = [round(float(chance) * _PARTS) for chance in chances / chances.sum()]
+    total = math.fsum(chances)
+    parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
     units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
     units[units.index(max(units))] += RESOLUTION - sum(units)
     return units
@@ -195,3 +201,6 @@ def _units(chances: Tensor) -> list[int]:
 
 _PARTS = 10**7
 """A probability of a set is published to so many parts of one."""
+
+_UP = 0.5 + 1e-5
+"""A middle goes up, and so does what rounding leaves of it."""

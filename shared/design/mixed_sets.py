@@ -28,7 +28,7 @@ from shared.design.predicted import MODERATE, counted
 from shared.design.requirement import Requirements
 from shared.marginals.counts import Tensor
 from shared.plan import Plan
-from shared.ties import FITTED_TIE, descending
+from shared.ties import FITTED_TIE, descending, exceeds
 
 CANDIDATES = 12_000
 """About so many sets are weighed; wanted tables are among them whatever their number."""
@@ -141,7 +141,7 @@ def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[s
         held, cells = open_sets.pop()
         for index in range(held[-1] + 1 if held else 0, len(names)):
             grown = cells * size[names[index]]
-            if grown > limit:
+            if exceeds(grown, limit):
                 break
             now = (*held, index)
             if len(now) > 2:
@@ -160,7 +160,7 @@ def _parts(
     start = math.prod(size[name] for name in held)
     pack, cells = list(held), start
     for name in order:
-        if len(pack) > len(held) and (cells * size[name] > limit or len(pack) >= _SIZE):
+        if len(pack) > len(held) and (exceeds(cells * size[name], limit) or len(pack) >= _SIZE):
             yield tuple(pack)
             pack, cells = list(held), start
         pack.append(name)
@@ -234,15 +234,19 @@ class _Search:
         )
 
     def weights(self) -> Tensor:
-        """Return the candidates' probabilities of the smallest loss."""
+        """Return the candidates' probabilities of the smallest loss.
+
+        In steps that every processor rounds alike: of sums, products, quotients and square roots
+        alone, in one order, and without libraries that take another order for each processor.
+        """
         weights: Tensor = np.full(self.count, 1 / self.count)
         for _ in range(_ROUNDS):
             gains = self._gains(weights)
-            mean = weights @ gains
-            if mean <= 0 or gains.max() <= (1 + _CLOSE) * mean:
+            mean = math.fsum(weights * gains)
+            if mean <= 0 or not exceeds(gains.max(), (1 + _CLOSE) * mean):
                 break
             weights = weights * np.sqrt(gains / mean)
-            weights /= weights.sum()
+            weights /= math.fsum(weights)
         return weights
 
     def _gains(self, weights: Tensor) -> Tensor:
@@ -253,14 +257,16 @@ class _Search:
         reached = np.maximum(information, _NONE)
         each = self.terms / reached[self.inside]
         variances = np.bincount(self.tables, each, len(self.shares))
-        slopes = self.shares / (variances + MODERATE) ** 1.5
+        missed = variances + MODERATE
+        slopes = self.shares / (missed * np.sqrt(missed))
         lowered = np.bincount(self.inside, slopes[self.tables] * each, interactions) / reached
         return np.bincount(self.sets, self.told * lowered[self.held], self.count).astype(np.float64)
 
     def kept(self, weights: Tensor) -> list[int]:
         """Return the candidates to keep: those of some share, and one for each interaction."""
-        order = descending(weights, tie=FITTED_TIE)
-        least = _FEW * np.square(weights).sum() * (1 - FITTED_TIE)
+        # The small ones too are told apart, by their shares of each other.
+        order = descending(np.log(np.maximum(weights, _LEAST)), scale=1.0, tie=FITTED_TIE)
+        least = _FEW * math.fsum(weights * weights) * (1 - FITTED_TIE)
         kept = [int(i) for i in order if weights[i] >= least][: CHOICES // 2]
         entries = self._entries
         missing = self.needed.copy()
@@ -280,4 +286,5 @@ class _Search:
         return np.searchsorted(self.sets, np.arange(self.count + 1))
 
 
+_LEAST = float(np.finfo(float).tiny)
 _NONE = 1e-12

@@ -31,6 +31,7 @@ from shared.estimation.core.loglinear import (
 from shared.estimation.core.strata import Stratum
 from shared.marginals.counts import Tensor
 from shared.plan import Plan
+from shared.ties import exceeds
 
 SLOPES = 1 << 25
 """Reports times parameters of a prediction by the model; above it, sets are predicted alone."""
@@ -120,7 +121,7 @@ def best_weights(
         # How much a little more weight on a choice lowers the trace of wanted times covariance.
         gains = np.tensordot(held_by, covariance @ wanted @ covariance, 2)
         # No other weights can be better by more than this (the equivalence theorem of designs).
-        if gains.max() <= (1 + _CLOSE) * (weights @ gains):
+        if not exceeds(gains.max(), (1 + _CLOSE) * float(weights @ gains)):
             break
         weights = weights * np.sqrt(np.maximum(gains, 0))
         weights /= weights.sum()

@@ -99,4 +99,7 @@ def counted(goal: Goal, names: Sequence[str], reference: Mapping[str, Tensor]) -
     frequent as that; the error is then relative to the support.
     """
     largest = math.prod(float(reference[name].max()) for name in names)
-    return min(1.0, largest / goal.minimum_support) ** 2 if goal.minimum_support else 1.0
+    if not goal.minimum_support:
+        return 1.0
+    share = min(1.0, largest / goal.minimum_support)
+    return share * share

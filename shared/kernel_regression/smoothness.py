@@ -21,7 +21,9 @@ ERRORS = 0.5
 that are released and learned again are visibly flatter."""
 
 TINY = 1e-300
-_DIGITS = 6
+
+_REACHED = ERRORS * (1 + FITTED_TIE)
+"""What is larger by rounding alone is not larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +53,16 @@ def smoothest(tried: Sequence[Tried]) -> tuple[int, tuple[float, ...]]:
     there the rule is applied among the fits at this bandwidth.
     """
     excess = [_excess(tried, target) for target in range(tried[0].squares.shape[2])]
-
-    def rank(place: int) -> tuple[float, float, int]:
-        beyond = max(max(0.0, float(one[place].min()) - ERRORS) for one in excess)
-        freedom = sum(_least(tried[place], one[place]) for one in excess) if not beyond else 0.0
-        # Of equals the widest kernel, which is the last.
-        return round(beyond, _DIGITS), round(freedom, _DIGITS), -place
-
-    place = min(range(len(tried)), key=rank)
+    # Of equals the widest kernel, which is the last.
+    places = range(len(tried) - 1, -1, -1)
+    worst = [max(float(one[place].min()) for one in excess) for place in places]
+    if min(worst) <= _REACHED:
+        worst = [sum(_least(tried[place], one[place]) for one in excess) for place in places]
+    place = places[first_smallest(worst, tie=FITTED_TIE)]
     penalties = []
     for target, one in enumerate(excess):
-        here = one[place] if one[place].min() <= ERRORS else _excess([tried[place]], target)[0]
-        wanted = np.where(here <= ERRORS, tried[place].freedom, np.inf)
+        here = one[place] if one[place].min() <= _REACHED else _excess([tried[place]], target)[0]
+        wanted = np.where(here <= _REACHED, tried[place].freedom, np.inf)
         best = len(wanted) - 1 - first_smallest(wanted[::-1], tie=FITTED_TIE)
         penalties.append(float(tried[place].penalties[best]))
     return place, tuple(penalties)
@@ -70,7 +70,7 @@ def smoothest(tried: Sequence[Tried]) -> tuple[int, tuple[float, ...]]:
 
 def _least(tried: Tried, excess: Floats) -> float:
     """Return the least freedom of the fits that are as good as the best."""
-    return float(np.min(np.where(excess <= ERRORS, tried.freedom, np.inf)))
+    return float(np.min(np.where(excess <= _REACHED, tried.freedom, np.inf)))
 
 
 def _excess(tried: Sequence[Tried], target: int) -> list[Floats]:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from shared.channels import Symmetric
+from shared.design import Requirements, goal, reference
+from shared.design.mixed_sets import best_sets
 from shared.domain import Domain, Variable
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.bayes_classifier.learning import learn_bayes_classifier
@@ -163,6 +165,23 @@ def shared_tree() -> Any:
     return [repr(tree.root), repr(rule.conditions)]
 
 
+def designed_sets() -> Any:
+    """Return the sets that a record reports one of, and their probabilities to the last digit."""
+    domain = Domain.of(**{f"v{i}": [str(code) for code in range(2 + i % 4)] for i in range(9)})
+    needs = Requirements(domain, dict.fromkeys(domain.names, 19.0), 19.0)
+    found = []
+    kinds: tuple[tuple[Any, str | None], ...] = (
+        ("pairs", None), ("itemsets", None), ("classifier", "v3"), ("tree", "v3"),
+    )  # fmt: skip
+    for kind, target in kinds:
+        wanted = goal(domain, kind, target=target)
+        sets, weights = best_sets(needs, wanted, reference(domain), 10_000)
+        found.append(
+            [[list(names), float(p).hex()] for names, p in zip(sets, weights, strict=True)]
+        )
+    return found
+
+
 def told(name: str, nudge: int = 0, size: float = 1e-11) -> Marginals:
     """Return the marginals that a learner learns from."""
     plan = Plan.unrandomized(DOMAIN) if name in COUNTED else PLAN
@@ -175,4 +194,12 @@ def learned(name: str, nudge: int = 0) -> Any:
 
 
 if __name__ == "__main__":
-    print(json.dumps({**{name: learned(name) for name in LEARNERS}, "shared": shared_tree()}))
+    print(
+        json.dumps(
+            {
+                **{name: learned(name) for name in LEARNERS},
+                "shared": shared_tree(),
+                "sets": designed_sets(),
+            }
+        )
+    )

@@ -7,6 +7,7 @@ nudged learners of `test_near_ties.py`, which `make test` runs everywhere, are w
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -17,10 +18,11 @@ import pytest
 from benchmarks import processors
 from benchmarks.processors import SHORT, WITHOUT, Setting, answered, failures, instead, settings
 from tests.places import ROOT
-from tests.processors.learners import LEARNERS, learned, shared_tree
+from tests.processors.learners import LEARNERS, designed_sets, learned, shared_tree
 
 _TABLE = "--table table.csv --target v1"
 FORMERLY = (
+    "tests/docs/test_notebooks.py::test_a_notebook_prints_what_is_stored[custodian]",
     "tests/pins/test_pinned_wire.py::test_a_site_files_channels[invariant]",
     *(
         f"tests/pins/test_pinned_figures.py::test_figures[{name}]"
@@ -37,28 +39,31 @@ FORMERLY = (
 )
 """What another kernel made fail, before near ties went by an order."""
 
-SETTINGS = [one for one in settings(SHORT, [1]) if one.without]
+
+@functools.cache
+def short() -> dict[str, Setting]:
+    """Return the settings of the short form by kernel: with one thread, and numpy goes along."""
+    return {one.kernel: one for one in settings(SHORT, [1]) if one.without}
 
 
-def require_here(setting: Setting) -> None:
-    if other := instead(setting):
+@pytest.fixture(params=SHORT)
+def setting(request: pytest.FixtureRequest) -> Setting:
+    found = short()[request.param]
+    if other := instead(found):
         pytest.skip(
             f"no kernel {setting.kernel} here (but {other}), nothing is compared under it;"
             " of rounding the learners are tested by test_near_ties.py, which runs everywhere"
         )
+    return found
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.name)
 def test_what_is_pinned_is_the_same_under_another_kernel(setting: Setting):
-    require_here(setting)
     assert failures(setting, FORMERLY, "0") == []
 
 
 @pytest.mark.end_to_end
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.name)
 def test_learners_learn_the_same_under_another_kernel(setting: Setting):
-    require_here(setting)
     done = subprocess.run(
         [sys.executable, "-m", "tests.processors.learners"],
         cwd=ROOT,
@@ -69,7 +74,7 @@ def test_learners_learn_the_same_under_another_kernel(setting: Setting):
     )
     assert done.returncode == 0, done.stderr
     here = {name: learned(name) for name in LEARNERS}
-    assert json.loads(done.stdout) == here | {"shared": shared_tree()}
+    assert json.loads(done.stdout) == here | {"shared": shared_tree(), "sets": designed_sets()}
 
 
 def test_a_kernel_that_is_not_there_is_not_claimed(monkeypatch, capsys):
@@ -92,7 +97,7 @@ def test_what_fails_is_named_and_no_success(monkeypatch, capsys, failed: list[st
 
 
 def test_numpy_goes_without_what_is_switched_off():
-    for setting in SETTINGS:
+    for setting in short().values():
         _, features = answered(setting.environment)
         assert not set(features) & set(WITHOUT[setting.without][0])
 

@@ -27,7 +27,7 @@ from miner_service.http.gate.bodies import Incoming, replay, too_long
 from miner_service.http.gate.direct import Direct
 from miner_service.http.gate.pace import Pace
 from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.shares import InFlight, Memory, Now, Rates
+from miner_service.http.gate.shares import BodyMemory, InFlight, Now, Rates
 from miner_service.http.gate.spool import gather, spool
 from miner_service.services import Services
 from miner_service.store.files.durable import storing
@@ -74,7 +74,7 @@ class Gate:
         self._pools = pools
         self._rates = Rates(web, now)
         self._in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
-        self._memory = Memory(_MEMORY)
+        self._memory = BodyMemory(_MEMORY)
         self._pace = Pace()
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 

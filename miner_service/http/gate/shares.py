@@ -101,7 +101,7 @@ class InFlight:
 
 
 @dataclass
-class Memory:
+class BodyMemory:
     """The memory that all bodies on their way may take together."""
 
     size: int

@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from shared.ties import descending
+
 _COUNTED = ("count", "se_records", "se_population", "low", "high")
 _ROWS = 20
 _LINES = 60
@@ -68,7 +70,8 @@ def _show_counts(console: Console, path: Path) -> None:
 
 
 def _show_rules(console: Console, path: Path) -> None:
-    rows = sorted(_rows(path), key=lambda row: -float(row["lift"] or 0))
+    rows = _rows(path)
+    rows = [rows[place] for place in descending([float(row["lift"] or 0) for row in rows])]
     measures = ("confidence", "lift", "support")
     shown = [
         [

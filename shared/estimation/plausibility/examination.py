@@ -23,7 +23,7 @@ from shared.estimation.core.strata import Stratum
 from shared.estimation.plausibility.bets import SHARES, Betting, evidence
 from shared.marginals.counts import Codes, ReportedCounts, Tensor
 from shared.plan import Plan
-from shared.ties import first_largest
+from shared.ties import first_largest, reaches
 
 RATE = 0.001
 """A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
@@ -87,7 +87,7 @@ class Plausibility:
     @property
     def inconsistent(self) -> bool:
         """Whether the reports are marked; honest ones are with probability `RATE` at most."""
-        return self.p_value <= RATE
+        return reaches(RATE, self.p_value)
 
     @property
     def worst(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from shared.learn.linear.options import Keep
 from shared.learn.linear.sources import Classed
 from shared.marginals.counts import Tensor
 from shared.progress import Tick
-from shared.ties import TIE
+from shared.ties import TIE, exceeds
 
 _NONE = 1e-12
 _TICKS = 64
@@ -67,7 +67,7 @@ def pocket(
     weights = start.copy()
     # All records in one class is what any weights have to surpass, where the fewest wrong count.
     best = np.zeros(design.size)
-    best[0] = 1.0 if ones.sum() > others.sum() else -1.0
+    best[0] = 1.0 if exceeds(ones.sum(), others.sum()) else -1.0
     least = float(min(ones.sum(), others.sum())) if keep == "fewest-wrong" else np.inf
     longest = -1.0
     for step in range(steps + 1):

@@ -26,6 +26,7 @@ from shared.learn.tree.pruning import PAYS, pruned, pruned_by_gain, wrong
 from shared.learn.tree.splitting import SplitCandidate, best_split
 from shared.marginals.counts import Marginals, Subpopulation
 from shared.progress import Progress, unwatched
+from shared.ties import reaches
 
 STEPS = 1000
 """What the whole of a tree is in the steps of its progress."""
@@ -161,9 +162,10 @@ class _Grower:
             return False
         # An empty node has none that count.
         told = classes.effective if self.through is None else classes.total
-        if told < max(self.options.least_records, EMPTY):
+        if not reaches(told, max(self.options.least_records, EMPTY)):
             return False
-        if self.through is not None and self.options.prune and wrong(classes) < PAYS:
+        prunes = self.through is not None and self.options.prune
+        if prunes and not reaches(wrong(classes), PAYS, scale=classes.total):
             return False
         counts = valid_counts(np.array(classes.counts))
         return int(np.count_nonzero(counts > EMPTY * self.records)) > 1

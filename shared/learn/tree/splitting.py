@@ -31,7 +31,7 @@ from shared.learn.tree.evidence import (
 from shared.learn.tree.node import Split
 from shared.learn.tree.options import Criterion
 from shared.marginals.counts import Subpopulation, Subtable, Tensor
-from shared.ties import TIE, first_largest
+from shared.ties import TIE, first_largest, reaches
 
 _BIT = 1.0
 """The scale of gains: what rounding leaves of a gain is that of the entropies it is made of."""
@@ -155,7 +155,7 @@ def best_split(
     tried = list(_tried(within, target, attributes, tested=limit is not None))
     gains = {s.attribute: s for s in tried if s.gain > LEAST_GAIN}
     if limit is not None:
-        gains = {n: s for n, s in gains.items() if best_of(len(tried), s.p_value) <= limit}
+        gains = {n: s for n, s in gains.items() if reaches(limit, best_of(len(tried), s.p_value))}
     worth = _ratios(gains) if criterion == "gain-ratio" else _excess(gains)
     if not worth:
         return None

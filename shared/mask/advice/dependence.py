@@ -23,7 +23,7 @@ from shared.mask.advice.fits import (
 from shared.mask.core.randomness import Randomness
 from shared.mask.core.ranks import normal_scores
 from shared.mixed.table import Floats
-from shared.ties import FITTED_TIE, first_largest
+from shared.ties import FITTED_TIE, exceeds, first_largest, reaches
 
 Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
 KINDS: tuple[Kind, ...] = ("none", "linear", "monotonic", "non-monotonic")
@@ -130,7 +130,7 @@ def dependence(
 
 def matters(gain: Explained, least: float = MATTERS) -> bool:
     """Whether a gain is neither chance nor too small to matter."""
-    return gain.share >= least and gain.share > SURE * gain.error
+    return reaches(gain.share, least) and exceeds(gain.share, SURE * gain.error)
 
 
 def _kind(found: bool, beyond_linear: bool, beyond_monotonic: bool) -> Kind:

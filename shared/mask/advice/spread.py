@@ -17,6 +17,7 @@ from shared.mask.advice.fits import by_curves
 from shared.mask.core.randomness import Randomness
 from shared.mixed.design import basis_of, with_constant
 from shared.mixed.table import Floats
+from shared.ties import exceeds, reaches
 
 FALSE_ALARM = 0.001
 """How often a spread that is the same everywhere is said to depend on S, for each column of X."""
@@ -40,7 +41,7 @@ class Spread:
     @property
     def varies(self) -> bool:
         """Whether the dependence is neither chance nor too small to matter."""
-        return self.p < FALSE_ALARM and self.share >= MATTERS
+        return exceeds(FALSE_ALARM, self.p) and reaches(self.share, MATTERS)
 
 
 def spread(about: str, told: Features, target: Floats, rng: Randomness) -> Spread:

@@ -55,7 +55,7 @@ class MethodRow:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MethodComparison:
     """Methods side by side.
 
     Attributes:
@@ -124,7 +124,7 @@ def compare(
     snooper: Snooper = "kernel",
     repeats: int = 1,
     on_step: Progress = unwatched,
-) -> Comparison:
+) -> MethodComparison:
     """Mask a table by several methods and measure each alike.
 
     SADP and CADP reveal as much as their noise is small. Here it is chosen so that a snooper gains
@@ -179,7 +179,7 @@ def compare(
     )
     others = "The other methods have no such dial; their gains are as measured."
     notes = (tuned, others)
-    return Comparison(tuple(rows), COLUMNS, gain, snooper, given.records, repeats, notes)
+    return MethodComparison(tuple(rows), COLUMNS, gain, snooper, given.records, repeats, notes)
 
 
 def _row(

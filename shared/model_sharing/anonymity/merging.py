@@ -10,6 +10,7 @@ from shared.model_sharing.anonymity.branches import Branch, Join
 from shared.model_sharing.core.attributes import Attribute, CategoricalAttribute
 from shared.model_sharing.core.conditions import Interval, Values
 from shared.model_sharing.core.tree import Leaf
+from shared.ties import ascending, exceeds
 
 MOST_TRIED = 200
 """So many sets of siblings of one size are tried at most, those first that lose few hits."""
@@ -19,9 +20,6 @@ LARGEST_SET = 3
 
 LONGEST = 50
 """So many intervals before and after one that violates the requirement are tried at most."""
-
-_DIGITS = 9
-"""Decimals of the hits that are compared: thirds of misses are rounded."""
 
 Met = Callable[[Leaf], bool]
 Merge = Callable[[Sequence[Branch], Attribute, Join, Met], list[Branch]]
@@ -115,15 +113,18 @@ def _least_of(
     groups: Iterator[list[Branch]], pool: list[Branch], join: Join, met: Met
 ) -> list[Branch]:
     """Return the group that suffices and loses least; all of the pool if there is none."""
-    best, least = pool, (math.inf, 0, 0)
+    best, least, price = pool, math.inf, (0, 0)
+    # Thirds of misses are rounded, as those are that are lost.
+    scale = sum(part.hits for part in pool)
     for group in groups:
         joined = join(group)
-        lost = round(sum(part.hits for part in group) - joined.hits, _DIGITS)
-        if lost > least[0] or not met(joined.cut):
+        lost = sum(part.hits for part in group) - joined.hits
+        if exceeds(lost, least, scale=scale) or not met(joined.cut):
             continue
-        price = (lost, sum(not violates(part, met) for part in group), len(group))
-        if price < least:
-            best, least = group, price
+        own = (sum(not violates(part, met) for part in group), len(group))
+        if own < price or exceeds(least, lost, scale=scale):
+            best, price = group, own
+        least = min(least, lost)
     return best
 
 
@@ -144,8 +145,8 @@ def _windows(parts: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator
 def _sets(pool: list[Branch], bad: Branch, join: Join, met: Met) -> Iterator[list[Branch]]:
     """Return sets of categories with this one: all small ones, or those first that lose least."""
     others = [part for part in pool if part is not bad]
-    lost = {id(o): round(o.hits + bad.hits - join([bad, o]).hits, _DIGITS) for o in others}
-    others.sort(key=lambda o: lost[id(o)])
+    lost = [o.hits + bad.hits - join([bad, o]).hits for o in others]
+    others = [others[place] for place in ascending(lost, scale=sum(part.hits for part in pool))]
     for size in range(1, min(LARGEST_SET, len(others)) + 1):
         number = len(others)
         while number > size and math.comb(number, size) > MOST_TRIED:

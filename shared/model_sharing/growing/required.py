@@ -26,7 +26,7 @@ from shared.model_sharing.growing.allowed import allowed, evidence, impurity
 from shared.model_sharing.growing.offers import Choice, Subsets, Thresholds, offered
 from shared.model_sharing.growing.questions import Asked, Question, leaves_of
 from shared.model_sharing.growing.records import Codes, Records
-from shared.ties import TIE, descending, first_largest
+from shared.ties import TIE, descending, first_largest, first_smallest
 
 _NAT = 1.0
 """The scale of impurities: a gain rounds as the entropies do that it is made of."""
@@ -91,10 +91,13 @@ class _Growth:
         found: list[tuple[float, Choice]] = []
         for offer, gained in zip(offers, gains, strict=True):
             places = descending(gained, scale=_NAT).tolist()[:tried]
-            found += [(float(gained[one]), offer.choice(one)) for one in places if gained[one] > 0]
+            fitting = [one for one in places if np.isfinite(gained[one])]
+            found += [(float(gained[one]), offer.choice(one)) for one in fitting]
         order = descending([gain for gain, _ in found], scale=_NAT).tolist()
-        grown = (self._split(found[place][1], rows, box, depth) for place in order)
-        return min(grown, key=self._left, default=None)
+        grown = [self._split(found[place][1], rows, box, depth) for place in order]
+        if not grown:
+            return None
+        return grown[first_smallest([self._left(one) for one in grown], scale=_NAT)]
 
     def node(self, rows: Codes, box: dict[str, Condition], depth: int) -> Asked:
         """Return what is asked of the rows that reach a node, within the box that it is of."""
@@ -119,8 +122,7 @@ class _Growth:
     def _left(self, grown: Question) -> float:
         """Return the impurity of all leaves of a tree."""
         counts = np.array([leaf.distribution for leaf in leaves_of(grown)])
-        # Sums that rounding alone parts are the same: the first is taken.
-        return round(float(impurity(counts, self.criterion).sum()) / len(self.records), 9)
+        return float(impurity(counts, self.criterion).sum()) / len(self.records)
 
     def _divisible(self, counts: Floats) -> bool:
         """Return whether a split could tell anything, and leave each side enough records."""
@@ -174,6 +176,7 @@ class _Growth:
         ) / counts.sum()
         fits = (parts.sum(axis=1) >= self.min_leaf) & (rest.sum(axis=1) >= self.min_leaf)
         fits &= lowered > LEAST_GAIN
-        fits &= evidence(parts, counts) >= chdtri(np.count_nonzero(counts) - 1, self.chance)
+        least = chdtri(np.count_nonzero(counts) - 1, self.chance)
+        fits &= evidence(parts, counts) >= (1 - TIE) * least
         fits[fits] = allowed(self.requirement, parts[fits]) & allowed(self.requirement, rest[fits])
         return np.where(fits, lowered, -np.inf)

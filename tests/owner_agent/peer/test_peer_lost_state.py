@@ -257,7 +257,6 @@ def test_sessions_of_other_studies_are_not_told(world):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 2, 3])
 def test_a_session_that_stops_anywhere_locks_nobody_out(world, steps):
     """Whoever goes on from what is on disk after any step finds its own sessions in its ledger."""

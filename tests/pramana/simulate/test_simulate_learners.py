@@ -454,9 +454,12 @@ def test_census_at_gamma_19_under_the_designers_plan(tmp_path: Path):
     )  # fmt: skip
     assert [row["frequent"] for row in found["by_length"]] == [19, 102, 204, 164, 64, 9]
     assert found["setting"]["gamma"] <= 19
+    # The size of a normal error has .756 of its mean as its standard deviation, so the mean of
+    # nine itemsets in two runs has .18 of itself as its standard error (supposing that they err
+    # independently). In ten runs it is 6.6: four standard errors above that are 11.3.
+    of_nine = 6.6 * (1 + 4 * math.sqrt((math.pi / 2 - 1) / (9 * 2)))
     for row in found["by_length"]:
-        # Nine itemsets in two runs are few: from seed to seed theirs goes from 6.4 to 8.6.
-        assert row["support_error_pct"] <= (8.5 if row["frequent"] > 9 else 12)
+        assert row["support_error_pct"] <= (8.5 if row["frequent"] > 9 else of_nine)
         assert row["false_negative_pct"] <= 12
         assert row["false_positive_pct"] <= 12
 

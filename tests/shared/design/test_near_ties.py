@@ -16,12 +16,14 @@ from shared.design import (
 )
 from shared.design.choose import records_enough, useful
 from shared.design.families import sampled
+from shared.design.mixed_sets import _Search
 from shared.design.predicted import wanted_cells
 from shared.domain import Domain
 
 NUDGES = (1 - 1e-13, 1.0, 1 + 1e-13)
 DOMAIN = Domain.of(a="xy", b="pq", c="01")
 NEEDS = Requirements(DOMAIN, {"a": 9.0, "b": 9.0, "c": 9.0}, 9.0)
+SETS = (("a", "b"), ("a", "c"), ("b", "c"))
 PROBLEM = Problem(NEEDS, Goal((("a", "b"),), 2), reference(DOMAIN), 1000)
 
 
@@ -42,11 +44,39 @@ def test_of_estimators_that_are_as_good_the_one_that_supposes_least_is_taken(nud
 
 @pytest.mark.parametrize("nudge", NUDGES)
 def test_weights_that_an_iteration_ended_at_give_one_plan(nudge: float):
-    sets = (("a", "b"), ("a", "c"), ("b", "c"))
     plans = [
-        sampled(sets, np.array([0.25 * each, 0.25, 0.5]))(NEEDS).blocks[0] for each in (nudge, 1.0)
+        sampled(SETS, np.array([0.25 * each, 0.25, 0.5]))(NEEDS).blocks[0] for each in (nudge, 1.0)
     ]
     assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("nudge", NUDGES)
+def test_weights_in_the_middle_between_two_parts_give_one_plan(nudge: float):
+    """What is published is rounded to 1e-7; a 256th lies in the middle, as fractions may."""
+    for middle in (0.25000005, 1 / 256):
+        plans = [
+            sampled(SETS, np.array([middle * each, 0.25, 0.75 - middle * each]))(NEEDS).blocks[0]
+            for each in (nudge, 1.0)
+        ]
+        assert plans[0] == plans[1]
+
+
+def test_where_no_fraction_lies_the_last_digits_hardly_ever_decide():
+    rng = np.random.default_rng(8)
+    for weights in rng.dirichlet(np.ones(3), 2_000):
+        nudged = weights * (1 + 1e-13 * rng.choice([-1.0, 1.0], 3))
+        assert sampled(SETS, nudged)(NEEDS).blocks == sampled(SETS, weights)(NEEDS).blocks
+
+
+def test_of_sets_of_small_weights_the_best_is_kept_for_an_interaction():
+    """All three are much smaller than the largest weight, and only one is the largest of them."""
+    two = np.array([0, 1, 1, 1])
+    search = _Search(
+        count=4, needed=np.array([True, True]), sets=np.arange(4), held=two, told=np.ones(4),
+        tables=np.array([0]), inside=np.array([0]), terms=np.ones(1), shares=np.ones(1),
+    )  # fmt: skip
+    for weights in ([1.0, 1e-9, 4e-7, 2e-7], [1.0, 1e-9, 4e-7, 4e-7 * (1 + 1e-13)]):
+        assert search.kept(np.array(weights)) == [0, 2]
 
 
 @pytest.mark.parametrize("nudge", NUDGES)

@@ -25,7 +25,7 @@ from shared.learn.networks.search.equivalence import CPDAG
 from shared.learn.networks.search.moves import Parents
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.ties import ascending, descending, exceeds
+from shared.ties import ascending, descending, exceeds, reaches
 
 FALSE_SHARE = 0.03
 """Of the links of a forest so many are expected, at most, to join independent variables."""
@@ -196,7 +196,7 @@ class _Search:
         links = 1
         while True:
             most = FALSE_SHARE * links / len(pairs)
-            kept = {pair: weights[pair] for pair, p in chance.items() if p <= most}
+            kept = {pair: weights[pair] for pair, p in chance.items() if reaches(most, p)}
             forest = spanning_forest(self.nodes, kept)
             if len(forest) <= links:
                 return forest
@@ -214,7 +214,7 @@ class _Search:
         def weakest(pair: Pair) -> Coefficients | None:
             """Return the test that a pair fails least; None for one that is not dependent."""
             dependence = self.dependences.of(*pair)
-            if dependence is None or dependence.independence.p_value > allowed:
+            if dependence is None or exceeds(dependence.independence.p_value, allowed):
                 return None
             found = dependence.independence
             near = sorted((around[pair[0]] | around[pair[1]]) - set(pair))
@@ -229,7 +229,7 @@ class _Search:
                     return None
                 if exceeds(tested.p_value, found.p_value):
                     found = tested
-                if found.p_value > allowed:
+                if exceeds(found.p_value, allowed):
                     return None
             return found
 
@@ -266,9 +266,9 @@ class _Search:
         for first, middle, second in triples:
             self._tick()
             whole, chain = self.dependences.of(first, second), None
-            if whole is not None and whole.independence.p_value > LEVEL:
+            if whole is not None and exceeds(whole.independence.p_value, LEVEL):
                 chain = self.dependences.beyond(first, [middle], second)
-            if chain is not None and chain.p_value <= LEVEL / len(triples):
+            if chain is not None and reaches(LEVEL / len(triples), chain.p_value):
                 found[first, middle, second] = chain.p_value
         return surest(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from miner_service.http.gate.shares import Buckets, InFlight, Memory, Rates, network_of
+from miner_service.http.gate.shares import BodyMemory, Buckets, InFlight, Rates, network_of
 from miner_service.settings import WebSettings
 from shared.errors import TooManyRequests
 
@@ -82,7 +82,7 @@ def test_bodies_on_their_way_are_counted_by_token():
 
 
 def test_memory_is_given_while_there_is_some_and_given_back():
-    memory = Memory(10)
+    memory = BodyMemory(10)
     with memory.held(6) as first, memory.held(5) as second, memory.held(4) as third:
         assert (first, second, third) == (True, False, True)
     with pytest.raises(ZeroDivisionError), memory.held(10):
