@@ -71,7 +71,7 @@ campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of e
 	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_accuracy.py
 
 .PHONY: chaos
-chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 times in all; fill the disk; look what is left
+chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 times on each database; fill the disk; look what is left
 	PRAMANA_CHAOS_KILLS=100 $(BIN)/pytest -s --timeout 3600 tests/chaos
 
 .PHONY: whole-record

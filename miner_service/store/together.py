@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -19,22 +19,41 @@ from shared.errors import NotReady, PramanaError, StorageFull
 T = TypeVar("T")
 
 
+class Gathering(Generic[T]):
+    """What gathers while that which came before is done, all at once, by one thread."""
+
+    def __init__(self, name: str, do: Callable[[list[T]], None]) -> None:
+        self._do = do
+        self._adding = threading.Lock()
+        self._waiting: list[T] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    def add(self, wanted: T) -> None:
+        """Let it be done with whatever comes until then."""
+        with self._adding:
+            self._waiting.append(wanted)
+            first = len(self._waiting) == 1
+        if first:
+            self._thread.submit(self._do_gathered)
+
+    def _do_gathered(self) -> None:
+        with self._adding:
+            gathered, self._waiting = self._waiting, []
+        self._do(gathered)
+
+
 @dataclass(frozen=True)
 class _Wanted:
     change: Callable[[Session], Any]
     future: Future[Any]
 
 
-@dataclass
 class Together:
     """Changes that gather while others are committed, by one thread."""
 
-    database: Database
-    _gathering: threading.Lock = field(default_factory=threading.Lock)
-    _waiting: list[_Wanted] = field(default_factory=list)
-    _committer: ThreadPoolExecutor = field(
-        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="committing")
-    )
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._gathering = Gathering("committing", self._commit)
 
     def submit(self, change: Callable[[Session], T]) -> Future[T]:
         """Ask for a change; return what has its value once it is committed.
@@ -45,23 +64,14 @@ class Together:
         """
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()  # whoever waits may go away; the change is made
-        with self._gathering:
-            self._waiting.append(_Wanted(change, future))
-            first = len(self._waiting) == 1
-        if first:
-            self._committer.submit(self._commit_gathered)
+        self._gathering.add(_Wanted(change, future))
         return future
-
-    def _commit_gathered(self) -> None:
-        with self._gathering:
-            gathered, self._waiting = self._waiting, []
-        self._commit(gathered)
 
     def _commit(self, gathered: list[_Wanted]) -> None:
         made: list[tuple[Future[Any], Any]] = []
         refused: list[tuple[Future[Any], PramanaError]] = []
         try:
-            with self.database.write() as session:
+            with self._database.write() as session:
                 for wanted in gathered:
                     try:
                         made.append((wanted.future, wanted.change(session)))

@@ -52,7 +52,11 @@ class AuditLog:
     clock: Callable[[], datetime]
     durable: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    """Held while the file is; so whoever waits for it may wait for the disk."""
+    _counting: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _promised: int = field(default=0, repr=False)
+    _roomy: int = field(default=0, repr=False)
+    """So many promises at once there was room for when the file was last looked at."""
     _room: tuple[int, int] = field(default=(0, 0), repr=False)
     """The file's number in its file system, and up to which byte there is room."""
     _name: tuple[int, str] | None = field(default=None, repr=False)
@@ -68,33 +72,61 @@ class AuditLog:
         finally:
             self.release()
 
+    def promise_at_once(self) -> bool:
+        """Keep room for one line if that is certain without looking at the file; say whether.
+
+        It waits for nothing. Only beside other promises is it certain: what these write shows how
+        much room there is, and while nobody writes other processes may use it up.
+        """
+        with self._counting:
+            kept = 0 < self._promised < self._roomy
+            self._promised += kept
+        return kept
+
     def promise(self) -> None:
         """Keep room for one line, until `release`. Raises StorageFull, and nothing is kept."""
         with self._lock:
-            needed = (self._promised + 1 + SPARE) * LONGEST
+            with self._counting:
+                needed = (self._promised + 1 + SPARE) * LONGEST
             try:
                 found = self.path.stat()
                 kept = self._room[0] == found.st_ino and found.st_size + needed <= self._room[1]
             except FileNotFoundError:
                 kept = False
-            if not kept:
+            if kept:
+                self._look(found)
+            else:
                 with self._opened() as descriptor:
                     self._set_aside(descriptor, needed)
-            self._promised += 1
+                    self._look(os.fstat(descriptor))
+            with self._counting:
+                self._promised += 1
 
     def release(self) -> None:
-        """Give back what `promise` kept."""
-        with self._lock:
+        """Give back what a promise kept."""
+        with self._counting:
             self._promised -= 1
 
     def write(self, entry: Mapping[str, Any]) -> Head:
         """Append one entry with the time; return where the chain ends with it."""
+        with self.appending() as append:
+            return append(entry)
+
+    @contextmanager
+    def appending(self) -> Iterator[Callable[[Mapping[str, Any]], Head]]:
+        """Hold the file for several entries; each is appended as by `write`, or not at all."""
         with self._lock, self._opened() as descriptor:
             head = self._end(descriptor)
-            head = self._append(descriptor, head, entry, os.fstat(descriptor).st_size).head
+
+            def append(entry: Mapping[str, Any]) -> Head:
+                nonlocal head
+                head = self._append(descriptor, head, entry, os.fstat(descriptor).st_size).head
+                return head
+
+            yield append
             if self.durable:
                 os.fsync(descriptor)
-            return head
+            self._look(os.fstat(descriptor))
 
     def anchor(self, before: datetime | None = None) -> Anchor:
         """Return the state of the log, now or when a moment began, once it is on disk."""
@@ -181,6 +213,12 @@ class AuditLog:
                 self._room = (found.st_ino, found.st_size + more)
                 return
         raise no_room(_WHAT)
+
+    def _look(self, found: os.stat_result) -> None:
+        """Note for how many promises a file has room."""
+        left = self._room[1] - found.st_size if self._room[0] == found.st_ino else 0
+        with self._counting:
+            self._roomy = left // LONGEST - SPARE
 
     def _named(self, descriptor: int) -> str | None:
         """Return the hash of the first line of the chain."""

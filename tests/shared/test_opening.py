@@ -92,14 +92,21 @@ def _elsewhere(code, path):
 
 
 def test_a_database_that_is_opened_twice_sees_what_others_write(tmp_path):
-    """Another process that closes the file last would take its log away."""
-    write = "c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version=77'); c.close()"
+    """The second opening drops no lock of the first.
+
+    Without one, another process that closes the file takes itself for the last and removes the log
+    that this process goes on reading; what is written then is in a new one.
+    """
+    read = "c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version').fetchone()"
+    write = "c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA user_version=77')"
     path = tmp_path / "miner.sqlite"
-    with closing(SqliteStore(path)) as first, closing(SqliteStore(path)):
+    with closing(SqliteStore(path)) as first:
         assert _version(first) != 77  # its connection stays open
-        assert _elsewhere("sqlite3.connect(sys.argv[1]).close()", path).returncode == 0
-        assert _elsewhere(write, path).returncode == 0
-        assert _version(first) == 77
+        with closing(SqliteStore(path)):
+            assert _elsewhere(f"{read}; c.close()", path).returncode == 0
+            assert path.with_name("miner.sqlite-wal").exists()
+            assert _elsewhere(f"{write}; c.close()", path).returncode == 0
+            assert _version(first) == 77
 
 
 def _version(store):

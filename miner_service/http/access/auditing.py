@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
+from miner_service.store.together import Gathering
 from miner_service.store.tokens import without_secrets
 from shared.audit.log import AuditLog
 from shared.errors import PramanaError
@@ -31,6 +35,15 @@ _READ_TOO = ("read_model", "sample_model")
 """How the names of the routes begin that carry a model away."""
 
 
+@dataclass(frozen=True)
+class _Line:
+    entry: Mapping[str, Any]
+    written: Future[None] = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        self.written.set_running_or_notify_cancel()  # whoever waits may go away; it is written
+
+
 class AuditMiddleware:
     """Keeps room for the line of a change, and writes each line just before the answer starts."""
 
@@ -39,7 +52,7 @@ class AuditMiddleware:
         self._audit = audit
         self._strangers = _Strangers()
         # A line may wait for what is being flushed, and the loop for nothing.
-        self._writing = ThreadPoolExecutor(1, thread_name_prefix="auditing")
+        self._lines = Gathering("auditing", self._write)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -47,7 +60,8 @@ class AuditMiddleware:
             await self._served(scope, receive, send)
             return
         try:
-            self._audit.promise()
+            if not self._audit.promise_at_once():
+                await asyncio.to_thread(self._audit.promise)
         except PramanaError as error:
             await _refuse(error, scope, receive, send)
             return
@@ -105,7 +119,27 @@ class AuditMiddleware:
             "outcome": status,
             **({"unnoted": unnoted} if unnoted else {}),
         }
-        await asyncio.get_running_loop().run_in_executor(self._writing, self._audit.write, entry)
+        line = _Line(entry)
+        self._lines.add(line)
+        await asyncio.wrap_future(line.written)
+
+    def _write(self, lines: list[_Line]) -> None:
+        """Write lines that came at the same time, each as if it were alone."""
+        refused: dict[int, Exception] = {}
+        try:
+            with self._audit.appending() as append:
+                for number, line in enumerate(lines):
+                    try:
+                        append(line.entry)
+                    except PramanaError as error:
+                        refused[number] = error
+        except Exception as error:  # noqa: BLE001 whoever waits raises it
+            refused = dict.fromkeys(range(len(lines)), error)
+        for number, line in enumerate(lines):
+            if number in refused:
+                line.written.set_exception(refused[number])
+            else:
+                line.written.set_result(None)
 
 
 class _Strangers:

@@ -39,6 +39,9 @@ _ENDLESS_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 16
 """So long the headers of a request may be, and what is between two pieces of its body."""
 
+_HELD_BYTES = 1 << 16
+"""So long a piece of an answer may be that is sent with the one before it, or after."""
+
 _PIPELINED = 8
 """So many requests may come before the one before them is answered."""
 
@@ -95,6 +98,8 @@ class Bounded(HttpToolsProtocol):
             return
         if self.flow is None:  # the first bytes may come with the last of the keys' agreement
             self._early += data
+            return
+        if self.transport.is_closing():  # its last answer is given
             return
         self._unset_keepalive_if_required()
         self._went_on = False
@@ -282,15 +287,38 @@ class _Lingering:
 
 
 class _Patient:
-    """A transport that closes only when its answer had time to arrive."""
+    """A transport that closes only when its answer had time to arrive.
+
+    The head of an answer leaves with the beginning of its body: each piece that is sent lets
+    threads have the interpreter, and the loop then waits for them.
+    """
 
     def __init__(self, transport: asyncio.Transport, protocol: Bounded) -> None:
         self._transport = transport
         self._protocol = protocol
         self._closing = False
+        self._held = b""
+
+    def write(self, data: bytes) -> None:
+        """Write: a small piece with the next one, or at the end of this turn of the loop."""
+        small = len(data) <= _HELD_BYTES
+        if small and not self._held:
+            self._held = data
+            self._protocol.loop.call_soon(self._write)
+            return
+        if small:
+            data, self._held = self._held + data, b""
+        self._write()
+        self._transport.write(data)
+
+    def _write(self) -> None:
+        if self._held:
+            data, self._held = self._held, b""
+            self._transport.write(data)
 
     def close(self) -> None:
         """Close, at once or when the sender has read its answer."""
+        self._write()
         self._closing = True
         if self._transport.is_closing() or not self._protocol.linger(self._transport):
             self._transport.close()

@@ -46,8 +46,9 @@ def _count(figures: Figures, scope: Scope, status: int, seconds: float, got: int
     # The name of a function: nothing that a client chose is ever a label.
     route = getattr(scope.get("endpoint"), "__name__", NO_ROUTE)
     method = scope["method"] if scope["method"] in _METHODS else "other"
-    figures.requests.labels(route, method, str(status)).inc()
-    figures.seconds.labels(route).observe(seconds)
+    requests, took = figures.of_request(route, method, status)
+    requests.inc()
+    took.observe(seconds)
     code = scope.get("state", {}).get("problem")
     if code is not None:
         figures.problems.labels(code).inc()

@@ -53,8 +53,17 @@ class Figures:
         self.problems = Counter("problems", "Problems answered, by their code.", ("code",), **own)
         self.parts = Counter("parts_received", "Parts of releases stored.", **own)
         self.part_bytes = Counter("part_bytes_received", "Bytes of the parts stored.", **own)
+        self._of_request: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         ProcessCollector(registry=self.registry)
         self.registry.register(_Looked(services))
+
+    def of_request(self, route: str, method: str, status: int) -> tuple[Any, Any]:
+        """Return what counts requests of a kind, and what keeps their seconds."""
+        kind = (route, method, status)
+        if kind not in self._of_request:
+            counted = self.requests.labels(route, method, str(status))
+            self._of_request[kind] = counted, self.seconds.labels(route)
+        return self._of_request[kind]
 
     def text(self) -> bytes:
         """Return all figures as Prometheus reads them."""

@@ -6,6 +6,8 @@ of their own, another store's files or a disk that is not mounted are found befo
 The database claims an identity first, then it is written beside the files, then the claim is
 settled: an interruption in between is made good by the next start. All but the claim is done by the
 one writer, so that of services that start at once the second compares with what the first settled.
+Two new databases have no common writer: of these the files keep the first, or, where they cannot,
+the last, which the other finds when it compares again.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def require_one_store(database: Database, segments: Segments, *, begin: bool = F
             session.add(KeyRow(name=_SETTLED, key=bytes.fromhex(claimed)))
             session.delete(session.get_one(KeyRow, _CLAIMED))
         else:
-            _compare(database, segments, settled)
+            claimed = settled
+    _compare(database, segments, claimed)
     return True
 
 

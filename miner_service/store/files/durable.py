@@ -78,6 +78,15 @@ def settle(scratch: Path, path: Path) -> None:
     sync_directory(path.parent)
 
 
+def settle_first(scratch: Path, path: Path) -> None:
+    """Give a finished file its final name, durably, unless that name is taken: that file stays."""
+    flush(scratch)
+    with suppress(FileExistsError):
+        path.hardlink_to(scratch)
+    scratch.unlink()
+    sync_directory(path.parent)
+
+
 def flush(path: Path) -> None:
     """Flush a file's bytes to the disk."""
     descriptor = os.open(path, os.O_RDONLY)

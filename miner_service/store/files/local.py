@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from miner_service.store.files.durable import settle, storing, sync_directory
+from miner_service.store.files.durable import settle, settle_first, storing, sync_directory
 from miner_service.store.files.scratch import Scratch
 from miner_service.store.files.segments import (
     IDENTITY,
@@ -47,12 +47,12 @@ class LocalSegments:
                 return None
 
     def identify(self, identity: str) -> None:
-        """Keep the identity of the store. Raises StorageFull, NotReady."""
+        """Keep the identity of the store if there is none. Raises StorageFull, NotReady."""
         scratch = self.scratch_path()
         with storing("The identity of the store", scratch):
             scratch.write_text(f"{identity}\n", encoding="utf-8")
             scratch.chmod(0o600)
-            settle(scratch, self.root / IDENTITY)
+            settle_first(scratch, self.root / IDENTITY)
 
     def kept(self) -> dict[str, set[str]]:
         """Return of which releases there are parts, and of which columns."""

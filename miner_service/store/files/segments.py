@@ -35,7 +35,10 @@ class Segments(Protocol):
         """Return the identity of the store that the files are of, if they have one."""
 
     def identify(self, identity: str) -> None:
-        """Keep the identity of the store, durably."""
+        """Keep the identity of the store, durably, if there is none.
+
+        Of two that do so at once an object store may keep the last.
+        """
 
     def kept(self) -> dict[str, set[str]]:
         """Return of which releases there are `parts`, and of which `columns`."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from miner_service.http.access.auditing import AuditMiddleware, _Line
+from shared.audit.log import AuditLog
 from shared.audit.verifying import Broken, Verified, verify
 from shared.errors import StorageFull
 from shared.wire.audit import AuditAnchor
@@ -120,6 +124,41 @@ def test_a_change_that_could_not_be_noted_is_refused_before_it_is_made(
         assert refused.headers["connection"] == "close"
     assert (miner.snapshot(), actions(miner)) == (before, noted)
     assert owner.put(path, 0, release_a.parts[0]).status_code == 201
+    assert isinstance(verify(log_of(miner)), Verified)
+
+
+def test_who_waits_for_the_log_holds_up_nobody_else(miner, monkeypatch):
+    waits, promise = threading.Event(), AuditLog.promise
+
+    def promise_late(log):
+        waits.set()
+        promise(log)
+
+    monkeypatch.setattr(AuditLog, "promise", promise_late)
+    with ThreadPoolExecutor(1) as pool:
+        with miner.services.audit.appending():
+            created = pool.submit(miner.admin, "POST", "/v1/studies", json={"name": "asia"})
+            waits.wait()
+            assert miner.nobody("GET", "/healthz").status_code == 200
+            assert not created.done()
+        assert created.result().status_code == 201
+    assert actions(miner) == [("create_study", 201)]
+
+
+def test_of_lines_written_together_each_is_refused_alone(miner, monkeypatch):
+    append = AuditLog._append
+
+    def refuse(log, descriptor, head, entry, at):
+        if entry["name"] == "no":
+            raise StorageFull("no", remedy="")
+        return append(log, descriptor, head, entry, at)
+
+    monkeypatch.setattr(AuditLog, "_append", refuse)
+    lines = [_Line({"name": name}) for name in ("a", "no", "b")]
+    AuditMiddleware(None, audit=miner.services.audit)._write(lines)
+    assert [isinstance(line.written.exception(), StorageFull) for line in lines] == [0, 1, 0]
+    told = [json.loads(line)["name"] for line in log_of(miner).read_text().splitlines()]
+    assert told == ["a", "b"]
     assert isinstance(verify(log_of(miner)), Verified)
 
 

@@ -20,6 +20,7 @@ from miner_service.cli.main import app, first_token
 from miner_service.http.server import _Server, configured
 from miner_service.intake.sweeping import mismatch_of
 from miner_service.settings import Settings, StorageSettings, WebSettings
+from miner_service.store.databases import identity
 from miner_service.store.databases.identity import IDENTITY_KEYS, require_one_store
 from miner_service.store.databases.opening import open_database
 from miner_service.store.files.local import LocalSegments
@@ -99,6 +100,7 @@ def test_the_first_start_writes_one_identity_into_both_and_the_next_finds_it(ope
 def test_files_of_another_store_and_none_are_refused_by_both_names(opened):
     opened.start()
     mine = opened.segments.identity()
+    drop_identity(opened.segments)
     opened.segments.identify(A)
     with pytest.raises(StoreMismatch) as told:
         opened.start()
@@ -155,6 +157,25 @@ def test_of_services_with_files_of_their_own_one_starts_however_they_race(postgr
         store.database.close()
 
 
+def test_of_two_new_databases_on_one_place_of_files_one_starts(opened, monkeypatch):
+    """The second writes its identity when the first has compared, or just before."""
+    segments, other = opened.segments, "5" * 32
+    compare = identity._compare
+
+    def compare_and_lose(*arguments):
+        compare(*arguments)
+        monkeypatch.undo()
+        segments.identify(other)
+
+    monkeypatch.setattr(identity, "_compare", compare_and_lose)
+    if isinstance(segments, LocalSegments):
+        assert opened.start()
+        assert segments.identity() == opened.keys[0] != other
+    else:  # it keeps the last, which the first finds in the end
+        with pytest.raises(StoreMismatch, match=other):
+            opened.start()
+
+
 @pytest.fixture
 def filled(start, settings, release_a, release_c):
     """A service with a sealed release and an open one, stopped; it has no identity, as before."""
@@ -172,10 +193,14 @@ def filled(start, settings, release_a, release_c):
 def forget(store):
     """Let a store be as an earlier version left it."""
     store.change_keys()
-    if hasattr(store.segments, "_cache"):
-        store.segments._store.delete_file(store.segments._identity)
+    drop_identity(store.segments)
+
+
+def drop_identity(segments):
+    if isinstance(segments, LocalSegments):
+        (segments.root / "identity").unlink()
     else:
-        (store.segments.root / "identity").unlink()
+        segments._store.delete_file(segments._identity)
 
 
 @pytest.mark.slow

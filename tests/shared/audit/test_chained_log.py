@@ -273,12 +273,25 @@ def test_each_change_in_flight_has_room_of_its_own(log):
     with files_no_longer_than(size + 20 * LONGEST):
         with suppress(StorageFull):
             while promised < 100:
-                log.promise()
+                log.promise_at_once() or log.promise()
                 promised += 1
         assert promised == 4
         for _ in range(promised):
             log.write({"action": "x" * (LONGEST - 400)})
             log.release()
+
+
+def test_beside_other_promises_room_is_kept_without_waiting_for_the_file(log):
+    assert not log.promise_at_once()  # nobody knows whether there is room
+    with log.room():
+        with log.appending() as append:
+            assert log.promise_at_once()
+            append({"action": "create_study"})
+            append({"action": "create_job"})
+        log.release()
+    assert not log.promise_at_once()  # other processes may have used it up meanwhile
+    assert isinstance(verify(log.path), Verified)
+    assert log.anchor().entries == len(lines_of(log)) == 10
 
 
 WRITER = """

@@ -8,13 +8,18 @@ import re
 import socket
 import struct
 import threading
+from types import SimpleNamespace
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from uvicorn.server import ServerState
 
 from miner_service.http.gate.gate import UNANNOUNCED_BODY, Gate
 from miner_service.http.listening import protocol
+from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls
+from miner_service.http.server import configured
 from miner_service.settings import WebSettings
 from shared.errors import KeyFileError
 from tests.certificates import Authority
@@ -59,6 +64,67 @@ def test_a_sender_that_resets_its_connection_is_no_error_of_the_service(
     told = caplog.text + capfd.readouterr().err
     assert "Traceback" not in told
     assert "internal" not in told
+
+
+def test_what_still_comes_after_a_refusal_is_not_looked_at():
+    """What the loop had read before the connection was closed may come after it."""
+    sent = []
+
+    class Transport(asyncio.Transport):
+        def write(self, data):
+            sent.append(data)
+
+        def close(self):
+            sent.append(None)
+
+        def is_closing(self):
+            return None in sent
+
+    async def send_twice():
+        made = bounded_protocol(WebSettings(), None)(
+            config=configured(FastAPI(), WebSettings(), None),
+            server_state=ServerState(),
+            app_state={},
+        )
+        made.connection_made(Transport())
+        made.data_received(b"no request\r\n\r\n")
+        made.data_received(b"nor this\r\n\r\n")
+        made.connection_lost(None)
+
+    asyncio.run(send_twice())
+    answer, *ends = sent
+    assert answer.startswith(b"HTTP/1.1 422 ")
+    assert set(ends) == {None}
+
+
+def test_the_head_of_an_answer_leaves_with_its_body_and_nothing_is_held_for_long():
+    sent = []
+
+    class Transport(asyncio.Transport):
+        def write(self, data):
+            sent.append(data)
+
+        def close(self):
+            sent.append("end")
+
+        def is_closing(self):
+            return False
+
+    async def write():
+        loop = asyncio.get_running_loop()
+        patient = protocol._Patient(Transport(), SimpleNamespace(loop=loop, linger=lambda _: False))
+        patient.write(b"head ")
+        patient.write(b"body")
+        patient.write(b"alone")
+        await asyncio.sleep(0)
+        patient.write(b"head")
+        large = bytes(1 << 20)
+        patient.write(large)
+        patient.write(b"last")
+        patient.close()
+        assert sent == [b"head body", b"alone", b"head", large, b"last", "end"]
+
+    asyncio.run(write())
 
 
 def test_a_body_whose_length_is_said_twice_is_refused_and_what_follows_is_no_request(listen):
