@@ -370,11 +370,13 @@ class Campaign:
         return next(json.loads(row["body"]) for row in rows if row["job"] == job)
 
     def told(self) -> str:
-        """Say in a few lines what was done."""
+        """Say what was done, as a line of docs/operations.md."""
         by = Counter((kill.victim, kill.during) for kill in self.done)
         killed = ", ".join(f"{n} x {victim} in {during}" for (victim, during), n in by.items())
         bad = ", ".join(f"{n} {what}" for what, n in sorted(self.proxy.done.items()))
-        return f"{len(self.kills)} kills ({killed}); {self.service.starts} starts; requests: {bad}"
+        database = "SQLite" if self.postgres is None else "PostgreSQL"
+        starts = f"{self.service.starts} starts of the service"
+        return f"* {database}: {len(self.kills)} kills ({killed}); {starts}; requests: {bad}."
 
 
 def _missed(trap: Trap) -> bool:

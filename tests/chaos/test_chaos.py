@@ -51,7 +51,7 @@ def dealt(campaign: Campaign) -> set[Blow]:
 
 
 def test_kills_lose_nothing_and_count_nothing_twice(campaign: Campaign):
-    print(campaign.told())
+    print(f"\n{campaign.told()}")
     assert len(campaign.kills) >= KILLS
     assert dealt(campaign) >= set(SHORT)
     assert faults(campaign.after) == []
@@ -63,7 +63,7 @@ def test_kills_of_the_database_lose_nothing_either(tmp_path: Path):
     with running_postgres() as server, miner_disk(tmp_path) as disk:
         campaign = Campaign(tmp_path, disk, SEED + 1, KILLS, blows, server)
         after = campaign.run()
-        print(campaign.told())
+        print(f"\n{campaign.told()}")
         assert len(campaign.kills) >= KILLS
         assert dealt(campaign) >= set(SHORT_WITH_DATABASE)
         assert faults(after) == []
