@@ -246,6 +246,7 @@ def test_certificates_that_cannot_be_used_are_refused(authority, tmp_path):
     certificate, key = authority.issue("one")
     _, other = authority.issue("two")
     missing = tmp_path / "missing.pem"
+    certificate.chmod(0o600)  # as a key must be, for the pair in which it stands for one
     for pair in ((certificate, other), (missing, key), (key, certificate)):
         with pytest.raises(OptionError, match="cannot be used") as caught:
             Tls(WebSettings(certificate=pair[0], private_key=pair[1]))
