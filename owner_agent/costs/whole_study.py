@@ -12,7 +12,7 @@ from typing import Any
 
 from owner_agent.costs.losses import known_draws
 from owner_agent.release.agreement import require_one_secret
-from owner_agent.release.asking import asked_briefly
+from owner_agent.release.left import asked_briefly
 from owner_agent.release.publish import told_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site

@@ -13,8 +13,12 @@ from datetime import datetime
 
 from owner_agent.departures.composition import UNKNOWN, planned_draws
 from owner_agent.departures.ledger import Draw, Entry, EntryState
+from owner_agent.release.client import Miner
+from owner_agent.site.site import Site
 from owner_agent.state.history import WAYS_OUT
-from shared.errors import HistoryLost
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
+from shared.errors import HistoryLost, TransportError, Unauthenticated
 from shared.privacy import epsilon
 from shared.wire.privacy import StudyPrivacy
 from shared.wire.releases import Release
@@ -148,3 +152,33 @@ def _drawn_once(releases: Iterable[Release], told: StudyPrivacy) -> bool:
         for column in told.columns
         if column.owner in owner and column.variable in blocks
     )
+
+
+def asked_briefly(site: Site, surroundings: Surroundings) -> Miner:
+    """Return a site's miner, which is asked once and not waited for. Raises Unauthenticated."""
+    token = TokenStore(site.state).load(site.miner.study)
+    briefly = surroundings.patience.brief
+    return Miner.of(site, token, replace(surroundings, attempts=1), briefly)
+
+
+def not_known_by_miner(
+    site: Site, entries: Iterable[Entry], surroundings: Surroundings
+) -> str | None:
+    """Check that the ledger knows all that the site's miner has; say why if that is not known.
+
+    Where the site has no miner, or has not joined its study, there is nobody to ask.
+
+    Raises:
+        HistoryLost: the miner has more.
+    """
+    if site.file.miner is None:
+        return None
+    try:
+        with asked_briefly(site, surroundings) as miner:
+            found = miner.releases(site.miner.study)
+    except Unauthenticated:
+        return None
+    except TransportError as error:
+        return error.message
+    require_known(found, entries, miner.url)
+    return None

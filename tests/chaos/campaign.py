@@ -191,11 +191,26 @@ class Campaign:
                 self._look_after(blows.pop(0).deed)
                 self.proxy.wait_for_traps({blow.step for blow in blows})
                 trap = None
+            elif blows and self._is_past(blows[0], study, owners):
+                self._give_up(trap)
+                self.schedule.miss([blows.pop(0)])
+                self.proxy.wait_for_traps({blow.step for blow in blows})
+                trap = None
             elif blows and blows[0].step != "write" and (trap is None or _missed(trap)):
                 trap = self._trap(study, owners, *blows[0])
             time.sleep(0.01)
-        self.disk.free()
+        self._give_up(trap)
         self.schedule.miss(blows)
+
+    def _is_past(self, blow: Blow, study: str, owners: list[Owner]) -> bool:
+        """Say whether no owner will send a request of a blow's step any more."""
+        if blow.step != "upload":
+            return False
+        held = (self.proxy.held.get(f"{study}/{owner.name}") for owner in owners if not owner.done)
+        return all(step == "seal" for step in held)
+
+    def _give_up(self, trap: Trap | None) -> None:
+        self.disk.free()
         if trap is not None:
             trap.sprung.cancel()
 

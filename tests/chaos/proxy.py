@@ -94,6 +94,8 @@ class Proxy:
         """The parts, by release and number, that the miner acknowledged."""
         self.statuses: Counter[int] = Counter()
         """How the miner answered."""
+        self.held: dict[str, str] = {}
+        """At which step a caller's request waits for a trap."""
         self.url = ""
         self._awaited: frozenset[str] = frozenset()
         self._sent: Counter[str] = Counter()
@@ -218,7 +220,9 @@ class Proxy:
     async def _serve(self, flight: Flight, writer: asyncio.StreamWriter) -> None:
         fault = self._fault(flight)
         while flight.step in self._awaited and all(t.step != flight.step for t in self._traps):
+            self.held[flight.caller] = flight.step
             await self._changed.wait()
+        self.held.pop(flight.caller, None)
         await self._at(flight, "arrived")
         answer = await self._suffer(flight, fault)
         self.done[fault] += 1

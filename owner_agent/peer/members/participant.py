@@ -59,7 +59,7 @@ from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variab
 from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.randomize.draws import random_epoch
-from owner_agent.release.asking import not_known_by_miner
+from owner_agent.release.left import not_known_by_miner
 from owner_agent.state.lock import publishing_alone
 from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from shared.privacy import StudyTold

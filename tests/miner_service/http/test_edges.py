@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -187,6 +188,8 @@ def test_a_data_directory_that_cannot_be_written_is_not_ready(miner, assert_prob
     owner = miner.owner("asia", "north")
     path = owner.announce("asia", release_a)
     scratch = miner.data / "scratch"
+    while any(scratch.iterdir()):  # what the announcement was read from goes after its answer
+        time.sleep(0.005)
     scratch.rmdir()
     scratch.write_text("in the way")
     assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready", "data directory")

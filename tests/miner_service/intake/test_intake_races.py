@@ -137,14 +137,14 @@ def test_a_release_withdrawn_among_parts_that_wait_for_one_commit_is_refused_alo
     miner.study("asia")
     owners = [miner.owner("asia", name) for name in ("north", "south", "west")]
     paths = [owner.announce("asia", release_a) for owner in owners]
-    together, may_commit = miner.services.together, threading.Event()
-    together._committer.submit(may_commit.wait)
+    gathering, may_commit = miner.services.together._gathering, threading.Event()
+    gathering._thread.submit(may_commit.wait)
     with ThreadPoolExecutor(3) as threads:
         sent = [
             threads.submit(owner.put, path, 0, release_a.parts[0])
             for owner, path in zip(owners, paths, strict=True)
         ]
-        while len(together._waiting) < 3:
+        while len(gathering._waiting) < 3:
             assert not any(answer.done() for answer in sent)
         assert owners[1]("POST", f"{paths[1]}/withdraw").status_code == 200
         may_commit.set()
@@ -162,7 +162,7 @@ def test_a_crash_between_the_bytes_and_the_commit_leaves_a_part_to_be_sent_again
     owner = miner.owner("asia", "north")
     path = owner.announce("asia", release_a)
     together = miner.services.together
-    write = together.database.write
+    write = together._database.write
 
     @contextmanager
     def broken():
@@ -171,7 +171,7 @@ def test_a_crash_between_the_bytes_and_the_commit_leaves_a_part_to_be_sent_again
             raise NotReady("The database is away.", remedy="")
 
     with monkeypatch.context() as patch:
-        patch.setattr(together.database, "write", broken)
+        patch.setattr(together._database, "write", broken)
         assert_problem(owner.put(path, 0, release_a.parts[0]), 503, "not-ready")
     assert owner.get(path)["parts_received"] == []
     assert [owner.put(path, 0, release_a.parts[0]).status_code for _ in range(2)] == [201, 200]

@@ -137,7 +137,7 @@ def test_a_job_that_ends_the_service_three_times_is_given_up(interrupted, start)
     job = person.get(path)
     assert (job["state"], job["model"]) == ("failed", None)
     assert job["finished"] is not None
-    assert job["problem"]["code"] == "internal"
+    assert job["problem"]["code"] == "worker-lost"
     assert "ended 3 times in a row in the middle of this job" in job["problem"]["detail"]
     assert "log" in job["problem"]["remedy"]
     answer = person("POST", JOBS, json=SPEC)

@@ -217,7 +217,7 @@ def test_an_emptied_or_wrong_place_of_files_is_found_at_the_start(filled, settin
     saved = tmp_path / "saved"
     shutil.copyfile(filled.segments.data_path(release), saved)
     filled.segments.drop_data(release)
-    with pytest.raises(StoreMismatch, match="records of 1 releases that are not in") as told:
+    with pytest.raises(StoreMismatch, match="records of 1 release that are not in") as told:
         first_token(settings, None)
     # Where they are lost for good, whoever runs the service says so.
     assert filled.segments.identity() is None

@@ -798,7 +798,7 @@ def test_what_is_left_of_columns_counts_those_that_are_only_announced(monkeypatc
         ),
     )
     miner = SimpleNamespace(privacy=lambda _: told)
-    monkeypatch.setattr(whole_study, "_asked", lambda *_: nullcontext(miner))
+    monkeypatch.setattr(whole_study, "asked_briefly", lambda *_: nullcontext(miner))
     site = SimpleNamespace(miner=SimpleNamespace(study="asia"))
     assert whole_study.left_in_study(site, ["age", "smokes"], None) == Left("asia", None, 0.3)
     assert whole_study.left_in_study(site, ["smokes"], None) == Left("asia", None, 1.2)

@@ -44,7 +44,8 @@ def test_check_reads_what_would_be_masked(shop, command):
     done = command("check")
     assert done.exit_code == 0, done.err
     assert "120 records: expenditure, debt would be masked (method egadp)" in done.out
-    assert not shop.miner.requests
+    # It asks about the study, and sends nothing.
+    assert set(shop.miner.lines) == {"GET /v1/studies/asia", "POST /v1/studies/asia/linkage"}
     told = json.loads(command("check", "--json").out)
     assert told["masking"]["records"] == 120
     assert told["problems"] == []

@@ -712,7 +712,7 @@ def test_a_miner_that_has_another_release_under_the_name(bench):
     bench.miner = Liar()
     with pytest.raises(TransportError, match="with digest 000000000000"):
         _publish(bench)
-    assert [line.split()[0] for line in bench.miner.lines] == ["GET", "GET", "GET", "POST"]
+    assert [line.split()[0] for line in bench.miner.lines] == ["GET", "GET", "POST", "POST"]
 
 
 def test_two_publications_at_once(bench):
