@@ -60,9 +60,11 @@ class Variable:
             )
         if len(self.categories) < 2:
             raise DomainError(
-                f"Variable {self.name!r} has {len(self.categories)} categories; it needs two"
-                " or more; list every category that it can take.",
+                f"Variable {self.name!r} has {'one category' if self.categories else 'none'}; it"
+                " needs two or more.",
                 where=self.name,
+                remedy="List every category that it can take; of a column that is the same for"
+                " everybody nothing is to be learned or hidden: leave it out.",
             )
         if len(set(self.categories)) < self.size:
             repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)
