@@ -56,7 +56,7 @@ class WeighedSubpopulation:
         shape = [self.plan.reported_sizes[name] for name in variables]
         place = np.ravel_multi_index([self.reports.column(name) for name in variables], shape)
         linear, squared = (
-            np.bincount(place, weights, prod(shape)).reshape(shape)
+            np.asarray(np.bincount(place, weights, prod(shape)), dtype=np.float64).reshape(shape)
             for weights in (self.linear, self.squared)
         )
         records, names = self.reports.records, tuple(variables)
