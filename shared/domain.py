@@ -61,10 +61,9 @@ class Variable:
         if len(self.categories) < 2:
             raise DomainError(
                 f"Variable {self.name!r} has {'one category' if self.categories else 'none'}; it"
-                " needs two or more.",
+                " needs two or more; list every category that it can take, and leave out a column"
+                " that is the same for everybody.",
                 where=self.name,
-                remedy="List every category that it can take; of a column that is the same for"
-                " everybody nothing is to be learned or hidden: leave it out.",
             )
         if len(set(self.categories)) < self.size:
             repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)

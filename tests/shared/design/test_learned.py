@@ -23,6 +23,7 @@ from shared.design import (
 from shared.design.predict import told_by_moments
 from shared.domain import Domain
 from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.learning import learn_bayes_classifier
 from shared.learn.networks.bayes_net import learn_parameters
 from shared.learn.networks.structure import Structure
 from shared.plan import Block, Plan
@@ -76,6 +77,16 @@ def test_every_family_that_is_proposed_for_a_structure_is_learned():
 
 def _able(made: Option) -> bool:
     return math.isfinite(made.prediction.score)
+
+
+def test_a_classifier_is_learned_by_moments_of_pairs():
+    """No record reports two attributes with the class: they are taken for independent given it."""
+    domain = Domain.of(a="01", b="01", c="01", d="01", e="01")
+    needs = Requirements(domain, dict.fromkeys(domain.names, 5.0), 5.0)
+    wanted = Problem(needs, goal(domain, "classifier", target="a"), reference(domain), 7000)
+    made = option(wanted, "sampled-2", builds(wanted)["sampled-2"])
+    assert made.estimator == "moment"
+    assert learn_bayes_classifier(marginals(made), "a").model == "naive-bayes"
 
 
 def test_moments_stay_where_only_what_is_wanted_is_asked():

@@ -285,13 +285,13 @@ MISTAKES = [
         "a design of a column that is the same for everybody",
         lambda: pm.design(pm.Domain.of(sex=["f", "m"], town=["A"]), 100, gamma=19),
         DomainError,
-        ("'town'", "one category", "leave it out"),
+        ("'town'", "one category", "leave out"),
     ),
     Mistake(
         "a list of categories with one",
         lambda: pm.domain({"town": ["A", "A"]}, {"town": ["A"]}),
         DomainError,
-        ("'town'", "one category", "leave it out"),
+        ("'town'", "one category", "leave out"),
     ),
     Mistake(
         "a plan of more than it takes",
