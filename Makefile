@@ -78,6 +78,10 @@ chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 tim
 whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
 	$(BIN)/python -m benchmarks.whole_record
 
+.PHONY: networks
+networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
+	$(BIN)/python -m benchmarks.networks
+
 PEERS := .venv-peers
 PEERS_AT := benchmarks/whole_record
 

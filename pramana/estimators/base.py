@@ -18,7 +18,7 @@ from pramana.estimators.saved import (
     register,
 )
 from pramana.estimators.showing import Shown
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
@@ -64,13 +64,10 @@ class Estimator(Shown, ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
             register(cls)
-
-    def __new__(cls, *_options: Any, **named: Any) -> Self:
-        """Refuse options that there are not. Raises OptionError."""
-        cls._require_options(named)
-        return super().__new__(cls)
 
     @classmethod
     def _names(cls) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.masked_frame import MaskedFrame
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shared.mask import Masked
 
 
+@options_told
 def mask(
     frame: Frame,
     confidential: str | Sequence[str],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.measuring_reports import measured_reports
@@ -25,6 +25,7 @@ SEED = 1
 """Of what measures draw, where nothing else decides it: the same measures every time."""
 
 
+@options_told
 def masking_measures(
     original: Frame,
     released: Frame | Reports,

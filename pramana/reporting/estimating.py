@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.sentences import joined, listed, one_sentence
+from pramana.frames.sentences import joined, listed, one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
@@ -298,6 +298,7 @@ class EstimatedCounts:
         return f"EstimatedCounts({self.records:,} records{several} of {names}; {by})"
 
 
+@options_told
 def estimate(
     reports: Sources,
     plan: Plan | None = None,

@@ -40,6 +40,7 @@ from shared.estimation.evidence.tables import Evidence
 from shared.estimation.pooled.tables import PooledTables
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
 from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
+from shared.estimation.subpopulations.weighed import WeighedSubpopulation
 from shared.estimation.supports.by_tables import (
     CombinedSupports,
     DividedSupports,
@@ -232,8 +233,10 @@ class EstimatedMarginals:
         if isinstance(self._reported, ReportedCounts):
             if self._reported.cells <= CUBE_CELLS:
                 return ReportedSubpopulation.everyone(self._plan, self._reported)
-            if all(b.channel.is_identity and len(b.names) == 1 for b in self._plan.blocks):
-                return RecordSubpopulation(self._plan, self._reported, None, {})
+            if all(len(b.names) == 1 for b in self._plan.blocks):
+                if all(b.channel.is_identity for b in self._plan.blocks):
+                    return RecordSubpopulation(self._plan, self._reported, None, {})
+                return WeighedSubpopulation.everyone(self._plan, self._reported)
         return TabulatedSubpopulation(self, {})
 
     def supports(self, items: Sequence[Item]) -> Supports:
