@@ -67,9 +67,9 @@ def sampled_pairs(domain: Domain, gamma: float) -> Plan:
 def marginals_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> EstimatedMarginals:
-    """Draw records, randomize them and read the reports by the log-linear model."""
+    """Draw records, randomize them and read the reports by the log-linear model of pairs."""
     reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-    return EstimatedMarginals(reports, plan, estimator="log-linear")
+    return EstimatedMarginals(reports, plan, estimator="log-linear", order=2)
 
 
 def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
