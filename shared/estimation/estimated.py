@@ -185,7 +185,7 @@ class EstimatedMarginals:
         self._require_known(variables)
         if self._estimator == "moment":
             return all(plan.reports_together(variables) for _, plan in self._sources)
-        few = self._estimator != "pooled" or len(variables) <= self._pooled.order
+        few = self._estimator != "pooled" or self._pooled.may_tell(variables)
         return self._estimator == "log-linear" or (few and self.told_together(variables))
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:

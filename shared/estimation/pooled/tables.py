@@ -76,6 +76,12 @@ class PooledTables:
         """The variables of the tables asked for so far that are made of smaller ones."""
         return tuple(self._filled)
 
+    def may_tell(self, variables: Sequence[str]) -> bool:
+        """Whether all these variables may interact, and their table is small enough."""
+        if len(variables) > self.order:
+            return False
+        return math.prod(self._domain[name].size for name in variables) <= INFORMATION_CELLS
+
     def _require_small(self, domain: Domain) -> None:
         if domain.size > INFORMATION_CELLS:
             raise LimitExceeded(
