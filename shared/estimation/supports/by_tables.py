@@ -97,7 +97,7 @@ class DividedSupports:
     @classmethod
     def by_items(cls, first: Supports, second: Supports, quick: Flags) -> DividedSupports:
         """Return those of which the first way serves itemsets of some items alone."""
-        return cls(first, second, lambda itemsets: quick[itemsets].all(axis=1))
+        return cls(first, second, lambda itemsets: np.asarray(quick[itemsets].all(axis=1)))
 
     @classmethod
     def told(cls, modelled: Supports, marginals: Marginals) -> DividedSupports:

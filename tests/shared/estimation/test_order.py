@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled_pairs
-from benchmarks.coverage.settings.together import parity, sampled
+from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled, sampled_pairs
+from benchmarks.coverage.settings.together import parity
 from shared.channels import Identity
 from shared.domain import Variable
 from shared.estimation.core.order import MOST_ORDER, default_order, fitting_order
