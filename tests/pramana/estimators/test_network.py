@@ -280,7 +280,7 @@ def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
     assert "lack_of_fit_" in repr(net)
     assert "filled_in_" in repr(net)
     for words in (*net.lack_of_fit_, net.filled_in_):
-        assert words in net._repr_html_()
+        assert words[:60] in net._repr_html_()
     assert "a, b, c" in net.lack_of_fit_[0]
     again = pm.BayesNet.from_json(net.to_json())
     assert (again.lack_of_fit_, again.filled_in_) == (net.lack_of_fit_, net.filled_in_)
