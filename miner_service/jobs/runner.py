@@ -26,7 +26,7 @@ from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, NotReady, PramanaError, StorageFull
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec, read_job_spec
-from shared.wire.learning.models import ModelHead
+from shared.wire.learning.models import FILLED_IN, ModelHead
 from shared.wire.problems import problem_of, unforeseen
 from shared.wire.releases.catalogue import KINDS
 
@@ -154,6 +154,7 @@ def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: Lear
         releases={row.id: row.digest for row in rows},
         inconsistent=inconsistent(rows),
         lack_of_fit=list(learned.lack_of_fit),
+        filled_in=[list(names) for names in learned.filled_in[:FILLED_IN]],
         created=row.created,
         **learned.content,
     )

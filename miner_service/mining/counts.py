@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,10 +15,12 @@ from miner_service.mining.prepared import Held, Learned, PreparedJob, require_on
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
+from shared.estimation.core.order import LEAST_ORDER, default_order, fitting_order
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress, Repeating
 from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import LackOfFitMessage
 from shared.wire.releases import Alignment
 
@@ -90,9 +93,30 @@ def prepare(
         _require_one_source(blocks)
         records = alignment.in_all or 0
         layout = RecordLayout((_together(blocks),))
-    kind.require_affordable(spec, variables, layout, limits)
+    kind.require_affordable(_ordered(spec, layout), variables, layout, limits)
     sources = tuple(release.source for release in releases)
     return CountsJob(sources, alignment, variables, tuple(releases), blocks, layout, records)
+
+
+def settled(spec: CountsSpec, prepared: CountsJob) -> CountsSpec:
+    """Return a specification that can run, with the order that it is learned with."""
+    return _ordered(spec, prepared.layout)
+
+
+def _ordered(spec: CountsSpec, layout: RecordLayout) -> CountsSpec:
+    if spec.order is not None:
+        return spec
+    order = LEAST_ORDER
+    # Supports are made of pairs: itemsets are many, and of any length.
+    if not isinstance(spec, AssociationRulesSpec):
+        if spec.estimator == "pooled":
+            order = default_order(layout.plans)
+        elif spec.estimator == "log-linear":
+            (plan,) = layout.plans
+            reports = math.prod(plan.reported_sizes.values())
+            most = min(default_order(layout.plans), len(plan.domain))
+            order = fitting_order(max(most, LEAST_ORDER), plan.domain.shape, reports)
+    return spec.model_copy(update={"order": order})
 
 
 def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:
@@ -130,7 +154,8 @@ def learn(
         spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
     )
     content = kind.learn(spec, marginals, steps)
-    return Learned(marginals.records, content, _fitting(marginals.lack_of_fit))
+    told = _fitting(marginals.lack_of_fit)
+    return Learned(marginals.records, content, told, marginals.filled_in)
 
 
 def _together(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> Plan:

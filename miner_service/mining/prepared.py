@@ -26,11 +26,15 @@ class PreparedJob:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a job makes: what its model's message says, of how many records, and how they fit."""
+    """What a job makes: what its model's message says, of how many records, and how they fit.
+
+    `filled_in` has the sets of variables of tables that were made of smaller ones.
+    """
 
     records: int
     content: Content
     lack_of_fit: tuple[LackOfFitMessage, ...] = ()
+    filled_in: tuple[tuple[str, ...], ...] = ()
 
 
 def require_one_owner(variables: Iterable[tuple[str, str]]) -> None:

@@ -152,7 +152,7 @@ class Study:
         records: Records = "identical",
         *,
         estimator: EstimatorName = "auto",
-        order: int = 2,
+        order: int | None = None,
     ) -> Job[EstimatorT]:
         """Let the miner learn what `learner.fit` would learn here, from all owners' reports.
 
@@ -166,7 +166,8 @@ class Study:
                 `common` takes those at every owner, `any` takes all (what an owner does not report
                 of a record is missing there, which must have nothing to do with its value).
             estimator: how counts are estimated, as in `pm.estimate`.
-            order: the most variables that interact, for `log-linear` and `pooled`.
+            order: the most variables that interact, for `log-linear` and `pooled`; None follows
+                the records, as in `pm.estimate`, and is 2 for itemsets.
 
         Returns:
             the job; `wait()` for its `model`.
@@ -196,7 +197,7 @@ class Study:
         records: Records = "identical",
         *,
         estimator: EstimatorName = "auto",
-        order: int = 2,
+        order: int | None = None,
     ) -> Job[pd.DataFrame]:
         """Let the miner estimate a contingency table.
 
@@ -253,7 +254,9 @@ class Study:
         made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)
         return Job(self._line, made, read)
 
-    def _counts(self, records: Records, estimator: EstimatorName, order: int) -> dict[str, Any]:
+    def _counts(
+        self, records: Records, estimator: EstimatorName, order: int | None
+    ) -> dict[str, Any]:
         counts = {"records": records, "estimator": estimator, "order": order}
         _require_counts(counts)
         if estimator == "auto":
@@ -294,6 +297,7 @@ class Study:
             epsilon=told.epsilon,
             estimated_by=cast(CountsSpec, model.spec).estimator,
             lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
+            filled_in=joined(model.filled_in_told),
         )
 
     def _all(self, kind: Any, rest: str) -> list[Any]:

@@ -28,6 +28,8 @@ class Shown:
     gamma_: float
     epsilon_: float
     estimated_by_: str
+    lack_of_fit_: tuple[str, ...]
+    filled_in_: str
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what was learned.
@@ -92,6 +94,8 @@ class Shown:
             ),
             ("whole record", f"gamma {self.gamma_:.4g}, epsilon {self.epsilon_:.4g}"),
             ("plan" if len(self.plan_digests_) == 1 else "plans", plans),
+            *(("warning", words) for words in self.lack_of_fit_),
+            *(("filled in", words) for words in [self.filled_in_] if words),
         ]
 
     def _repr_html_(self) -> str:

@@ -274,12 +274,21 @@ def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
     cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
     frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
     plan = pm.Plan.unrandomized(Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"]))
-    counts = pm.estimate(frame, plan, estimator="log-linear")
-    net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
+    counts = pm.estimate(frame, plan, estimator="log-linear", order=2)
+    with pytest.warns(UserWarning, match="a, b, c do not fit a log-linear model"):
+        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
     assert "lack_of_fit_" in repr(net)
+    assert "filled_in_" in repr(net)
+    for words in (*net.lack_of_fit_, net.filled_in_):
+        assert words[:60] in net._repr_html_()
     assert "a, b, c" in net.lack_of_fit_[0]
-    assert pm.BayesNet.from_json(net.to_json()).lack_of_fit_ == net.lack_of_fit_
-    assert pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan).lack_of_fit_ == ()
+    again = pm.BayesNet.from_json(net.to_json())
+    assert (again.lack_of_fit_, again.filled_in_) == (net.lack_of_fit_, net.filled_in_)
+    told = pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan)
+    assert (told.lack_of_fit_, told.filled_in_) == ((), "")
+    # By default what is reported together may interact together.
+    seen = pm.BayesNet({"c": ["a", "b"]}).fit(pm.estimate(frame, plan, estimator="log-linear"))
+    assert (seen.lack_of_fit_, seen.filled_in_) == ((), "")
 
 
 @pytest.mark.parametrize(
