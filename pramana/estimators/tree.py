@@ -163,7 +163,8 @@ class DecisionTree(Classifier[Tree]):
 
         Args:
             ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-            max_depth: draw the questions below so many others as leaves; None draws all.
+            max_depth: draw the questions below so many others as leaves that say how much they
+                leave out; None draws the top, about 40 rows.
 
         Returns:
             the axes.
