@@ -66,14 +66,10 @@ class DecisionTree(Classifier[Tree]):
         >>> tree = pm.DecisionTree("survived").fit(reports)
         >>> print(tree.to_text())
         |--- sex = female
-        |   |--- class = 1st
-        |   |   |--- class: yes
-        |   |--- class = 2nd
+        |   |--- class = 1st, 2nd, crew
         |   |   |--- class: yes
         |   |--- class = 3rd
         |   |   |--- class: no
-        |   |--- class = crew
-        |   |   |--- class: yes
         |--- sex = male
         |   |--- class: no
         <BLANKLINE>
@@ -143,6 +139,8 @@ class DecisionTree(Classifier[Tree]):
         self, *, max_depth: int | None = None, show_weights: bool = False, decimals: int = 0
     ) -> str:
         """Return the rules in the form of scikit-learn's `export_text`.
+
+        Of a tree that was pruned answers that lead to leaves of one class stand in one line.
 
         Args:
             max_depth: leave out the questions below so many others; None writes all.
