@@ -24,6 +24,9 @@ from shared.learn.bayes_classifier.evidence import Repeated
 from shared.learn.bayes_classifier.replicates import Replicates
 from shared.marginals.counts import Tensor
 
+_LEAST = 1e-300
+"""What stands for a share of 0 that is raised to a power."""
+
 
 @dataclass(frozen=True, eq=False)
 class ModelledSubtable:
@@ -153,10 +156,6 @@ def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
     """
     if weight == 1:
         return shares
-    found = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight
+    found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight
     found *= shares.sum(axis=1, keepdims=True) / found.sum(axis=1, keepdims=True)
     return found
-
-
-_LEAST = 1e-300
-"""What stands for a share of 0 that is raised to a power."""

@@ -79,16 +79,23 @@ def _lines(
         said = "; ".join(filter(None, (told(node.split, tree), tested(node.split, tree))))
         yield from _wrapped(f"{_INDENT * depth}|  ", f"{attribute.name} tells {said}")
         each = zip(attribute.categories, node.children, strict=True)
-        answers = [((category,), child) for category, child in each]
+        answers: list[tuple[tuple[str, ...], Node]] = [((label,), child) for label, child in each]
     else:
         answers = shown_children(tree, node)
     for categories, child in answers:
         bars = _INDENT * depth + "|   "
         said = f"{attribute.name} = {', '.join(categories)}"
-        first, *more = textwrap.wrap(said, max(_WIDTH - len(lead), _NARROW)) or [said]
+        first, *more = _cut(said, max(_WIDTH - len(lead), _NARROW))
         yield f"{lead}{first}"
         yield from (f"{bars}  {line}" for line in more)
         yield from _lines(tree, child, depth + 1, most, decimals)
+
+
+def _cut(said: str, width: int) -> list[str]:
+    """Return what is said in lines of a width, names whole; as it is where it fits into one."""
+    if len(said) <= width:
+        return [said]
+    return textwrap.wrap(said, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _weights(tree: DecisionTree, leaf: Node, lead: str, decimals: int) -> Iterator[str]:
