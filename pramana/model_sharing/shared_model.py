@@ -93,7 +93,7 @@ class SharedModel:
 
         `leaves_before` and `leaves_after`, how many paths there are; `records_moved`, how many
         records are on paths that were merged by pruning; `accuracy_before` and `accuracy_after`,
-        the share of the frame's records whose class is told right.
+        the share of the frame's records whose class is told right, which is more than of new ones.
 
         Raises:
             OptionError: this was loaded, or no tree was pruned.
@@ -281,7 +281,8 @@ class SharedModel:
         if (cut := self.pruned) is not None:
             words = (
                 f"{cut.leaves_before:,} paths to {cut.leaves_after:,}; {cut.records_moved:,.0f}"
-                f" records moved; class right of {cut.accuracy_before:.1%} before,"
+                f" records moved; of the records it was grown from, which tell more than new ones"
+                f" would, the class is right of {cut.accuracy_before:.1%} before and"
                 f" {cut.accuracy_after:.1%} after"
             )
             facts.append(("given up", words))
