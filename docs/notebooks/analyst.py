@@ -130,8 +130,8 @@ columns = ["variable", "category", "class", "probability", "se_records", "low", 
 naive_bayes.to_frame()[columns].head(4).round(3)
 
 # %% [markdown]
-# Columns that are missing from new records are summed out where the model can; a warning names them, unless it is
-# told to ignore that, or to refuse it (`missing_columns="error"`):
+# Columns that are missing from new records are summed out where the model can. A warning names them;
+# `missing_columns` silences it (`"ignore"`) or refuses such records (`"error"`):
 
 # %%
 new = pd.DataFrame({"sex": ["female", "male"]})
