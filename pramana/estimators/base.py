@@ -329,8 +329,8 @@ class Estimator(Shown, ABC):
         doubt = ", whose model the reports contradict (see lack_of_fit_)"
         doubt = doubt if source.lack_of_fit else ""
         return (
-            f"learned from {source.records:,} records; whole record: gamma {source.gamma:.4g},"
-            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}{doubt}"
+            f"learned from {source.records:,} records; {source.told}; plan {plans}; counts by"
+            f" {source.estimated_by}{doubt}"
         )
 
     def __repr__(self) -> str:

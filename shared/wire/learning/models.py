@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -11,6 +11,7 @@ from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.learning.regression import MaskingMessage
 from shared.wire.learning.sharing import UsedTreeMessage
+from shared.wire.privacy import AmplificationMessage
 
 
 class ParameterMessage(Message):
@@ -84,8 +85,12 @@ class ModelHead(Message):
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
-    `lack_of_fit` has a test of each log-linear model that counts were taken from.
+    `lack_of_fit` has a test of each log-linear model that counts were taken from. `told` is what
+    the releases tell of one person's whole record, over all owners; its gamma and epsilon are null
+    where nothing bounds it. Of models made by earlier versions it is null itself: not recorded.
     """
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("told",)
 
     id: str
     study: Name
@@ -96,6 +101,7 @@ class ModelHead(Message):
     inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
     lack_of_fit: Annotated[list[LackOfFitMessage], Field(default_factory=list)]
     created: datetime
+    told: AmplificationMessage | None = None
 
 
 class BayesNetMessage(ModelHead):
