@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from miner_service.jobs.predicted import predicted
 from miner_service.mining import mining
+from miner_service.mining.prepared import copied
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
@@ -47,6 +48,8 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             expected.note(row)
             if prepared.alignment.secrets == "different" and row.records == "any":
                 add_line(session, row, _twice(prepared.alignment), services.now())
+            for told in copied(prepared):
+                add_line(session, row, f"Warning: {told}", services.now())
         return job_rows.job_message(session, row, services.now()), to_run
 
 

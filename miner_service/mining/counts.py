@@ -11,7 +11,13 @@ from miner_service.alignment.joining import LoadColumns, PlannedRelease, margina
 from miner_service.kinds import JobKind
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.costs import Less, Work
-from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
+from miner_service.mining.prepared import (
+    Held,
+    Learned,
+    PreparedJob,
+    require_one_owner,
+    said_of_copies,
+)
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
@@ -87,10 +93,10 @@ def prepare(
     if spec.records == "any":
         groups = _groups(blocks, aligner)
         records = sum(group.records for group in groups)
-        _require_combinable(spec, variables, groups)
+        _require_combinable(spec, variables, groups, alignment)
         layout = RecordLayout(tuple(group.plan for group in groups))
     else:
-        _require_one_source(blocks)
+        _require_one_source(blocks, alignment)
         records = alignment.in_all or 0
         layout = RecordLayout((_together(blocks),))
     kind.require_affordable(_ordered(spec, layout), variables, layout, limits)
@@ -206,7 +212,7 @@ def _groups(
 
 
 def _require_combinable(
-    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group]
+    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group], alignment: Alignment
 ) -> None:
     """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
@@ -216,18 +222,19 @@ def _require_combinable(
             remedy='Use the estimator "ml" or "pooled" with records "any".',
         )
     for group in groups:
-        _require_each_once(group)
+        _require_each_once(group, alignment)
     if spec.estimator == "moment":
         _require_all_reported(variables, groups)
 
 
-def _require_each_once(group: Group) -> None:
+def _require_each_once(group: Group, alignment: Alignment) -> None:
     twice = {name: owners for name in group.names if len(owners := group.owners(name)) > 1}
     if twice:
         raise Conflict(
             f"{group.records} records have a variable from more than one owner: "
             + "; ".join(f"{name} ({', '.join(found)})" for name, found in sorted(twice.items()))
-            + ".",
+            + "."
+            + said_of_copies(alignment),
             where=", ".join(sorted(twice)),
             remedy="Of one record each variable must come from one owner; rename one of them.",
         )
@@ -245,11 +252,16 @@ def _require_all_reported(variables: Sequence[str], groups: Sequence[Group]) -> 
             )
 
 
-def _require_one_source(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> None:
+def _require_one_source(
+    blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]], alignment: Alignment
+) -> None:
     """Check that each variable of the blocks needed is reported by one owner."""
     require_one_owner(
-        (name, release.source.owner)
-        for release, needed in blocks
-        for block in needed
-        for name in block.names
+        (
+            (name, release.source.owner)
+            for release, needed in blocks
+            for block in needed
+            for name in block.names
+        ),
+        alignment,
     )

@@ -37,7 +37,13 @@ class Learned:
     filled_in: tuple[tuple[str, ...], ...] = ()
 
 
-def require_one_owner(variables: Iterable[tuple[str, str]]) -> None:
+def copied(prepared: PreparedJob) -> list[str]:
+    """Return a sentence for each two of the releases that a job uses which are the same."""
+    used = {source.release for source in prepared.sources}
+    return [one.told for one in prepared.alignment.same if used.issuperset(one.releases)]
+
+
+def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
     """Check that each variable comes from one owner, given each variable with an owner of it.
 
     Raises:
@@ -51,8 +57,14 @@ def require_one_owner(variables: Iterable[tuple[str, str]]) -> None:
         raise Conflict(
             "More than one owner reports "
             + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
-            + ".",
+            + "."
+            + said_of_copies(alignment),
             where=", ".join(twice),
             remedy="Each variable of a job must come from one owner; rename one of them, or ask"
             ' for `"records": "any"` if the owners know different people.',
         )
+
+
+def said_of_copies(alignment: Alignment) -> str:
+    """Return what else is said where owners have a variable of one record: of releases alike."""
+    return "".join(f" {one.told}" for one in alignment.same)

@@ -286,10 +286,12 @@ class Study:
             return source_of(model.records, asked, tuple(masking))
         if isinstance(model, ModelSharingMessage):
             bounds = [math.inf if one.epsilon is None else one.epsilon for one in model.trees]
+            # A miner of an earlier version does not say what the trees tell of one person.
+            epsilon = max(bounds) if model.told is None else model.told.to_amplification().epsilon
             method = cast(ModelSharingSpec, model.spec).method
-            return trees_source(model.records, max(bounds), method)
+            return trees_source(model.records, epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
-        told = self.told()
+        told = self.told() if model.told is None else model.told.to_amplification()
         return LearnedFrom(
             records=model.records,
             plans=tuple(digests[name] for name in model.releases if name in digests),

@@ -339,8 +339,8 @@ class Estimator(Shown, ABC):
             ", some filled in from fewer variables (see filled_in_)" if source.filled_in else ""
         )
         return (
-            f"learned from {source.records:,} records; whole record: gamma {source.gamma:.4g},"
-            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}{doubt}"
+            f"learned from {source.records:,} records; {source.told}; plan {plans}; counts by"
+            f" {source.estimated_by}{doubt}"
         )
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from pydantic import Field, ValidationError
 from pramana.frames.sentences import quoted
 from shared.errors import InputError
 from shared.learn.common.documents import DocumentPart, faults, parse_json
+from shared.privacy.amplification import Amplification
 
 FORMAT = "pramana-model"
 VERSION = 1
@@ -60,6 +61,11 @@ class LearnedFrom:
     lack_of_fit: tuple[str, ...] = ()
     masking: tuple[str, ...] = ()
     filled_in: str = ""
+
+    @property
+    def told(self) -> str:
+        """What one person's whole record tells, in words."""
+        return f"whole record: {Amplification(self.epsilon).told}"
 
     def written(self) -> dict[str, Any]:
         """Return it as JSON can say it; a lack of fit and a masking where there is one."""

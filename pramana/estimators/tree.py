@@ -73,7 +73,7 @@ class DecisionTree(Classifier[Tree]):
         |--- sex = male
         |   |--- class: no
         <BLANKLINE>
-        >>> tree.predict({"sex": ["female", "male"]})
+        >>> tree.predict({"sex": ["female", "male"], "class": ["1st", "3rd"]})
         array(['yes', 'no'], dtype=object)
     """
 

@@ -24,6 +24,7 @@ from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from shared.model_sharing.exchange.text import write_shared_tree_text
 from shared.model_sharing.exchange.words import conditions_words
 from shared.pictures.chart import Layout
+from shared.privacy.amplification import Amplification
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ class SharedModel:
         if self.pruned is not None:
             return str(self.pruned.requirement)
         if self.content.epsilon is not None:
-            return f"epsilon = {self.content.epsilon:g}"
+            return Amplification(self.content.epsilon).told
         asked = self.content.requirement
         return "nothing required" if asked is None else str(asked.to_requirement())
 

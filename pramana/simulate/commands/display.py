@@ -168,7 +168,7 @@ def _heading(trials: Trials, rest: str) -> None:
 
 
 def _randomization(trials: Trials) -> str:
-    gamma = f"gamma {trials.gamma:.4g} about the whole record"
+    gamma = f"{trials.told.told} about the whole record"
     if trials.design is None:
         return gamma
     study = trials.design.study

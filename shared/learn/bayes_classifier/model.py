@@ -108,6 +108,11 @@ class BayesClassifier:
         """The inputs and then the class."""
         return self.inputs.join(Domain((self.target,)))
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs: predictions hang on all of them."""
+        return self.inputs.names
+
     @cached_property
     def learned(self) -> LearnedBayesNet:
         """All parameters, of the class first, as those of a network."""

@@ -170,6 +170,11 @@ class LinearClassifier:
         """The columns in their own units."""
         return DesignMatrix.of(self.inputs, self.columns)
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs: predictions hang on all of them."""
+        return self.inputs.names
+
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return each plane's linear function of n records, shape (n, planes).
 

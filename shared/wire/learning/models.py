@@ -12,6 +12,7 @@ from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.learning.regression import MaskingMessage
 from shared.wire.learning.sharing import UsedTreeMessage
+from shared.wire.privacy import AmplificationMessage
 
 FILLED_IN = 64
 """A model names so many tables that were made of smaller ones."""
@@ -90,10 +91,12 @@ class ModelHead(Message):
     that are inconsistent with their plan to the p-value (an owner sees its own there).
     `lack_of_fit` has a test of each log-linear model that counts were taken from; `filled_in` the
     first sets of variables whose tables were made of smaller ones, because no record reports them
-    together or more of them may not interact.
+    together or more of them may not interact. `told` is what the releases tell of one person's
+    whole record, over all owners; its gamma and epsilon are null where nothing bounds it. Of models
+    made by earlier versions it is null itself: not recorded.
     """
 
-    SINCE_2: ClassVar[tuple[str, ...]] = ("filled_in",)
+    SINCE_2: ClassVar[tuple[str, ...]] = ("filled_in", "told")
 
     id: str
     study: Name
@@ -105,6 +108,7 @@ class ModelHead(Message):
     lack_of_fit: Annotated[list[LackOfFitMessage], Field(default_factory=list)]
     filled_in: Annotated[list[list[str]], Field(default_factory=list)]
     created: datetime
+    told: AmplificationMessage | None = None
 
     @property
     def filled_in_told(self) -> str:
