@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 import xml.etree.ElementTree as ET
 
@@ -188,9 +189,9 @@ def test_a_data_directory_that_cannot_be_written_is_not_ready(miner, assert_prob
     owner = miner.owner("asia", "north")
     path = owner.announce("asia", release_a)
     scratch = miner.data / "scratch"
-    while any(scratch.iterdir()):  # what the announcement was read from goes after its answer
-        time.sleep(0.005)
-    scratch.rmdir()
+    while any(path.is_file() for path in scratch.rglob("*")):
+        time.sleep(0.005)  # what the announcement was read from goes after its answer
+    shutil.rmtree(scratch)
     scratch.write_text("in the way")
     assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready", "data directory")
     answer = owner.put(path, 0, release_a.parts[0])
