@@ -125,8 +125,30 @@ class Wire(httpx.BaseTransport):
     bend: Bend | None = None
     bend_answer: Callable[[str, httpx.Request, httpx.Response], httpx.Response] | None = None
     down: set[str] = field(default_factory=set)
+    under_way: int = 0
+    quiet: threading.Condition = field(default_factory=threading.Condition)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        with self.quiet:
+            if self.under_way < 0:
+                raise httpx.ConnectError("closed", request=request)
+            self.under_way += 1
+        try:
+            return self.carry(request)
+        finally:
+            with self.quiet:
+                self.under_way -= 1
+                self.quiet.notify_all()
+
+    def close_when_quiet(self) -> None:
+        """Wait for what is under way and carry nothing more: an application that is closed while
+        it answers never ends."""
+        with self.quiet:
+            self.quiet.wait_for(lambda: self.under_way == 0)
+            self.under_way = -1
+
+    def carry(self, request: httpx.Request) -> httpx.Response:
+        """Pass a request on, unless it is bent."""
         receiver = request.url.host.removesuffix(".test")
         body = request.read()
         response: Any = self.bend(receiver, request) if self.bend else None
@@ -275,6 +297,7 @@ def empty_world(tmp_path: Path) -> Iterator[World]:
     with made.stack:
         yield made
         assert no_threads_left()
+        made.wire.close_when_quiet()
 
 
 @pytest.fixture(scope="session")
