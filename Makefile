@@ -64,7 +64,8 @@ costs: $(STAMP) ## what jobs take beside what is predicted, and the rates that f
 campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
-	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 $(BIN)/pytest -n auto \
+	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 PRAMANA_MASK_SHAPES=20 \
+		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -n auto tests/shared/mask/methods/test_own_weights.py \
 		tests/shared/mask/measures/test_alarms.py tests/shared/mask/methods/test_nmegadp_relationships.py \
 		tests/shared/mask/advice/test_recommending.py
 	PRAMANA_HONEST_PART=1 $(BIN)/pytest tests/shared/estimation/plausibility/test_plausibility.py
@@ -77,6 +78,10 @@ chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 tim
 .PHONY: whole-record
 whole-record: $(STAMP) ## what is learned under one bound for the whole record (docs/whole-record.md)
 	$(BIN)/python -m benchmarks.whole_record
+
+.PHONY: networks
+networks: $(STAMP) ## every learner on every example network of pgmpy up to 80 nodes (docs/whole-record.md; takes hours)
+	$(BIN)/python -m benchmarks.networks
 
 PEERS := .venv-peers
 PEERS_AT := benchmarks/whole_record

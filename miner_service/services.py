@@ -11,6 +11,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource, Aligner
+from miner_service.alignment.copies import Copies, Sent
+from miner_service.alignment.repeating import Reports
 from miner_service.mining import mining
 from miner_service.mining.prepared import Held, PreparedJob
 from miner_service.settings import Clock, Settings
@@ -21,12 +23,13 @@ from miner_service.store.databases.opening import open_database
 from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments
+from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.together import Together
 from shared.audit.log import AuditLog
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.parts import Values
-from shared.wire.releases import Alignment
+from shared.wire.releases import Alignment, SameReleases
 from shared.wire.releases.base import RANDOMIZED, ReleaseKindName
 from shared.wire.releases.catalogue import KINDS
 
@@ -42,6 +45,7 @@ class Services:
     audit: AuditLog
     cursors: Cursors
     aligner: Aligner = field(init=False)
+    copies: Copies = field(init=False)
     together: Together = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
     """Held while a part is checked, which takes memory."""
@@ -54,6 +58,7 @@ class Services:
         object.__setattr__(self, "together", Together(self.database))
         load = self.segments.data_path
         object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
+        object.__setattr__(self, "copies", Copies(self.reports))
 
     def now(self) -> datetime:
         """Return the time."""
@@ -62,6 +67,11 @@ class Services:
     def columns(self, release: str, names: Sequence[str]) -> dict[str, Values]:
         """Return some columns of a sealed release, memory-mapped."""
         return load_columns(self.segments.data_path(release), names)
+
+    def reports(self, release: str, names: Sequence[str]) -> Reports:
+        """Return the pseudonyms and some columns of a sealed release, memory-mapped."""
+        path = self.segments.data_path(release)
+        return Reports(load_keys(path), load_columns(path, names))
 
     def verify(self, rows: Iterable[ReleaseRow]) -> None:
         """Check that the files of sealed releases are as they were sealed. Raises StoreCorrupt."""
@@ -80,7 +90,13 @@ class Services:
         missing = release_rows.owners_without_release(session, study)
         used = {kind} if sources else release_rows.kinds_in_use(session, study)
         no_records = bool(used) and not any(KINDS[name].has_records for name in used)
-        return self.aligner.align(study, sources, missing, no_records=no_records)
+        found = self.aligner.align(study, sources, missing, no_records=no_records)
+        return found.model_copy(update={"same": self.same(session, study, kind)})
+
+    def same(self, session: Session, study: str, kind: ReleaseKindName) -> list[SameReleases]:
+        """Return the pairs of releases of a kind in use that are the same, or nearly so."""
+        rows = release_rows.releases_in_use(session, study, kind).values()
+        return self.copies.among([_sent(row) for row in rows])
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
         """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
@@ -122,6 +138,20 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
 def source_of(row: ReleaseRow) -> AlignedSource:
     """Return a sealed release as a source of records."""
     return AlignedSource(row.owner, row.id, row.digest, row.keys_digest, row.records, row.linkage)
+
+
+def _columns(row: ReleaseRow) -> tuple[str, ...]:
+    """Return the columns of a release's records; none of one without records."""
+    kind = release_rows.kind_of_release(row)
+    return tuple(kind.schema_of(release_rows.content_of(row)).sizes) if kind.has_records else ()
+
+
+_COLUMNS = Remembered(_columns)
+
+
+def _sent(row: ReleaseRow) -> Sent:
+    columns = _COLUMNS.of(row)
+    return Sent(row.owner, row.id, row.content_digest, row.data_sha256, row.records, columns)
 
 
 def held(row: ReleaseRow) -> Held:

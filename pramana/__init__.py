@@ -19,8 +19,8 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         if name in __all__ or name.startswith("_"):
             raise
-        from difflib import get_close_matches
+        from shared.errors.alike import alike
 
-        alike = get_close_matches(name, __all__, 1)
-        hint = f"; did you mean {alike[0]}?" if alike else ""
+        near = alike(name, __all__)
+        hint = f"; did you mean {near}?" if near else ""
         raise AttributeError(f"pramana has no name {name!r}{hint}", name=name) from None

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import as_frame, shown
 from shared.domain import Domain, Variable
 from shared.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
@@ -43,6 +43,7 @@ _PLAIN = ["support", "itemsets"]
 
 
 @one_sentence()
+@options_told
 def apriori(
     df: pd.DataFrame,
     min_support: float = 0.5,
@@ -107,6 +108,7 @@ def apriori(
 
 
 @one_sentence()
+@options_told
 def association_rules(
     df: pd.DataFrame,
     num_itemsets: int | None = 1,  # noqa: ARG001

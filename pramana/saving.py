@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT as MODEL
 from pramana.estimators.saved import LearnedFrom, load_estimators
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
 from pramana.masking.files import is_masked
 from pramana.masking.masked_frame import MaskedFrame
@@ -43,6 +43,7 @@ class _DomainMessage(Message):
     variables: list[VariableMessage]
 
 
+@options_told
 def save(
     thing: Plan | StudyPlan | Domain | Reports | MaskedFrame | SharedModel | Estimator,
     path: str | Path,
@@ -85,6 +86,7 @@ def save(
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
+@options_told
 def load(path: str | Path) -> Any:
     """Read what `pm.save` wrote; also plans and models as the services write them.
 

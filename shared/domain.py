@@ -60,8 +60,9 @@ class Variable:
             )
         if len(self.categories) < 2:
             raise DomainError(
-                f"Variable {self.name!r} has {len(self.categories)} categories; it needs two"
-                " or more; list every category that it can take.",
+                f"Variable {self.name!r} has {'one category' if self.categories else 'none'}; it"
+                " needs two or more; list every category that it can take, and leave out a column"
+                " that is the same for everybody.",
                 where=self.name,
             )
         if len(set(self.categories)) < self.size:

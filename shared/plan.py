@@ -137,6 +137,13 @@ class Block:
         axes = [place for place, name in enumerate(self.names) if name in names]
         return self.channel.reports_together(axes)
 
+    @property
+    def together(self) -> int:
+        """The most of its variables that a record reports together."""
+        if self.channel.withheld:
+            return 0
+        return max((len(c.axes) for c in self.channel.choices), default=len(self.variables))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -220,6 +227,11 @@ class Plan:
             block.reports_together([name for name in block.names if name in names])
             for block in self.blocks
         )
+
+    @cached_property
+    def together(self) -> int:
+        """The most variables that a record reports together."""
+        return sum(block.together for block in self.blocks)
 
     @cached_property
     def reported_sizes(self) -> dict[str, int]:

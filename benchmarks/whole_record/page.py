@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.networks.table import read, section
 from benchmarks.whole_record import pictures
 from benchmarks.whole_record.settings import (
     CLASSIFYING,
@@ -51,12 +52,19 @@ and is given an indicator for each category). For the others nobody need be trus
 
 def write(found: Sequence[Mapping[str, Any]]) -> None:
     """Write the page and its pictures."""
+    write_text(found)
     results = {one["name"]: one for one in found}
     peers = json.loads(PEERS.read_text(encoding="utf-8"))
     (DOCS / "images" / "whole-record-accuracy.png").write_bytes(
         pictures.accuracy(results, peers["naive_bayes"])
     )
     (DOCS / "images" / "whole-record-links.png").write_bytes(pictures.links(results))
+
+
+def write_text(found: Sequence[Mapping[str, Any]]) -> None:
+    """Write the page without its pictures."""
+    results = {one["name"]: one for one in found}
+    peers = json.loads(PEERS.read_text(encoding="utf-8"))
     PAGE.write_text(page(results, peers), encoding="utf-8")
 
 
@@ -88,6 +96,7 @@ def page(results: Mapping[str, Mapping[str, Any]], peers: Mapping[str, Any]) -> 
         "search on the clean records.\n\n"
     )
     text += "\n".join(_linking(results)) + "\n"
+    text += "\n## Every learner on published networks\n\n" + section(read())
     text += "\n## Margins, beside other tools at the same epsilon\n\n"
     text += (
         "The mean absolute error of single categories' shares, in percent of all records (adult,\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib.resources
 import json
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.networks.running import network_file
 from benchmarks.whole_record.settings import FILES, Setting
 from pramana.reproduce.engine.experiment import Setting as Experiment
 from pramana.reproduce.frapp.data import census
@@ -31,12 +30,7 @@ def source_of(setting: Setting, data: Path, scratch: Path) -> Path:
             labels = {v.name: np.array(v.categories)[survey.codes[v.name]] for v in survey.domain}
             pd.DataFrame(labels).to_csv(path, index=False)
         return path
-    path = scratch / f"{setting.source}.bif"
-    if not path.exists():
-        packed = importlib.resources.files("pgmpy") / "utils/example_models"
-        packed = packed / f"{setting.source}.bif.gz"
-        path.write_bytes(gzip.decompress(packed.read_bytes()))
-    return path
+    return network_file(setting.source, scratch)
 
 
 def measured(setting: Setting, data: Path, scratch: Path, runs: int) -> Found:

@@ -130,11 +130,13 @@ columns = ["variable", "category", "class", "probability", "se_records", "low", 
 naive_bayes.to_frame()[columns].head(4).round(3)
 
 # %% [markdown]
-# Columns that are missing from new records are summed out where the model can:
+# Columns that are missing from new records are summed out where the model can. A warning names them;
+# `missing_columns` silences it (`"ignore"`) or refuses such records (`"error"`):
 
 # %%
 new = pd.DataFrame({"sex": ["female", "male"]})
-pd.DataFrame(naive_bayes.predict_proba(new), new["sex"], naive_bayes.classes_).round(3)
+shares = naive_bayes.predict_proba(new, missing_columns="ignore")
+pd.DataFrame(shares, new["sex"], naive_bayes.classes_).round(3)
 
 # %% [markdown]
 # ## Save, load, and go elsewhere
@@ -153,4 +155,7 @@ print(again)
 kept = pm.BayesNet.from_pgmpy(network.to_pgmpy())
 print(sorted(kept.edges_) == sorted(network.edges_))
 evidence = pd.DataFrame({"department": ["A", "F"]})
-pd.concat([net.predict_proba(evidence, "admitted") for net in (network, kept)], axis=1).round(4)
+both = [
+    net.predict_proba(evidence, "admitted", missing_columns="ignore") for net in (network, kept)
+]
+pd.concat(both, axis=1).round(4)

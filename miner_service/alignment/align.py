@@ -176,10 +176,10 @@ def shown_to_owner(alignment: Alignment, owner: str) -> Alignment:
         state = alignment.state
     own = [row for row in alignment.owners if row.owner == owner]
     if state == "identical":
-        return alignment.model_copy(update={"owners": own})
+        return alignment.model_copy(update={"owners": own, "same": []})
     hidden = [row.model_copy(update={"not_everywhere": None}) for row in own]
     return alignment.model_copy(
-        update={"state": state, "owners": hidden, "in_all": None, "in_any": None}
+        update={"state": state, "owners": hidden, "in_all": None, "in_any": None, "same": []}
     )
 
 

@@ -9,7 +9,7 @@ pseudonyms that do not match.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +20,7 @@ from miner_service.store.releases import announced_releases, kind_of_release, li
 from miner_service.store.schema import ReleaseRow, StudyRow
 from shared.wire.base import People
 from shared.wire.releases.base import MASKED, RANDOMIZED
+from shared.wire.releases.catalogue import KINDS
 from shared.wire.releases.messages import secrets_differ
 
 
@@ -39,6 +40,18 @@ def declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
 ) -> Declared:
     """Return what a study says of its people, and how what arrived goes with it."""
+    found = _declared(services, session, study, shown_to_owner=shown_to_owner)
+    if shown_to_owner:
+        return found
+    copies = (
+        one.told for kind in KINDS.values() for one in services.same(session, study.name, kind.name)
+    )
+    return replace(found, warnings=(*copies, *found.warnings))
+
+
+def _declared(
+    services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
+) -> Declared:
     people = study_message(study).people
     if people == "different":
         if shown_to_owner:

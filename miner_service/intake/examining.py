@@ -18,7 +18,6 @@ from sqlalchemy.orm import Session
 from miner_service.alignment.repeating import Blocks, Reports, repeated
 from miner_service.intake.unbounded import DrawnBlock, drawn
 from miner_service.services import Services
-from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.releases import find_release, releases_of
 from miner_service.store.schema import ReleaseRow
 from shared.errors import PramanaError
@@ -139,8 +138,7 @@ def _repeated(mine: Sequence[DrawnBlock], others: Sequence[DrawnBlock]) -> Block
 
 def _reports(services: Services, release: str, names: Sequence[str]) -> Reports | None:
     try:
-        path = services.segments.data_path(release)
-        return Reports(load_keys(path), load_columns(path, names))
+        return services.reports(release, names)
     except Exception:  # withdrawn meanwhile, or not as it was sealed
         log.exception("release %s could not be compared with others", release)
         return None

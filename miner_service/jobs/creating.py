@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from miner_service.jobs.predicted import predicted
 from miner_service.mining import mining
+from miner_service.mining.prepared import copied
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.queue.creating import create_job
 from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import UNFINISHED, finish
-from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
+from shared.wire.learning.jobs import Job, JobCreate, JobSpec, read_job_spec
 from shared.wire.releases import Alignment
 from shared.wire.releases.messages import secrets_differ
 
@@ -27,17 +28,18 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
         find_study(session, study)
         if body.key is not None:
             known = job_rows.job_by_key(session, study, body.key)
-            if known is not None and read_job_spec(known.spec) == body.spec:
+            if known is not None and _same(read_job_spec(known.spec), body.spec):
                 return job_rows.job_message(session, known, services.now()), False
         prepared = services.prepare(session, study, body.spec)
-        expected = predicted(session, body.spec, prepared, services.settings.limits)
+        spec = mining.settled(body.spec, prepared)
+        expected = predicted(session, spec, prepared, services.settings.limits)
     with services.database.write() as session:
         row, to_run = create_job(
             session,
             study=study,
-            key=body.key or mining.default_key(body.spec, prepared.alignment),
+            key=body.key or mining.default_key(spec, prepared.alignment),
             default_key=body.key is None,
-            spec=body.spec,
+            spec=spec,
             releases=[source.release for source in prepared.sources],
             most_queued=services.settings.quotas.queued_jobs,
             now=services.now(),
@@ -46,7 +48,16 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             expected.note(row)
             if prepared.alignment.secrets == "different" and row.records == "any":
                 add_line(session, row, _twice(prepared.alignment), services.now())
+            for told in copied(prepared):
+                add_line(session, row, f"Warning: {told}", services.now())
         return job_rows.job_message(session, row, services.now()), to_run
+
+
+def _same(known: JobSpec, asked: JobSpec) -> bool:
+    """Whether a job is the one asked for; what it left to the records was settled as in that."""
+    if getattr(asked, "order", 0) is None:
+        asked = asked.model_copy(update={"order": getattr(known, "order", None)})
+    return known == asked
 
 
 def _twice(alignment: Alignment) -> str:

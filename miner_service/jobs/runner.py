@@ -15,6 +15,7 @@ from collections.abc import Callable
 from sqlalchemy.orm import Session
 
 from miner_service.jobs.endings import out_of_memory
+from miner_service.jobs.told import told_to
 from miner_service.kinds import kind_of
 from miner_service.mining import mining
 from miner_service.mining.prepared import Learned, PreparedJob
@@ -26,7 +27,8 @@ from miner_service.store.schema import JobRow
 from shared.errors import Conflict, JobCancelled, NotReady, PramanaError, StorageFull
 from shared.progress import Progress
 from shared.wire.learning.jobs import JobSpec, read_job_spec
-from shared.wire.learning.models import ModelHead
+from shared.wire.learning.models import FILLED_IN, ModelHead
+from shared.wire.privacy import AmplificationMessage
 from shared.wire.problems import problem_of, unforeseen
 from shared.wire.releases.catalogue import KINDS
 
@@ -145,6 +147,7 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
 def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: Learned) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
+        told = told_to(session, row.study, rows)
     message: ModelHead = kind_of(spec).model.message(
         id=model_id(row.id),
         study=row.study,
@@ -154,7 +157,9 @@ def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: Lear
         releases={row.id: row.digest for row in rows},
         inconsistent=inconsistent(rows),
         lack_of_fit=list(learned.lack_of_fit),
+        filled_in=[list(names) for names in learned.filled_in[:FILLED_IN]],
         created=row.created,
+        told=AmplificationMessage.of(told),
         **learned.content,
     )
     return message

@@ -89,7 +89,7 @@ def _require_affordable(
         )
     if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
         return
-    if spec.estimator == "pooled" and spec.order <= 2:
+    if spec.estimator == "pooled" and spec.interacting <= 2:
         require_pairs(spec, variables, layout, where="variables")
         return
     _, family = largest_family(layout, variables, spec.max_length)

@@ -19,7 +19,7 @@ from shared.errors import LimitExceeded, OptionError
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
-from shared.wire.learning.counting import ContingencyTableSpec
+from shared.wire.learning.counting import ContingencyTableSpec, CountsSpec
 from shared.wire.learning.models import CategoriesMessage, CellMessage, ContingencyTableMessage
 
 CELLS_SHOWN = 2_000
@@ -126,14 +126,21 @@ def categories_of(variable: Variable) -> CategoriesMessage:
 
 
 def _write_csv(model: ContingencyTableMessage) -> str:
-    """Return a row per cell: a column per variable, then the numbers."""
+    """Return a row per cell: a column per variable, then the numbers.
+
+    Where counts are modelled a last column says whether they were made of smaller tables.
+    """
     names = [variable.name for variable in model.variables]
+    marked = (
+        [bool(model.filled_in)] if isinstance(model.spec, CountsSpec) and model.spec.models else []
+    )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, *_NUMBERS, "low", "high"])
+    writer.writerow([*names, *_NUMBERS, "low", "high", *(["filled_in"] if marked else [])])
     for cell in model.cells:
         numbers = [getattr(cell, number) for number in _NUMBERS]
-        writer.writerow([*(cell.values[name] for name in names), *numbers, *cell.interval])
+        values = [cell.values[name] for name in names]
+        writer.writerow([*values, *numbers, *cell.interval, *marked])
     return text.getvalue()
 
 

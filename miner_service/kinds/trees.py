@@ -44,9 +44,6 @@ MOST_NODES = 20_000
 MOST_GUESSED = 64
 """Noise leaves few splits beyond chance: of no more nodes is the time of a tree predicted."""
 
-NODES_DRAWN = 400
-"""Of a larger tree only the questions nearest to the root are drawn."""
-
 
 def _check(spec: DecisionTreeSpec) -> None:
     spec.options()
@@ -150,24 +147,7 @@ def _model(message: DecisionTreeMessage) -> DecisionTree:
 
 
 def _draw(message: DecisionTreeMessage) -> str:
-    return _picture(_model(message))
-
-
-def _picture(tree: DecisionTree) -> str:
-    """Draw a tree, of a large one only the first questions."""
-    return draw_tree(tree, max_depth=_drawn_depth(tree))
-
-
-def _drawn_depth(tree: DecisionTree) -> int | None:
-    """Return the depth to which a tree has no more nodes than are drawn; None for all of it."""
-    level, drawn = [tree.root], 1
-    for depth in range(tree.root.depth):
-        level = [child for node in level for child in node.children]
-        drawn += len(level)
-        if drawn > NODES_DRAWN:
-            # Below so many questions others would have to be drawn; one is drawn in any case.
-            return max(0, depth - 1)
-    return None
+    return draw_tree(_model(message))
 
 
 def _write_text(message: DecisionTreeMessage) -> str:
@@ -180,8 +160,7 @@ def _page(message: DecisionTreeMessage) -> str:
         "tree.html.j2",
         message,
         tree=tree,
-        picture=_picture(tree),
-        cut=_drawn_depth(tree) is not None,
+        picture=draw_tree(tree),
         through=said_of_model(tree),
         text=write_tree_text(tree, show_weights=True),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,14 +11,22 @@ from miner_service.alignment.joining import LoadColumns, PlannedRelease, margina
 from miner_service.kinds import JobKind
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.costs import Less, Work
-from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
+from miner_service.mining.prepared import (
+    Held,
+    Learned,
+    PreparedJob,
+    require_one_owner,
+    said_of_copies,
+)
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
+from shared.estimation.core.order import LEAST_ORDER, default_order, fitting_order
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress, Repeating
 from shared.wire.learning.counting import CountsSpec
+from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import LackOfFitMessage
 from shared.wire.releases import Alignment
 
@@ -84,15 +93,36 @@ def prepare(
     if spec.records == "any":
         groups = _groups(blocks, aligner)
         records = sum(group.records for group in groups)
-        _require_combinable(spec, variables, groups)
+        _require_combinable(spec, variables, groups, alignment)
         layout = RecordLayout(tuple(group.plan for group in groups))
     else:
-        _require_one_source(blocks)
+        _require_one_source(blocks, alignment)
         records = alignment.in_all or 0
         layout = RecordLayout((_together(blocks),))
-    kind.require_affordable(spec, variables, layout, limits)
+    kind.require_affordable(_ordered(spec, layout), variables, layout, limits)
     sources = tuple(release.source for release in releases)
     return CountsJob(sources, alignment, variables, tuple(releases), blocks, layout, records)
+
+
+def settled(spec: CountsSpec, prepared: CountsJob) -> CountsSpec:
+    """Return a specification that can run, with the order that it is learned with."""
+    return _ordered(spec, prepared.layout)
+
+
+def _ordered(spec: CountsSpec, layout: RecordLayout) -> CountsSpec:
+    if spec.order is not None:
+        return spec
+    order = LEAST_ORDER
+    # Supports are made of pairs: itemsets are many, and of any length.
+    if not isinstance(spec, AssociationRulesSpec):
+        if spec.estimator == "pooled":
+            order = default_order(layout.plans)
+        elif spec.estimator == "log-linear":
+            (plan,) = layout.plans
+            reports = math.prod(plan.reported_sizes.values())
+            most = min(default_order(layout.plans), len(plan.domain))
+            order = fitting_order(max(most, LEAST_ORDER), plan.domain.shape, reports)
+    return spec.model_copy(update={"order": order})
 
 
 def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:
@@ -130,7 +160,8 @@ def learn(
         spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
     )
     content = kind.learn(spec, marginals, steps)
-    return Learned(marginals.records, content, _fitting(marginals.lack_of_fit))
+    told = _fitting(marginals.lack_of_fit)
+    return Learned(marginals.records, content, told, marginals.filled_in)
 
 
 def _together(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> Plan:
@@ -181,7 +212,7 @@ def _groups(
 
 
 def _require_combinable(
-    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group]
+    spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group], alignment: Alignment
 ) -> None:
     """Check that records reported differently can be explained together."""
     if spec.estimator == "log-linear":
@@ -191,18 +222,19 @@ def _require_combinable(
             remedy='Use the estimator "ml" or "pooled" with records "any".',
         )
     for group in groups:
-        _require_each_once(group)
+        _require_each_once(group, alignment)
     if spec.estimator == "moment":
         _require_all_reported(variables, groups)
 
 
-def _require_each_once(group: Group) -> None:
+def _require_each_once(group: Group, alignment: Alignment) -> None:
     twice = {name: owners for name in group.names if len(owners := group.owners(name)) > 1}
     if twice:
         raise Conflict(
             f"{group.records} records have a variable from more than one owner: "
             + "; ".join(f"{name} ({', '.join(found)})" for name, found in sorted(twice.items()))
-            + ".",
+            + "."
+            + said_of_copies(alignment),
             where=", ".join(sorted(twice)),
             remedy="Of one record each variable must come from one owner; rename one of them.",
         )
@@ -220,11 +252,16 @@ def _require_all_reported(variables: Sequence[str], groups: Sequence[Group]) -> 
             )
 
 
-def _require_one_source(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> None:
+def _require_one_source(
+    blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]], alignment: Alignment
+) -> None:
     """Check that each variable of the blocks needed is reported by one owner."""
     require_one_owner(
-        (name, release.source.owner)
-        for release, needed in blocks
-        for block in needed
-        for name in block.names
+        (
+            (name, release.source.owner)
+            for release, needed in blocks
+            for block in needed
+            for name in block.names
+        ),
+        alignment,
     )

@@ -35,16 +35,18 @@ class Mining:
         learn: does the work; raises as `learn` below.
         work: says how much work a job that can run is.
         less: says how to ask for less.
+        settled: puts what was left out into the specification of a job that can run.
     """
 
     prepare: Callable[[Any, Any, Sequence[Held], Alignment, Limits, Aligner], PreparedJob]
     learn: Callable[[Any, Any, Any, Aligner, LoadColumns, Progress], Learned]
     work: Callable[[Any, Any, Any], Work]
     less: Callable[[Any, Any, Any], Iterable[Less[Any]]]
+    settled: Callable[[Any, Any], Any] = lambda spec, _prepared: spec
 
 
 MINING: Mapping[ReleaseKindName, Mining] = {
-    RANDOMIZED: Mining(counts.prepare, counts.learn, counts.work, counts.less),
+    RANDOMIZED: Mining(counts.prepare, counts.learn, counts.work, counts.less, counts.settled),
     MASKED: Mining(tables.prepare, tables.learn, tables.work, tables.less),
     KNOWLEDGE: Mining(models.prepare, models.learn, models.work, models.less),
 }
@@ -83,6 +85,12 @@ def prepare(
     """
     kind = kind_of(spec)
     return MINING[kind.release_kind].prepare(spec, kind, held, alignment, limits, aligner)
+
+
+def settled(spec: JobSpec, prepared: PreparedJob) -> JobSpec:
+    """Return the specification of a job that can run, with what was left to its records."""
+    made: JobSpec = MINING[kind_of(spec).release_kind].settled(spec, prepared)
+    return made
 
 
 def learn(

@@ -26,14 +26,24 @@ class PreparedJob:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a job makes: what its model's message says, of how many records, and how they fit."""
+    """What a job makes: what its model's message says, of how many records, and how they fit.
+
+    `filled_in` has the sets of variables of tables that were made of smaller ones.
+    """
 
     records: int
     content: Content
     lack_of_fit: tuple[LackOfFitMessage, ...] = ()
+    filled_in: tuple[tuple[str, ...], ...] = ()
 
 
-def require_one_owner(variables: Iterable[tuple[str, str]]) -> None:
+def copied(prepared: PreparedJob) -> list[str]:
+    """Return a sentence for each two of the releases that a job uses which are the same."""
+    used = {source.release for source in prepared.sources}
+    return [one.told for one in prepared.alignment.same if used.issuperset(one.releases)]
+
+
+def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
     """Check that each variable comes from one owner, given each variable with an owner of it.
 
     Raises:
@@ -47,8 +57,14 @@ def require_one_owner(variables: Iterable[tuple[str, str]]) -> None:
         raise Conflict(
             "More than one owner reports "
             + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
-            + ".",
+            + "."
+            + said_of_copies(alignment),
             where=", ".join(twice),
             remedy="Each variable of a job must come from one owner; rename one of them, or ask"
             ' for `"records": "any"` if the owners know different people.',
         )
+
+
+def said_of_copies(alignment: Alignment) -> str:
+    """Return what else is said where owners have a variable of one record: of releases alike."""
+    return "".join(f" {one.told}" for one in alignment.same)

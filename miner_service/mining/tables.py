@@ -12,7 +12,13 @@ from miner_service.alignment.mixing import MaskedRelease, columns_together, rows
 from miner_service.kinds import TableJobKind
 from miner_service.kinds.common.base import MaskedSource, MaskedTables, TableExtent
 from miner_service.kinds.common.costs import Less, Work
-from miner_service.mining.prepared import Held, Learned, PreparedJob, require_one_owner
+from miner_service.mining.prepared import (
+    Held,
+    Learned,
+    PreparedJob,
+    require_one_owner,
+    said_of_copies,
+)
 from miner_service.settings import Limits
 from shared.errors import Conflict, DomainError, VariablesMissing
 from shared.progress import Progress
@@ -73,10 +79,11 @@ def prepare(
     apart = spec.records == "any"
     if apart:
         _require_whole(variables, needed)
-        _require_different_people(needed, aligner)
+        _require_different_people(needed, aligner, alignment)
     else:
         require_one_owner(
-            (name, r.source.owner) for r in needed for name in variables if name in r.columns
+            ((name, r.source.owner) for r in needed for name in variables if name in r.columns),
+            alignment,
         )
     extent = TableExtent(
         columns=tuple(described[name] for name in variables),
@@ -194,11 +201,14 @@ def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) ->
                 )
 
 
-def _require_different_people(needed: Sequence[MaskedRelease], aligner: Aligner) -> None:
+def _require_different_people(
+    needed: Sequence[MaskedRelease], aligner: Aligner, alignment: Alignment
+) -> None:
     if len(needed) > 1 and not aligner.different_people([[r.source] for r in needed]):
         owners = sorted(r.source.owner for r in needed)
         raise Conflict(
-            f"Some records are at several of {owners}; put together they would count twice.",
+            f"Some records are at several of {owners}; put together they would count twice."
+            f"{said_of_copies(alignment)}",
             where=", ".join(owners),
             remedy='With `"records": "any"` the owners must know different people.',
         )

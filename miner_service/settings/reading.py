@@ -5,7 +5,6 @@ What is not in the file is as it is without one. Keys that no section has are re
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -19,6 +18,7 @@ from miner_service.settings.storage import StorageSettings
 from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
 from shared.errors import ConfigError, OptionError
+from shared.errors.alike import alike
 
 SECTIONS: Mapping[str, type] = {
     "limits": Limits,
@@ -114,8 +114,8 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 def _require_known(file: Path, what: str, told: Iterable[str], known: Iterable[str]) -> None:
     for name in told:
         if name not in known:
-            near = difflib.get_close_matches(name, list(known), n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
+            near = alike(name, known)
+            meant = f" Did you mean {near!r}?" if near else ""
             raise ConfigError(
                 f"The settings {file} have {name!r}, which is no {what}.{meant}",
                 where=name,

@@ -37,6 +37,9 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write those of all classes too.")
     ] = False,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Refuse a table without a column that it uses.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Predict a class for your own records; nothing is sent."""
@@ -50,10 +53,12 @@ def predict(
     if out is not None and out.exists():
         raise _exists(out)
     with progress_bar("predicting") as tick:
-        found = predict_classes(read, source, tick, probabilities=probabilities)
+        found = predict_classes(
+            read, source, tick, probabilities=probabilities, all_columns=all_columns
+        )
     written = _write(found, opened, source, model, out)
     told = _summary(read, found, written)
-    print_json(told) if json else _show(console(), told)
+    print_json(told) if json else _show(console(), told, found.hint)
 
 
 def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
@@ -113,14 +118,22 @@ def _summary(model: ReadModel, found: Predictions, written: Path) -> dict[str, A
         "target": found.target.name,
         "records": len(found.codes),
         "predicted": found.counts,
+        "lacking": list(found.lacking),
         "file": str(written),
     }
 
 
-def _show(console: Console, told: dict[str, Any]) -> None:
+def _show(console: Console, told: dict[str, Any], hint: str) -> None:
     shares = ", ".join(f"{label}: {count:,}" for label, count in told["predicted"].items())
     console.print(
         f"{told['target']!r} of {told['records']:,} records by the {told['kind']}: {shares}.",
         markup=False,
     )
+    if told["lacking"]:
+        console.print(
+            f"The table has no column {', '.join(map(repr, told['lacking']))}{hint}, which the"
+            " model uses: what is missing was summed out; --all-columns refuses such a table.",
+            style="yellow",
+            markup=False,
+        )
     console.print(f"The predictions are in {told['file']}.", markup=False, soft_wrap=True)

@@ -126,6 +126,7 @@ class ComparedDesigns:
             "family": made.family,
             "gamma": made.gamma if made.plan is not None else None,
             "estimator": made.estimator if able else None,
+            "loss": made.prediction.loss if able else None,
             "error": made.prediction.score if able else None,
             "errors_by_length": {str(k): e for k, e in made.prediction.by_length.items()},
             **_bounds(made),

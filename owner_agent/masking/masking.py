@@ -36,7 +36,7 @@ from shared.wire.parts import Keys, key_order
 from shared.wire.releases.base import MASKED
 from shared.wire.releases.masked import MaskedTableMessage, TableColumn
 
-FORM = "1"
+FORM = "2"
 """Changed with every change that gives the same table other masked values."""
 
 

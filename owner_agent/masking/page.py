@@ -13,6 +13,7 @@ from owner_agent.masking.pictures import relationship_pictures
 from owner_agent.masking.report import MaskReport
 from owner_agent.masking.words import LETTERS
 from owner_agent.report.page import templates, write_with_numbers
+from shared.mask.core.caution import Caution, Gravity, gravest_first, gravity_of
 from shared.progress import Progress, unwatched
 
 PAGE = "mask.html"
@@ -38,7 +39,7 @@ def write_mask_report(
 def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str:
     """Return the page. It shows true values, as pictures."""
     environment = templates("owner_agent.masking")
-    environment.filters |= {"figure": figure, "measured": measured}
+    environment.filters |= {"figure": figure, "measured": measured, "share": share}
     return environment.get_template("mask.html.j2").render(
         owner=owner,
         letters=LETTERS,
@@ -48,6 +49,8 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
         curves=report.curves_shown,
         evidence=_evidence(report),
         cautions=_cautions(report),
+        named=report.named,
+        stated=None if report.influence is None else report.influence.stated,
         losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         pictures=relationship_pictures(report.made, tick),
     )
@@ -60,6 +63,11 @@ def figure(value: float | None) -> str:
     return "0" if abs(value) < ROUNDING else f"{value:.4g}"
 
 
+def share(value: float) -> str:
+    """Write a share in per cent, small ones with a digit more."""
+    return f"{100 * value:.{0 if value >= 0.0995 else 1}f} %"
+
+
 def measured(value: float, error: float | None) -> str:
     """Write a measure with its standard error, if it has one: to the error's second digit."""
     if error is None or value != value or error < ROUNDING:
@@ -68,14 +76,15 @@ def measured(value: float, error: float | None) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f} ± {error:.{digits}f}"
 
 
-def _cautions(report: MaskReport) -> list[str]:
-    """Return what the head of the page warns of; alarms stand in words in their table."""
-    alarms = (
-        [f"{report.verdict} They are listed below, under “What it gives away”."]
-        if report.measures.alarms
-        else []
-    )
-    return alarms + list(report.cautions)
+def _cautions(report: MaskReport) -> list[tuple[str, bool]]:
+    """Return what the head of the page warns of, and whether it is grave; alarms stand in words in
+    their table."""
+    alarms = [
+        Caution(f"{report.verdict} See “What it gives away”.", Gravity.GRAVE)
+        for _ in report.measures.alarms[:1]
+    ]
+    said = gravest_first([*alarms, *report.cautions])
+    return [(words, gravity_of(words) == Gravity.GRAVE) for words in said]
 
 
 def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:

@@ -130,6 +130,7 @@ def _cloud(axis: Axes, across: Column, up: Floats) -> None:
             for label in axis.get_xticklabels():
                 label.set_horizontalalignment("right")
     elif len(up) <= FEW_RECORDS:
-        axis.plot(across.values, up, ".", ms=2.5, alpha=0.5, mew=0, rasterized=True)
+        size = 5.0 if len(up) <= FEW_RECORDS // 4 else 3.0
+        axis.plot(across.values, up, ".", ms=size, alpha=0.5, mew=0, rasterized=True)
     else:
         axis.hexbin(across.values, up, gridsize=36, bins="log", cmap="Blues", mincnt=1, lw=0)

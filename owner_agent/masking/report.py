@@ -7,16 +7,47 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
-from shared.mask.core.inputs import NOTABLE_LEVERAGE, inputs
+from shared.mask.core.caution import Caution, Gravity, gravest_first
+from shared.mask.core.cautions import below_zero
+from shared.mask.core.influence import Influence
 from shared.mask.measures import Measure, Measures, measure_all
 from shared.mixed.table import numeric_table
 from shared.progress import StagedProgress
 
 LINES_ONLY = "-lines-only"
 """Ends the names of measures that call a curve over what is told a gain from what is masked."""
+
+FIRST = 5
+"""So many of the records of which most is told are shown, named or not."""
+
+MOST_NAMED = 100
+"""Of more that are to be named, these."""
+
+
+@dataclass(frozen=True)
+class NamedRecord:
+    """A record and what of its masked value is its own, in the column where it is most.
+
+    Attributes:
+        record_id: whose it is, for the owner's eyes.
+        column: the confidential column.
+        own: how much the masked value moves with the true one.
+        noise: the standard deviation of its noise, in those of what the told columns leave.
+        told: the share of what they leave that the masked value tells.
+        exposed: whether that is so much that it is named.
+    """
+
+    record_id: str
+    column: str
+    own: float
+    noise: float
+    told: float
+    exposed: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +57,41 @@ class MaskReport:
     Attributes:
         made: the table masked.
         measures: of the first copy; the others are drawn alike.
-        leverage: the largest weight that a record's own values have in their prediction from what
-            is told; None where the method predicts nothing.
         losses: what the ledger says of the columns before and after; None if nothing has left.
     """
 
     made: MaskedNow
     measures: Measures
-    leverage: float | None
     losses: Losses | None
+
+    @property
+    def influence(self) -> Influence | None:
+        """What of masked values is their records' own; None where the method predicts nothing."""
+        return self.made.copies[0].influence
+
+    @property
+    def leverage(self) -> float | None:
+        """The largest weight of a record's own value in its masked one."""
+        return None if self.influence is None else float(self.influence.weights.max())
+
+    @property
+    def named(self) -> tuple[NamedRecord, ...]:
+        """The records of which most is told, by their ids: all that are to be named, or `FIRST`."""
+        influence, table = self.influence, self.made.chosen.table
+        if influence is None:
+            return ()
+        shown = max(FIRST, min(MOST_NAMED, int(np.count_nonzero(influence.exposed))))
+        return tuple(
+            NamedRecord(
+                table.record_ids[place],
+                table.confidential.names[influence.columns[place]],
+                float(influence.own[place]),
+                float(influence.noise[place]),
+                float(influence.told[place]),
+                bool(influence.exposed[place]),
+            )
+            for place in influence.order[:shown]
+        )
 
     @property
     def protection(self) -> tuple[str, ...]:
@@ -56,6 +113,10 @@ class MaskReport:
         advice = self.made.chosen.choice.recommendation
         if advice is not None:
             found += advice.lost
+        table = self.made.chosen.table.confidential
+        matrix = self.made.copies[0].matrix
+        for _, fact in below_zero(table.names, table.matrix(), matrix):
+            found.append(f"{fact}. Methods that shuffle keep to true values.")
         dropped = self.made.chosen.table.dropped
         if dropped:
             have = (
@@ -63,18 +124,13 @@ class MaskReport:
                 if dropped == 1
                 else "records have empty cells and are"
             )
-            found.append(f"{dropped:,} {have} left out of the release.")
-        if self.leverage is not None and self.leverage > NOTABLE_LEVERAGE:
-            found.append(
-                f"The largest leverage is {self.leverage:.2f}: some record's own values decide most"
-                " of what is predicted of it, and its masked values may be close to the true ones."
-            )
+            found.append(Caution(f"{dropped:,} {have} left out of the release.", Gravity.NOTE))
         if refused := self.refused:
             found.append(
                 f"{', '.join(refused)} left before in another form: publishing is refused unless"
                 " the added loss is accepted."
             )
-        return tuple(found)
+        return gravest_first(found)
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -130,6 +186,7 @@ class MaskReport:
             "keeps": choice.method.keeps,
             "copies": chosen.copies,
             "largest_leverage": self.leverage,
+            "named": sum(record.exposed for record in self.named),
             "verdict": self.verdict,
             "protection": list(self.protection),
             "warnings": list(self.warnings),
@@ -152,21 +209,17 @@ def report_of(made: MaskedNow, watch: StagedProgress) -> MaskReport:
     table, first = made.chosen.table, made.copies[0]
     rng = made.chosen.randomness(0)
     masked = numeric_table(table.confidential.names, first.matrix)
-    measures = measure_all(table.told, table.confidential, masked, rng=rng, on_step=measuring)
+    measures = measure_all(
+        table.told,
+        table.confidential,
+        masked,
+        rng=rng,
+        on_step=measuring,
+        influence=first.influence,
+    )
     left = [entry for entry in made.entries if entry.left]
     losses = compare(made.draws, left, keys_known=True) if left else None
-    return MaskReport(made, measures, _leverage(made), losses)
-
-
-def _leverage(made: MaskedNow) -> float | None:
-    """Return the largest leverage as the method says it, or of straight lines."""
-    if not made.chosen.choice.method.independent:
-        return None
-    told = made.copies[0].details.get("largest_leverage")
-    if told is not None:
-        return float(told)
-    given = inputs(made.chosen.table.told, made.chosen.table.confidential)
-    return float(given.leverages.max())
+    return MaskReport(made, measures, losses)
 
 
 def _plain(value: Any) -> Any:

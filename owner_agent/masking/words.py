@@ -41,13 +41,14 @@ def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, .
     if method.independent:
         said.append(
             f"Whoever knows {beside} of a person learns from the masked values what all records"
-            " together tell of such people, and no more, as long as no record stands alone there:"
-            " how the confidential columns depend on the others is released on purpose."
+            " together tell of such people, her own value among them; how much that is, is stated"
+            " for each record. How the confidential columns depend on the others is released on"
+            " purpose."
         )
         said.append(
             "A record that stands alone in the columns told, by a rare category or an outlying"
             " number, decides its own prediction; its masked value can then be close to the true"
-            " one. max_leverage limits that."
+            " one. max_leverage limits that, and the page names such records."
         )
     if told:
         said.append(

@@ -13,6 +13,7 @@ from owner_agent.model_sharing.drawings import Drawing, drawings_of
 from owner_agent.model_sharing.report import TreeReport
 from owner_agent.report.page import share, templates, write_with_numbers
 from owner_agent.state.private_files import write_replacing
+from shared.privacy import Amplification
 
 PAGE = "share-model.html"
 
@@ -47,10 +48,12 @@ def tree_html(report: TreeReport, owner: str) -> str:
     environment = templates("owner_agent.model_sharing")
     environment.filters |= {"share": share}
     pictures: tuple[Drawing, ...] = drawings_of(report.now.made)
+    private = report.now.made.chosen.private
     return environment.get_template("share-model.html.j2").render(
         owner=owner,
         report=report.as_dict(),
-        private=report.now.made.chosen.private,
+        private=private,
+        gamma=None if private is None else Amplification(private.epsilon).written_gamma,
         pictures=pictures,
         losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         message=message_text(report),

@@ -6,7 +6,7 @@ No message quotes a cell, even where the site file calls the column not sensitiv
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +77,12 @@ def read_source(source: InputSource, inputs: Domain, *, missing: bool = False) -
             remedy="Name a table that has some of them.",
         )
     return table
+
+
+def columns_lacking(source: InputSource, table: TextTable, used: Sequence[str]) -> list[str]:
+    """Return the columns of variables that a model uses which the table lacks."""
+    wanted = dict.fromkeys(column for name in used for column in source.columns(name))
+    return [column for column in wanted if column not in table.columns]
 
 
 def encode_inputs(

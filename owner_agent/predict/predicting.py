@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from owner_agent.predict.inputs import InputSource, encode_inputs, read_source
+from owner_agent.predict.inputs import InputSource, columns_lacking, encode_inputs, read_source
 from shared.domain import Variable
-from shared.errors import InputError, OptionError
+from shared.errors import InputError, MissingColumn, OptionError
+from shared.errors.alike import did_you_mean
 from shared.learn.prediction import Predictor, read_predictor
 from shared.marginals.counts import Codes, Tensor
 from shared.progress import Progress
@@ -46,6 +47,8 @@ class Predictions:
         target: the class.
         codes: the class code of each record, (n,).
         probabilities: of each class, (n, classes), if they were asked for.
+        lacking: the columns that the model uses and the table lacks, which were summed out.
+        hint: what these may be called in the table, in brackets; else nothing.
     """
 
     id_name: str
@@ -53,6 +56,8 @@ class Predictions:
     target: Variable
     codes: Codes
     probabilities: Tensor | None
+    lacking: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -111,6 +116,7 @@ def predict(
     watch: Progress,
     *,
     probabilities: bool,
+    all_columns: bool = False,
     at_once: int = 1 << 16,
 ) -> Predictions:
     """Predict the class of every record of a table.
@@ -120,6 +126,7 @@ def predict(
         source: the records.
         watch: told of the progress.
         probabilities: whether those of all classes are asked for.
+        all_columns: whether a table that lacks a column which the model uses is refused.
         at_once: how many records are predicted at once.
 
     Raises:
@@ -139,6 +146,15 @@ def predict(
     inputs = predictor.inputs
     missing = predictor.sums_out
     table = read_source(source, inputs, missing=missing)
+    lacking = columns_lacking(source, table, predictor.used)
+    hint = did_you_mean(lacking, table.others)
+    if lacking and all_columns:
+        raise MissingColumn(
+            f"The table {source.table} has no column {', '.join(map(repr, lacking))}{hint}, which"
+            " the model uses.",
+            where=str(source.table),
+            remedy="Correct the table, or leave out --all-columns: what is missing is summed out.",
+        )
     steps = len(inputs) + -(-table.rows // at_once)
     columns = encode_inputs(source, table, inputs, lambda done: watch(done, steps), missing=missing)
     codes, shares = [], []
@@ -150,7 +166,8 @@ def predict(
     watch(steps, steps)
     ids = table.columns[source.record_id] if source.record_id else _row_numbers(table.rows)
     whole = np.concatenate(shares) if probabilities else None
-    return Predictions(id_name, ids, predictor.target, np.concatenate(codes), whole)
+    found = np.concatenate(codes)
+    return Predictions(id_name, ids, predictor.target, found, whole, tuple(lacking), hint)
 
 
 def _kind(document: object) -> str:

@@ -25,10 +25,14 @@ _SHOWN_NAMES = 20
 
 @dataclass(frozen=True)
 class TextTable:
-    """Columns of text, all of one length; a missing cell is the empty string."""
+    """Columns of text, all of one length; a missing cell is the empty string.
+
+    `others` are the names of the columns that were not read.
+    """
 
     columns: dict[str, pa.Array]
     rows: int
+    others: tuple[str, ...] = ()
 
 
 def read_table(
@@ -51,9 +55,9 @@ def read_table(
         )
     try:
         if path.name.endswith(".parquet"):
-            read = _read_parquet(path, columns, optional)
+            read, present = _read_parquet(path, columns, optional)
         else:
-            read = _read_csv(path, columns, optional)
+            read, present = _read_csv(path, columns, optional)
         cleaned = {name: clean_cells(read.column(name)) for name in read.column_names}
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # What the reader says may quote a row: it goes neither into the message nor its cause.
@@ -68,14 +72,18 @@ def read_table(
             where=str(path),
             remedy="Check that the export was complete.",
         )
-    return TextTable(cleaned, read.num_rows)
+    others = tuple(name for name in present if name not in cleaned)
+    return TextTable(cleaned, read.num_rows, others)
 
 
 def _format(path: Path) -> str:
     return "Parquet" if path.name.endswith(".parquet") else "CSV in UTF-8"
 
 
-def _read_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> pa.Table:
+def _read_csv(
+    path: Path, columns: Sequence[str], optional: Collection[str]
+) -> tuple[pa.Table, list[str]]:
+    """Return some columns, and the names of all."""
     ragged: list[tuple[int | None, int, int]] = []
 
     def note(row: Any) -> str:
@@ -85,7 +93,8 @@ def _read_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
     # One thread, or the reader could not number the rows it finds ragged.
     read_options = pa.csv.ReadOptions(use_threads=False)
     parse = pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=note)
-    columns = _present(path, _header(path, parse), columns, optional)
+    present = _header(path, parse)
+    columns = _present(path, present, columns, optional)
     ragged.clear()
     table = pa.csv.read_csv(
         path,
@@ -105,7 +114,7 @@ def _read_csv(path: Path, columns: Sequence[str], optional: Collection[str]) -> 
             where=str(path),
             remedy="Cells that hold commas must be quoted.",
         )
-    return table
+    return table, present
 
 
 def _header(path: Path, parse: Any) -> list[str]:
@@ -124,9 +133,13 @@ def _header(path: Path, parse: Any) -> list[str]:
         raise
 
 
-def _read_parquet(path: Path, columns: Sequence[str], optional: Collection[str]) -> pa.Table:
+def _read_parquet(
+    path: Path, columns: Sequence[str], optional: Collection[str]
+) -> tuple[pa.Table, list[str]]:
+    """Return some columns, and the names of all."""
     file = pa.parquet.ParquetFile(path)
-    return file.read(columns=_present(path, file.schema_arrow.names, columns, optional))
+    present = list(file.schema_arrow.names)
+    return file.read(columns=_present(path, present, columns, optional)), present
 
 
 def _present(

@@ -10,6 +10,7 @@ from pydantic import RootModel
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
 from shared.estimation.tables.estimates import column_of
+from shared.wire.learning.counting import ContingencyTableSpec
 from shared.wire.learning.learners import AssociationRulesSpec
 from shared.wire.learning.models import (
     AssociationRulesMessage,
@@ -87,6 +88,8 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
         end: [cell.interval[place] for cell in model.cells]
         for place, end in enumerate(("low", "high"))
     }
+    if cast(ContingencyTableSpec, model.spec).models:
+        columns["filled_in"] = bool(model.filled_in)
     return pd.DataFrame(columns)
 
 
@@ -96,4 +99,5 @@ def warnings_in(model: ModelMessage) -> tuple[str, ...]:
         f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what was changed."
         for release, p in model.inconsistent.items()
     ]
-    return (*strange, *(test.warning for test in model.lack_of_fit if test.warning))
+    told = [*(test.warning for test in model.lack_of_fit), model.filled_in_told]
+    return (*strange, *filter(None, told))

@@ -12,6 +12,7 @@ from owner_agent.state.tls import TlsFiles
 from pramana.client.line import Line, study_path
 from pramana.client.study import Study
 from pramana.client.tokens import token_from
+from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from shared.errors import NotFound, OptionError, Unauthenticated
 from shared.wire.addresses import require_address
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@options_told
 def connect(
     url: str,
     *,

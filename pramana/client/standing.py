@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.privacy.amplification import Amplification
 from shared.wire.base import People
 from shared.wire.privacy import AmplificationMessage, StudyPrivacy
 from shared.wire.releases import Alignment as AlignmentMessage
@@ -186,7 +187,7 @@ class Told:
             " study is wrong on its people"
         )
         return (
-            f"Told(whole record: gamma {self.gamma:.4g}, epsilon {self.epsilon:.4g}; a belief of"
+            f"Told(whole record: {Amplification(self.epsilon).told}; a belief of"
             f" {self.prior:.0%} can grow to {self.grows_to:.4g}{several}{left}{changed}{warned})"
         )
 

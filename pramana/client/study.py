@@ -152,7 +152,7 @@ class Study:
         records: Records = "identical",
         *,
         estimator: EstimatorName = "auto",
-        order: int = 2,
+        order: int | None = None,
     ) -> Job[EstimatorT]:
         """Let the miner learn what `learner.fit` would learn here, from all owners' reports.
 
@@ -166,7 +166,8 @@ class Study:
                 `common` takes those at every owner, `any` takes all (what an owner does not report
                 of a record is missing there, which must have nothing to do with its value).
             estimator: how counts are estimated, as in `pm.estimate`.
-            order: the most variables that interact, for `log-linear` and `pooled`.
+            order: the most variables that interact, for `log-linear` and `pooled`; None follows
+                the records, as in `pm.estimate`, and is 2 for itemsets.
 
         Returns:
             the job; `wait()` for its `model`.
@@ -196,7 +197,7 @@ class Study:
         records: Records = "identical",
         *,
         estimator: EstimatorName = "auto",
-        order: int = 2,
+        order: int | None = None,
     ) -> Job[pd.DataFrame]:
         """Let the miner estimate a contingency table.
 
@@ -253,7 +254,9 @@ class Study:
         made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)
         return Job(self._line, made, read)
 
-    def _counts(self, records: Records, estimator: EstimatorName, order: int) -> dict[str, Any]:
+    def _counts(
+        self, records: Records, estimator: EstimatorName, order: int | None
+    ) -> dict[str, Any]:
         counts = {"records": records, "estimator": estimator, "order": order}
         _require_counts(counts)
         if estimator == "auto":
@@ -283,10 +286,12 @@ class Study:
             return source_of(model.records, asked, tuple(masking))
         if isinstance(model, ModelSharingMessage):
             bounds = [math.inf if one.epsilon is None else one.epsilon for one in model.trees]
+            # A miner of an earlier version does not say what the trees tell of one person.
+            epsilon = max(bounds) if model.told is None else model.told.to_amplification().epsilon
             method = cast(ModelSharingSpec, model.spec).method
-            return trees_source(model.records, max(bounds), method)
+            return trees_source(model.records, epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
-        told = self.told()
+        told = self.told() if model.told is None else model.told.to_amplification()
         return LearnedFrom(
             records=model.records,
             plans=tuple(digests[name] for name in model.releases if name in digests),
@@ -294,6 +299,7 @@ class Study:
             epsilon=told.epsilon,
             estimated_by=cast(CountsSpec, model.spec).estimator,
             lack_of_fit=tuple(joined(t.warning) for t in model.lack_of_fit if t.warning),
+            filled_in=joined(model.filled_in_told),
         )
 
     def _all(self, kind: Any, rest: str) -> list[Any]:

@@ -11,6 +11,7 @@ import httpx
 from shared.errors import EstimationError, Refused, StateError, Unreachable
 from shared.wire.learning.models import BayesNetMessage
 from shared.wire.problems import read_problem
+from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0
@@ -32,7 +33,7 @@ class Rest:
     def __init__(self, url: str, token: str, seconds: float | None = 60.0) -> None:
         self._client = httpx.Client(
             base_url=url,
-            headers={"Authorization": f"Bearer {token}"},
+            headers={"Authorization": f"Bearer {token}", PROTOCOL_HEADER: str(CURRENT)},
             timeout=seconds,
             # These are this machine's or a private network's services: no proxy is asked.
             trust_env=False,

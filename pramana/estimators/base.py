@@ -18,10 +18,11 @@ from pramana.estimators.saved import (
     register,
 )
 from pramana.estimators.showing import Shown
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
+from pramana.reporting.misfits import warn_of_lack_of_fit
 from pramana.reporting.sources import Sources
 from shared.domain import Domain
 from shared.errors import InputError, NotFitted, OptionError, PlanError
@@ -47,6 +48,7 @@ class Estimator(Shown, ABC):
         estimated_by_: what estimated the counts.
         lack_of_fit_: a sentence for each model of the counts that the reports contradict; empty
             where they fit, and by `moment` and `ml`, which suppose nothing.
+        filled_in_: a sentence on counts that were made of smaller tables; empty where none were.
     """
 
     kind: ClassVar[str]
@@ -61,16 +63,14 @@ class Estimator(Shown, ABC):
     epsilon_: float
     estimated_by_: str
     lack_of_fit_: tuple[str, ...]
+    filled_in_: str
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
             register(cls)
-
-    def __new__(cls, *_options: Any, **named: Any) -> Self:
-        """Refuse options that there are not. Raises OptionError."""
-        cls._require_options(named)
-        return super().__new__(cls)
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -124,6 +124,9 @@ class Estimator(Shown, ABC):
             OptionError: an option is out of its range.
             EstimationError: this cannot be learned from these reports.
 
+        Warns:
+            UserWarning: the reports contradict a model that counts were taken from.
+
         Examples:
             >>> import pramana as pm
             >>> people = pm.example("berkeley")
@@ -149,8 +152,10 @@ class Estimator(Shown, ABC):
                 max(one.epsilon for one in told),
                 reports.estimator,
                 tuple(reports.lack_of_fit),
+                filled_in=reports.filled_in,
             )
         )
+        warn_of_lack_of_fit(self.lack_of_fit_)
         return self
 
     def _require_no_y(self, reports: object, plan: object) -> None:
@@ -212,6 +217,7 @@ class Estimator(Shown, ABC):
         self.gamma_, self.epsilon_ = source.gamma, source.epsilon
         self.estimated_by_ = source.estimated_by
         self.lack_of_fit_ = source.lack_of_fit
+        self.filled_in_ = source.filled_in
 
     def _source(self) -> LearnedFrom:
         self._require_fitted()
@@ -222,6 +228,7 @@ class Estimator(Shown, ABC):
             self.epsilon_,
             self.estimated_by_,
             self.lack_of_fit_,
+            filled_in=self.filled_in_,
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -328,9 +335,12 @@ class Estimator(Shown, ABC):
         plans = ", ".join(digest[:_DIGITS] for digest in source.plans)
         doubt = ", whose model the reports contradict (see lack_of_fit_)"
         doubt = doubt if source.lack_of_fit else ""
+        doubt += (
+            ", some filled in from fewer variables (see filled_in_)" if source.filled_in else ""
+        )
         return (
-            f"learned from {source.records:,} records; whole record: gamma {source.gamma:.4g},"
-            f" epsilon {source.epsilon:.4g}; plan {plans}; counts by {source.estimated_by}{doubt}"
+            f"learned from {source.records:,} records; {source.told}; plan {plans}; counts by"
+            f" {source.estimated_by}{doubt}"
         )
 
     def __repr__(self) -> str:

@@ -54,7 +54,8 @@ class BayesClassifier(Classifier[Learned]):
         >>> model = pm.BayesClassifier("survived", model="tan").fit(reports)
         >>> model.links_
         (('sex', 'class'), ('class', 'age'))
-        >>> model.predict({"class": ["1st", "3rd"], "sex": ["female", "male"]})
+        >>> rows = {"class": ["1st", "3rd"], "age": ["adult"] * 2, "sex": ["female", "male"]}
+        >>> model.predict(rows)
         array(['yes', 'no'], dtype=object)
     """
 
@@ -148,7 +149,8 @@ class NaiveBayes(BayesClassifier):
         array(['no', 'yes'], dtype=object)
         >>> model.predict_proba({"sex": ["female"], "class": ["1st"]}).round(2)
         array([[0.11, 0.89]])
-        >>> model.predict_proba({"sex": ["female"]}).round(2)  # class is summed out
+        >>> women = {"sex": ["female"]}  # their class is summed out
+        >>> model.predict_proba(women, missing_columns="ignore").round(2)
         array([[0.29, 0.71]])
         >>> round(model.score(people), 3)
         0.776

@@ -11,6 +11,7 @@ import numpy as np
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import plain
+from pramana.frames.absent import MissingColumns, lacking, tell_of_missing
 from pramana.frames.codes import encode, takes_empty
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
@@ -75,7 +76,9 @@ class Classifier(Estimator, Generic[ModelT]):
         """What the reader of the model must know, a text each; often there is nothing."""
         return tuple(getattr(self._fitted, "notes", ()))
 
-    def predict(self, frame: Frame) -> npt.NDArray[Any]:
+    def predict(
+        self, frame: Frame, *, missing_columns: MissingColumns = "warn"
+    ) -> npt.NDArray[Any]:
         """Return the class of each row.
 
         Columns that are not features are ignored. `NaiveBayes`, `BayesClassifier` and
@@ -84,6 +87,8 @@ class Classifier(Estimator, Generic[ModelT]):
 
         Args:
             frame: a table of n rows; where a feature's categories are intervals, of numbers too.
+            missing_columns: what is done about columns that the model uses and the frame lacks:
+                `warn` names them, `error` refuses the frame, `ignore` says nothing.
 
         Returns:
             labels, (n,).
@@ -91,20 +96,28 @@ class Classifier(Estimator, Generic[ModelT]):
         Raises:
             NotFitted: nothing was learned.
             TableError: what was passed is no table.
-            MissingColumn: a feature that the model needs is missing or empty.
+            MissingColumn: a feature that the model needs is missing or empty, or a column that it
+                uses is missing and that is to be an error.
+            OptionError: `missing_columns` is none of these words.
             UnknownCategory: a cell holds something that is not a category of its feature.
         """
-        codes = self._fitted.predict(self._codes(frame))
+        codes = self._fitted.predict(self._codes(frame, missing_columns))
         return self.classes_[codes]
 
-    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
+    def predict_proba(
+        self, frame: Frame, *, missing_columns: MissingColumns = "warn"
+    ) -> npt.NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`, (n, classes).
+
+        Args:
+            frame: a table as in `predict`.
+            missing_columns: as in `predict`.
 
         Raises:
             OptionError: a linear classifier without the logistic loss has no probabilities.
             Others: see `predict`.
         """
-        shares = self._fitted.probabilities(self._codes(frame))
+        shares = self._fitted.probabilities(self._codes(frame, missing_columns))
         if shares is None:
             raise OptionError(
                 f"{self._options_told()} has no probabilities: predict_proba needs"
@@ -113,12 +126,19 @@ class Classifier(Estimator, Generic[ModelT]):
             )
         return shares
 
-    def score(self, frame: Frame, y: Labels | None = None) -> float:
+    def score(
+        self,
+        frame: Frame,
+        y: Labels | None = None,
+        *,
+        missing_columns: MissingColumns = "warn",
+    ) -> float:
         """Return the share of rows whose class is predicted right.
 
         Args:
             frame: a table as in `predict`.
             y: the true classes, n labels; by default the frame's column of the target.
+            missing_columns: as in `predict`.
 
         Raises:
             TableError: y has another length than the frame.
@@ -133,10 +153,10 @@ class Classifier(Estimator, Generic[ModelT]):
             >>> model = pm.DecisionTree("admitted").fit(people, pm.Plan.unrandomized(domain))
             >>> round(model.score(people), 3)
             0.706
-            >>> round(model.score(people[["department"]], people["admitted"]), 3)
+            >>> round(model.score(people.drop(columns="admitted"), people["admitted"]), 3)
             0.706
         """
-        predicted = self._fitted.predict(self._codes(frame))
+        predicted = self._fitted.predict(self._codes(frame, missing_columns))
         true = _true(as_frame(frame, "frame"), self._fitted.target, y)
         return float(np.mean(predicted == true))
 
@@ -145,7 +165,7 @@ class Classifier(Estimator, Generic[ModelT]):
         self._require_fitted()
         return self.model_
 
-    def _codes(self, frame: Frame) -> dict[str, Codes]:
+    def _codes(self, frame: Frame, missing_columns: MissingColumns = "warn") -> dict[str, Codes]:
         model = self._fitted
         if isinstance(getattr(frame, "index", None), Iterable) and self._is_row(frame):
             raise TableError(
@@ -162,6 +182,7 @@ class Classifier(Estimator, Generic[ModelT]):
         table = as_frame(frame, "frame")
         if not model.sums_out:
             self._require_whole(table, model.inputs)
+        tell_of_missing(table, model.used, model.inputs.names, missing_columns)
         return encode(table, model.inputs, "frame", missing=model.sums_out)
 
     def _is_row(self, frame: Frame) -> bool:
@@ -175,11 +196,9 @@ class Classifier(Estimator, Generic[ModelT]):
 
     def _require_whole(self, table: pd.DataFrame, inputs: Domain) -> None:
         """Refuse a table with cells missing, for a model that does not sum them out."""
-        absent = [name for name in inputs.names if name not in table.columns]
-        if absent:
+        if said := lacking(table, inputs.names, "frame"):
             raise MissingColumn(
-                f"frame has no column {', '.join(map(repr, absent))}, which a"
-                f" {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
+                f"{said}, which a {type(self).__name__} needs; {SUM_OUT} sum out what is missing.",
                 where="frame",
             )
         for variable in inputs:

@@ -53,7 +53,7 @@ class LinearClassifier(Classifier[Planes]):
         intercept_: (planes,).
         coef_error_: the standard errors of `coef_` against the population.
         feature_names_out_: the columns' names, (columns,).
-        accuracy_: the share of records classified right, estimated from the reports, with errors.
+        accuracy_: the share of new records classified right, with its interval; None if unknown.
 
     Examples:
         >>> import pramana as pm
@@ -147,11 +147,12 @@ class LinearClassifier(Classifier[Planes]):
 
     @property
     def accuracy_(self) -> Accuracy | None:
-        """The share of true records classified right, estimated from the reports themselves.
+        """The share of new records classified right, estimated from the reports themselves.
 
-        It has an `estimate`, which may be outside [0, 1], and its errors: `se` against the
-        population, and `se_records` given these records. It is somewhat too high, since it is of
-        the records that were learned from. None where the counts are not known.
+        It has an `estimate`, which may be outside [0, 1], and the ends of its 95 % interval, `low`
+        and `high`. That the weights were fitted to these reports is taken off. None where the
+        reports do not tell it: where none tell all features and the class together, and of the
+        perceptron and `expected` counts.
         """
         return self._fitted.accuracy
 

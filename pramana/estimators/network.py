@@ -364,7 +364,8 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
 
     def _found_told(self) -> str:
         links = len(self.edges_)
-        return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes"
+        nothing = ", which look independent" if not links and self.structure is None else ""
+        return f", {links} link{'s' * (links != 1)} among {self.n_features_in_} nodes{nothing}"
 
     def source_told(self) -> str:
         """Return in words what was learned from. Raises NotFitted."""

@@ -350,8 +350,8 @@ class Regression(Estimator):
         """
         records = f"learned from {self._fitted.records:,} records"
         if not self.masking_:
-            return f"{records} as they are"
-        return f"{records} masked by {'; '.join(self.masking_)}"
+            return f"{records} as they are; no gamma bounds what they tell"
+        return f"{records} masked by {'; '.join(self.masking_)}, which no gamma bounds"
 
     def _found_told(self) -> str:
         score = self._fitted.score

@@ -23,6 +23,7 @@ from pydantic import Field, ValidationError
 from pramana.frames.sentences import quoted
 from shared.errors import InputError
 from shared.learn.common.documents import DocumentPart, faults, parse_json
+from shared.privacy.amplification import Amplification
 
 FORMAT = "pramana-model"
 VERSION = 1
@@ -49,6 +50,7 @@ class LearnedFrom:
         estimated_by: what estimated the counts.
         lack_of_fit: a sentence for each model of the counts that the reports contradict.
         masking: how records were masked, in words; empty where they were not.
+        filled_in: a sentence on counts that were made of smaller tables; empty where none were.
     """
 
     records: int
@@ -58,6 +60,12 @@ class LearnedFrom:
     estimated_by: str
     lack_of_fit: tuple[str, ...] = ()
     masking: tuple[str, ...] = ()
+    filled_in: str = ""
+
+    @property
+    def told(self) -> str:
+        """What one person's whole record tells, in words."""
+        return f"whole record: {Amplification(self.epsilon).told}"
 
     def written(self) -> dict[str, Any]:
         """Return it as JSON can say it; a lack of fit and a masking where there is one."""
@@ -69,6 +77,7 @@ class LearnedFrom:
             "epsilon": _finite(self.epsilon),
             "estimated_by": self.estimated_by,
             **{name: list(words) for name, words in more.items() if words},
+            **({"filled_in": self.filled_in} if self.filled_in else {}),
         }
 
 
@@ -80,12 +89,14 @@ class _Source(DocumentPart):
     estimated_by: str
     lack_of_fit: list[str] = Field(default_factory=list)
     masking: list[str] = Field(default_factory=list)
+    filled_in: str = ""
 
     def read(self) -> LearnedFrom:
         gamma = math.inf if self.gamma is None else self.gamma
         epsilon = math.inf if self.epsilon is None else self.epsilon
         told = (tuple(self.plans), gamma, epsilon, self.estimated_by)
-        return LearnedFrom(self.records, *told, tuple(self.lack_of_fit), tuple(self.masking))
+        more = (tuple(self.lack_of_fit), tuple(self.masking), self.filled_in)
+        return LearnedFrom(self.records, *told, *more)
 
 
 class SavedModel(DocumentPart):

@@ -11,6 +11,7 @@ from pramana.showing.axes import plotted
 from pramana.showing.html import DIGITS, card, plain
 from shared.errors import OptionError
 from shared.pictures.chart import Layout, Picture
+from shared.privacy.amplification import Amplification
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,8 @@ class Shown:
     gamma_: float
     epsilon_: float
     estimated_by_: str
+    lack_of_fit_: tuple[str, ...]
+    filled_in_: str
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what was learned.
@@ -90,8 +93,10 @@ class Shown:
                 "learned from",
                 f"{self.n_records_:,} records, counts estimated by {self.estimated_by_}",
             ),
-            ("whole record", f"gamma {self.gamma_:.4g}, epsilon {self.epsilon_:.4g}"),
+            ("whole record", Amplification(self.epsilon_).told),
             ("plan" if len(self.plan_digests_) == 1 else "plans", plans),
+            *(("warning", words) for words in self.lack_of_fit_),
+            *(("filled in", words) for words in [self.filled_in_] if words),
         ]
 
     def _repr_html_(self) -> str:

@@ -66,18 +66,14 @@ class DecisionTree(Classifier[Tree]):
         >>> tree = pm.DecisionTree("survived").fit(reports)
         >>> print(tree.to_text())
         |--- sex = female
-        |   |--- class = 1st
-        |   |   |--- class: yes
-        |   |--- class = 2nd
+        |   |--- class = 1st, 2nd, crew
         |   |   |--- class: yes
         |   |--- class = 3rd
         |   |   |--- class: no
-        |   |--- class = crew
-        |   |   |--- class: yes
         |--- sex = male
         |   |--- class: no
         <BLANKLINE>
-        >>> tree.predict({"sex": ["female", "male"]})
+        >>> tree.predict({"sex": ["female", "male"], "class": ["1st", "3rd"]})
         array(['yes', 'no'], dtype=object)
     """
 
@@ -144,6 +140,8 @@ class DecisionTree(Classifier[Tree]):
     ) -> str:
         """Return the rules in the form of scikit-learn's `export_text`.
 
+        Of a tree that was pruned answers that lead to leaves of one class stand in one line.
+
         Args:
             max_depth: leave out the questions below so many others; None writes all.
             show_weights: write what decided each question and each class, with its errors.
@@ -163,7 +161,8 @@ class DecisionTree(Classifier[Tree]):
 
         Args:
             ax: matplotlib axes to draw on; None makes a figure of the picture's own size.
-            max_depth: draw the questions below so many others as leaves; None draws all.
+            max_depth: draw the questions below so many others as leaves that say how much they
+                leave out; None draws the top, about 40 rows.
 
         Returns:
             the axes.

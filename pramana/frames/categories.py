@@ -15,7 +15,7 @@ from owner_agent.site.planning import categories_of
 from owner_agent.site.site import VariableSection, read_toml
 from pramana.frames.codes import EMPTY, encode, label_of
 from pramana.frames.observing import ObservedCategories
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from shared.domain import Domain, Variable
 from shared.errors import ConfigError, DomainError
@@ -36,6 +36,7 @@ _INTERVALS = '{"cuts": [...]}'
 _EXAMPLE = '{"age": {"cuts": [30, 45]}, "sex": ["f", "m"]}'
 
 
+@options_told
 def domain(
     frame: Frame,
     categories: Mapping[str, Categories] | Domain | str | Path | None = None,

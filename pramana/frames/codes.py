@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from pramana.frames.absent import lacking
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame
 from shared.domain import Domain, Variable
@@ -61,7 +62,7 @@ def encode(
     absent = [name for name in domain.names if name not in table.columns]
     if absent and (not missing or len(absent) == len(domain)):
         raise MissingColumn(
-            f"{argument} has no column {quoted(absent)}; it has {quoted(table.columns)}.",
+            f"{lacking(table, domain.names, argument)}; it has {quoted(table.columns)}.",
             where=argument,
         )
     return {

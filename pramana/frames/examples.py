@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from shared.errors import OptionError
 
@@ -51,6 +52,7 @@ Example = Literal[
 ]
 
 
+@options_told
 def example(name: Example) -> pd.DataFrame:
     """Return a public table, or a made one, one row per person.
 

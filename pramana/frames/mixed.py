@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pramana.frames.absent import lacking
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame, shown
 from shared.errors import MissingColumn, TableError
@@ -36,7 +37,7 @@ def mixed_columns(
     absent = [name for name in dict.fromkeys([*asked, *needed]) if name not in frame.columns]
     if absent:
         raise MissingColumn(
-            f"{argument} has no column {quoted(absent)}; it has {quoted(frame.columns)}.",
+            f"{lacking(frame, [*asked, *needed], argument)}; it has {quoted(frame.columns)}.",
             where=absent[0],
         )
     return read_mixed(frame[asked], argument)

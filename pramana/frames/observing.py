@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.frames.codes import label_of
+from pramana.frames.sentences import options_told
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from shared.errors import OptionError, TableError
 from shared.learn.prediction import interval_cuts
@@ -35,6 +36,7 @@ class ObservedCategories(dict[str, list[str] | dict[str, Any]]):
         self.left_out = left_out
 
 
+@options_told
 def observed_categories(
     frame: Frame, columns: Sequence[str] | None = None, *, intervals: int | None = None
 ) -> ObservedCategories:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
-from shared.errors import PramanaError
+from shared.errors import OptionError, PramanaError
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 _LISTED = 12
 """A message lists so many names or labels."""
@@ -50,6 +56,42 @@ def one_sentence(of: str = "") -> Iterator[None]:
         error.message, error.remedy = f"{of}: {said}" if of else said, None
         error.args = (error.message, *error.args[1:])
         raise
+
+
+def options_told(
+    function: Callable[Given, Answer], name: str | None = None
+) -> Callable[Given, Answer]:
+    """Let a public function refuse options that it has not, or misses, in a sentence.
+
+    Args:
+        function: what is called.
+        name: how users know it; its own name if None.
+    """
+    known = inspect.signature(function)
+
+    @functools.wraps(function)
+    def asked(*args: Given.args, **named: Given.kwargs) -> Answer:
+        _require_options(name or function.__name__, known, args, named)
+        return function(*args, **named)
+
+    return asked
+
+
+def _require_options(
+    name: str, known: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]
+) -> None:
+    """Raise OptionError for arguments that a signature has not, or that it needs besides."""
+    try:
+        known.bind(*args, **named)
+    except TypeError as error:
+        every = [option for option in known.parameters if option != "self"]
+        others = any(one.kind is one.VAR_KEYWORD for one in known.parameters.values())
+        strange = [option for option in named if option not in every]
+        if strange and not others:
+            raise OptionError(
+                f"{name} has no option {strange[0]!r}; it has {', '.join(every)}.", where=strange[0]
+            ) from None
+        raise OptionError(f"{name}: {error}; it has {', '.join(every)}.", where=name) from None
 
 
 def joined(text: str) -> str:

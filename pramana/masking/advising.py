@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame
 from pramana.masking.columns import Columns, columns_of
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from shared.mask.advice import Recommendation
 
 
+@options_told
 def recommend_masking(
     frame: Frame, confidential: str | Sequence[str], *, tell: str | Sequence[str] | None = None
 ) -> Recommendation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from shared.errors import OptionError
 from shared.learn.common.options import InnerShare, require_limit
@@ -20,6 +20,7 @@ _WANTED = (
 )
 
 
+@options_told
 def combine_copies(
     estimates: Sequence[Any],
     errors: Sequence[Any] | None = None,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pramana.frames.sentences import listed, one_sentence
-from pramana.masking.comparing import compared
 from pramana.masking.files import Contents, read_contents, write_contents
-from pramana.masking.measuring import measured
+from pramana.masking.measuring import compared, measured
 from pramana.masking.origin import Origin
 from pramana.showing.axes import plotted
 from pramana.showing.html import card
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shared.mask.advice import Recommendation
+    from shared.mask.core.influence import Influence
     from shared.pictures.chart import Chart
 
 _MANY = 12
@@ -40,9 +40,11 @@ class MaskedFrame:
         tell: the columns released as they are.
         confidential: the masked columns.
         copies: frames of the told and the masked columns, n rows each; the rows are the same.
-        warnings: what must be known before this leaves, a sentence each.
+        warnings: what must be known before this leaves, a sentence each, the gravest first.
         details: what was chosen on the way, by name; nothing of it is about one record.
         origin: the true records; None of what was loaded.
+        influence: what of masked values is their records' own (`exposure`); None of what was
+            loaded, and of methods that add noise to the true values.
 
     Examples:
         >>> import pramana as pm
@@ -63,6 +65,7 @@ class MaskedFrame:
     warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin | None = field(default=None, repr=False)
+    influence: Influence | None = field(default=None, repr=False)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -85,7 +88,7 @@ class MaskedFrame:
     def _measures(self) -> pd.DataFrame:
         origin = self._origin("measures")
         masked = self.frame[list(self.confidential)]
-        return measured(origin.columns, origin.unmixed(masked), origin.seed)
+        return measured(origin.columns, origin.unmixed(masked), origin.seed, self.influence)
 
     def measures(self) -> pd.DataFrame:
         """Return what the masked records keep and what they give away, a row per measure.
@@ -98,6 +101,48 @@ class MaskedFrame:
             OptionError: these were loaded from a file, which has no true records.
         """
         return self._measures.copy()
+
+    def exposure(self) -> pd.DataFrame:
+        """Return how much of each record's masked value is its own, a row per record, most first.
+
+        The index is that of the true records, so the rows say whose they are: they stay. Of several
+        confidential columns a row is about the `column` of which most is told. `own_weight`: how
+        much the masked value moves with the true one, at the fit that was chosen. `noise`: the
+        standard deviation of the noise, in those of what S leaves of the column. `told`: the share
+        of what S leaves of such a record that its masked value tells whoever knows all others,
+        w^2 / (w^2 + noise^2). `named`: whether that is above a quarter, which is warned of.
+
+        Raises:
+            OptionError: these were loaded from a file, or the method adds noise to the true values.
+
+        Examples:
+            >>> import pramana as pm
+            >>> masked = pm.mask(pm.example("store"), ["debt"], method="egadp", rng=1)
+            >>> masked.exposure()["named"].any()
+            np.False_
+        """
+        import pandas as pd
+
+        origin = self._origin("exposure")
+        found = self.influence
+        if found is None:
+            raise OptionError(
+                f"exposure is of methods that predict; {self.method} changes the true values"
+                " themselves, each of which is told but for that.",
+                where="exposure",
+            )
+        order = found.order
+        frame = pd.DataFrame(
+            {
+                "column": [self.confidential[place] for place in found.columns],
+                "own_weight": found.own,
+                "noise": found.noise,
+                "told": found.told,
+                "named": found.exposed,
+            },
+            index=origin.columns.table.index,
+        )
+        return frame.iloc[order]
 
     def compare(self) -> pd.DataFrame:
         """Mask the true records by every method and return all of them side by side.
@@ -191,20 +236,31 @@ class MaskedFrame:
     def __repr__(self) -> str:
         several = f" in {len(self.copies)} copies" if len(self.copies) > 1 else ""
         told = listed(self.tell) or "nothing"
-        doubt = f"; {len(self.warnings)} warnings" if self.warnings else ""
+        doubt = f"; {_counted(self.warnings)}" if self.warnings else ""
         return (
             f"MaskedFrame({len(self):,} records{several} by {self.method};"
             f" masked: {listed(self.confidential)}; told: {told}{doubt})"
         )
 
     def _repr_html_(self) -> str:
+        from shared.mask.core.caution import gravity_of
+
         facts = [("records", f"{len(self):,}"), ("method", self.method)]
         facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
         facts += [("masked", listed(self.confidential)), ("told", listed(self.tell) or "nothing")]
-        facts += [("warning", words) for words in self.warnings[:_MANY]]
+        facts += [(gravity_of(words).name.lower(), words) for words in self.warnings[:_MANY]]
         picture = ""
         if self.origin is not None:
             facts.append(("picture", "true values above, masked ones below: it must not leave"))
             picture = self._picture().svg()
         with one_sentence():
             return card("MaskedFrame", facts, picture, self.frame, "frame has all")
+
+
+def _counted(warnings: Sequence[str]) -> str:
+    """Return how many warnings there are, and how many of them are grave."""
+    from shared.mask.core.caution import Gravity, gravity_of
+
+    grave = sum(gravity_of(words) == Gravity.GRAVE for words in warnings)
+    many = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"
+    return f"{many}, {grave} of them grave" if grave else many

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame
+from pramana.masking.bounds import Bounds, bound_cautions, bounded, bounds_of
 from pramana.masking.columns import Columns, columns_of
+from pramana.masking.earlier import remembered, sketch, sketches_of
 from pramana.masking.masked_frame import MaskedFrame
 from pramana.masking.methods import (
     AUTO,
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from shared.mask import Masked
 
 
+@options_told
 def mask(
     frame: Frame,
     confidential: str | Sequence[str],
@@ -38,6 +42,8 @@ def mask(
     tell: str | Sequence[str] | None = None,
     copies: int = 1,
     keep_order: bool = False,
+    bounds: Bounds | None = None,
+    earlier: MaskedFrame | Sequence[MaskedFrame] | None = None,
     **options: Any,
 ) -> MaskedFrame:
     """Mask confidential numeric columns so that regressions give what they give on the true ones.
@@ -65,8 +71,17 @@ def mask(
             `pm.combine_copies`, with errors that count the masking.
         keep_order: whether rows and index stay as they are. By default the rows come in random
             order with a new index: the order of a sorted table tells its values.
-        options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4`, or
-            `bandwidth`, `penalty` and `landmarks` of the kernel in `nmegadp`.
+        bounds: a lower and an upper bound of confidential columns, such as
+            `{"income": (0, None)}`; masked values beyond them are cut to them, and a warning says
+            what that costs. Without them a warning tells of columns that only masked values have
+            below 0.
+        earlier: what was masked before, in other sessions: if this table is nearly one of those, or
+            of those masked in this session, the difference of both gives records away. That is a
+            Python warning, and the first in `warnings`.
+        options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
+            true value may weigh in its own masked one), `max_told=0.1` of `nmegadp` (how much of
+            what the told columns leave of a record may be told), or `bandwidth`, `penalty` and
+            `landmarks` of its kernel.
 
     Returns:
         the masked records, with measures and pictures for whoever has the true ones.
@@ -76,7 +91,8 @@ def mask(
             told one identifies people. `MissingColumn` and `EmptyTable` are of this kind.
         MaskingError: a column has one value only, records are too few (for so many copies), or some
             stand alone.
-        OptionError: an unknown method or option, a column that is both told and masked.
+        OptionError: an unknown method or option, a column that is both told and masked, bounds that
+            true values lie beyond.
 
     Examples:
         >>> import pramana as pm
@@ -87,12 +103,15 @@ def mask(
         True
     """
     from shared.mask.copies.limits import require_few_copies
+    from shared.mask.core.caution import gravest_first
 
     named = method_of(method)
     count = copies_of(copies)
     require_yes_or_no(keep_order, "keep_order")
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
+    within = bounds_of(bounds, columns.table, columns.confidential)
+    before = sketches_of(earlier)
     seed = int(generator.integers(1 << 32))
     order = _order(generator, len(columns.table), keep_order=keep_order)
     origin = Origin(columns, order, seed)
@@ -107,15 +126,21 @@ def mask(
         for _ in range(count):
             made.append(_masked(columns, named, generator, chosen))
             bar(1 + len(made), count + 1)
-    frames = tuple(_released(columns, one, origin, keep_order=keep_order) for one in made)
+    cut = [bounded(columns.confidential, within, one.matrix) for one in made]
+    frames = tuple(_released(columns, one, order, keep_order=keep_order) for one in cut)
+    near = remembered(sketch(columns.table, columns.confidential, named), before)
+    if near is not None:
+        warnings.warn(near, stacklevel=2)
+    found = [*(() if near is None else (near,)), *_warnings(columns, made, within)]
     return MaskedFrame(
         method=named,
         tell=columns.told,
         confidential=columns.confidential,
         copies=frames,
-        warnings=_warnings(columns, made),
+        warnings=gravest_first(found),
         details=made[0].details,
         origin=origin,
+        influence=made[0].influence,
     )
 
 
@@ -141,21 +166,25 @@ def _masked(
         raise OptionError(f"{wrong[0]} is of a wrong type.", where=wrong[0]) from None
 
 
-def _released(columns: Columns, made: Masked, origin: Origin, *, keep_order: bool) -> pd.DataFrame:
+def _released(columns: Columns, values: Any, order: Any, *, keep_order: bool) -> pd.DataFrame:
     frame = columns.table.copy()
     for place, name in enumerate(columns.confidential):
-        frame[name] = made.matrix[:, place]
-    frame = frame.iloc[origin.order]
-    return frame if keep_order else frame.reset_index(drop=True)
+        frame[name] = values[:, place]
+    found: pd.DataFrame = frame.iloc[order]
+    return found if keep_order else found.reset_index(drop=True)
 
 
-def _warnings(columns: Columns, made: list[Masked]) -> tuple[str, ...]:
+def _warnings(columns: Columns, made: list[Masked], within: Bounds) -> tuple[str, ...]:
+    from shared.mask.core.caution import Caution, Gravity
+
+    true = columns.table[list(columns.confidential)].to_numpy(dtype=float)
     found = list(made[0].warnings)
+    found += bound_cautions(columns.confidential, within, true, made[0].matrix)
     if len(made) > 1 and not methods()[made[0].method].independent:
-        found.append(
-            f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
-        )
+        said = f"Copies by {made[0].method} average out: {len(made)} of them tell more than one."
+        found.append(Caution(said, Gravity.GRAVE))
     if columns.dropped:
         names = ", ".join(columns.dropped)
-        found.append(f"Columns neither told nor confidential are not released: {names}.")
+        said = f"Columns neither told nor confidential are not released: {names}."
+        found.append(Caution(said, Gravity.NOTE))
     return tuple(found)

@@ -43,6 +43,7 @@ from shared.model_sharing.generation.options import (
 from shared.model_sharing.global_models.model import GlobalModel
 from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
 from shared.pictures.chart import Layout
+from shared.privacy.amplification import Amplification
 from shared.progress import Progress
 from shared.terminal import progress_bar
 from shared.wire.releases.knowledge import KnowledgeModelMessage
@@ -355,7 +356,9 @@ class CombinedTrees(Estimator):
         self._require_fitted()
         trees = "1 shared tree" if self.n_trees_ == 1 else f"{self.n_trees_} shared trees"
         bound = (
-            f"epsilon {self.epsilon_:g}" if math.isfinite(self.epsilon_) else "no bound on a record"
+            Amplification(self.epsilon_).told
+            if math.isfinite(self.epsilon_)
+            else "no bound on a record"
         )
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 

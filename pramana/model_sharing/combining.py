@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pramana.frames.randomness import Rng, generator_of
+from pramana.frames.sentences import options_told
 from pramana.model_sharing.combined_trees import CombinedTrees
 from shared.errors import OptionError
 from shared.model_sharing.combination.combining import CombineOptions, Method
 from shared.model_sharing.global_models.options import GlobalName
 
 
+@options_told
 def combine_trees(
     messages: Any,
     method: Method = CombineOptions.method,

@@ -24,6 +24,7 @@ from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from shared.model_sharing.exchange.text import write_shared_tree_text
 from shared.model_sharing.exchange.words import conditions_words
 from shared.pictures.chart import Layout
+from shared.privacy.amplification import Amplification
 from shared.wire.releases.knowledge import KnowledgeModelMessage
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class SharedModel:
 
         `leaves_before` and `leaves_after`, how many paths there are; `records_moved`, how many
         records are on paths that were merged by pruning; `accuracy_before` and `accuracy_after`,
-        the share of the frame's records whose class is told right.
+        the share of the frame's records whose class is told right, which is more than of new ones.
 
         Raises:
             OptionError: this was loaded, or no tree was pruned.
@@ -265,7 +266,7 @@ class SharedModel:
         if self.pruned is not None:
             return str(self.pruned.requirement)
         if self.content.epsilon is not None:
-            return f"epsilon = {self.content.epsilon:g}"
+            return Amplification(self.content.epsilon).told
         asked = self.content.requirement
         return "nothing required" if asked is None else str(asked.to_requirement())
 
@@ -281,7 +282,8 @@ class SharedModel:
         if (cut := self.pruned) is not None:
             words = (
                 f"{cut.leaves_before:,} paths to {cut.leaves_after:,}; {cut.records_moved:,.0f}"
-                f" records moved; class right of {cut.accuracy_before:.1%} before,"
+                f" records moved; of the records it was grown from, which tell more than new ones"
+                f" would, the class is right of {cut.accuracy_before:.1%} before and"
                 f" {cut.accuracy_after:.1%} after"
             )
             facts.append(("given up", words))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pramana.estimators.saved import plain
 from pramana.frames.randomness import Rng
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
 from pramana.model_sharing.declared import undeclared
@@ -28,6 +28,7 @@ from shared.terminal import progress_bar
 from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
 
 
+@options_told
 def share_tree(
     frame: Frame,
     target: str,

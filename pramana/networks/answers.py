@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pramana.frames.absent import MissingColumns, misnamed, tell_of_missing
 from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
@@ -35,7 +36,11 @@ class NetworkAnswers:
         """The network itself: its structure and a valid table of each node."""
 
     def predict(
-        self, frame: Frame, target: str | Sequence[str] | None = None
+        self,
+        frame: Frame,
+        target: str | Sequence[str] | None = None,
+        *,
+        missing_columns: MissingColumns = "warn",
     ) -> npt.NDArray[Any] | pd.DataFrame:
         """Return the most probable category of nodes, given what each row shows of the others.
 
@@ -43,6 +48,9 @@ class NetworkAnswers:
             frame: n rows; columns that are missing and cells that are empty are summed out.
             target: the node to predict, or a list of nodes, each by itself; by default all nodes
                 that the frame has no column of. Their own columns in the frame are ignored.
+            missing_columns: what is done about nodes that are neither predicted nor columns of the
+                frame, and about those that a further column is called alike: `warn` names them,
+                `error` refuses the frame, `ignore` says nothing.
 
         Returns:
             of one target given by its name, (n,) labels; else a frame with a column per target and
@@ -50,15 +58,17 @@ class NetworkAnswers:
 
         Raises:
             NotFitted: nothing was learned.
-            OptionError, UnknownVariable: target is no node, or nothing is left to predict.
-            UnknownCategory, MissingColumn: the frame does not fit the network's nodes.
+            OptionError, UnknownVariable: target is no node, or nothing is left to predict; or
+                `missing_columns` is none of these words.
+            UnknownCategory, MissingColumn: the frame does not fit the network's nodes, or lacks
+                some and that is an error.
             LimitExceeded: what is missing is too much to be summed out exactly.
         """
         import pandas as pd
 
         network, table = self.network_, as_frame(frame, "frame")
         targets = self._targets(target, [str(name) for name in table.columns])
-        codes = self._codes(table, targets)
+        codes = self._codes(table, targets, missing_columns, by_default=target is None)
         found = {}
         for name in targets:
             shares = self._posteriors([name], codes)
@@ -70,12 +80,19 @@ class NetworkAnswers:
             return found[target]
         return pd.DataFrame(found, index=table.index)
 
-    def predict_proba(self, frame: Frame, target: str | None = None) -> pd.DataFrame:
+    def predict_proba(
+        self,
+        frame: Frame,
+        target: str | None = None,
+        *,
+        missing_columns: MissingColumns = "warn",
+    ) -> pd.DataFrame:
         """Return the probabilities of a node's categories, given what each row shows of others.
 
         Args:
             frame: n rows; see `predict`.
             target: the node; by default the only one that the frame has no column of.
+            missing_columns: as in `predict`.
 
         Returns:
             (n, categories): a column per category, with the index of `frame`; NaN in a row that
@@ -94,7 +111,8 @@ class NetworkAnswers:
                 f" {', '.join(targets)}.",
                 where="target",
             )
-        shares = self._posteriors(targets, self._codes(table, targets))
+        codes = self._codes(table, targets, missing_columns, by_default=target is None)
+        shares = self._posteriors(targets, codes)
         names = list(self.network_.domain[targets[0]].categories)
         return pd.DataFrame(shares, index=table.index, columns=names)
 
@@ -170,20 +188,24 @@ class NetworkAnswers:
         codes = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in nodes}
         return decode(codes, network.domain.project(nodes))
 
-    def score(self, frame: Frame) -> float:
+    def score(self, frame: Frame, *, missing_columns: MissingColumns = "warn") -> float:
         """Return the mean log-likelihood of the rows, in nats per record; the higher the better.
 
         What a row lacks is summed out. One row that the network holds impossible makes it -inf.
         With a prior (`method="map"`) nothing is impossible on counts by `ml`; by `moment` a count
         may be too far below zero for it.
 
+        Args:
+            frame: n rows; see `predict`.
+            missing_columns: as in `predict`.
+
         Raises:
             NotFitted: nothing was learned.
             UnknownCategory, MissingColumn: the frame does not fit the network's nodes.
         """
-        table = as_frame(frame, "frame")
+        codes = self._codes(as_frame(frame, "frame"), [], missing_columns)
         with one_sentence():
-            logs = log_likelihoods(self.network_, self._codes(table, []))
+            logs = log_likelihoods(self.network_, codes)
         return float(logs.mean())
 
     def _posteriors(
@@ -207,12 +229,23 @@ class NetworkAnswers:
         self._require_nodes(names, "target")
         return names
 
-    def _codes(self, table: pd.DataFrame, targets: Sequence[str]) -> dict[str, Codes]:
+    def _codes(
+        self,
+        table: pd.DataFrame,
+        targets: Sequence[str],
+        missing_columns: MissingColumns,
+        *,
+        by_default: bool = False,
+    ) -> dict[str, Codes]:
+        """Return what a frame shows of other nodes than the targets, chosen `by_default` or not."""
         network = self.network_
         others = [name for name in network.structure.nodes if name not in targets]
         if not others:
             return {targets[0]: np.zeros(len(table), dtype=np.uint8)}
-        return encode(table, network.domain.project(others), "frame", missing=True)
+        codes = encode(table, network.domain.project(others), "frame", missing=True)
+        meant = misnamed(table, targets) if by_default else []
+        tell_of_missing(table, [*others, *meant], network.structure.nodes, missing_columns)
+        return codes
 
     def _evidence(self, given: object) -> dict[str, Any]:
         if given is None:

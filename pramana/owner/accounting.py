@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from owner_agent.departures.populations import same_people
+from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_yes_or_no
@@ -135,6 +136,7 @@ class Account:
         return card("Account", [("told", self._words())], table=self.to_frame())
 
 
+@options_told
 def accountant(*what: Told, different_people: bool = False) -> Account:
     """Add up what plans and reports reveal of one person, as the owner's ledger does.
 

@@ -8,7 +8,7 @@ import re
 from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize as draw
 from pramana.frames.codes import encode
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
@@ -22,6 +22,7 @@ _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a study may be called (`shared.wire.base.Name`)."""
 
 
+@options_told
 def randomize(
     frame: Frame,
     plan: Plan,

@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from owner_agent.design.compared import ComparedDesigns
 from owner_agent.design.designing import LENGTH
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.planning.demands import number, one_of, require_domain, require_variables, whole_number
 from pramana.planning.designs import Design
@@ -33,6 +33,7 @@ from shared.terminal import progress_bar
 AUTO = "auto"
 
 
+@options_told
 def design(
     domain: Domain,
     records: int,

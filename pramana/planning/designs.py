@@ -36,12 +36,12 @@ class Design:
         Plan(age*sex: gamma-diagonal, record kept 0.667)
         >>> made
         Design for 500 records: gamma-diagonal, gamma 9 about the whole record
-          family          error kept gamma  estimator withheld
-        * gamma-diagonal   9.5%  91%     9     moment       0%
-          sampled-mixed    9.5%  91%     9     moment       0%
-          independent     16.7%  79%     9     moment       0%
-          cut-and-paste-2 20.4%  72%     9 log-linear       0%
-          mask            27.9%  62%     9     moment       0%
+          family           loss error kept gamma  estimator withheld
+        * gamma-diagonal  0.046  9.5%  91%     9     moment       0%
+          sampled-mixed   0.046  9.5%  91%     9     moment       0%
+          independent     0.117 16.7%  79%     9     moment       0%
+          cut-and-paste-2 0.157 20.4%  72%     9 log-linear       0%
+          mask            0.225 27.9%  62%     9     moment       0%
         Not possible: random-gamma-diagonal, cut-and-paste-1, sampled-1.
     """
 
@@ -115,20 +115,22 @@ class Design:
     def to_frame(self) -> pd.DataFrame:
         """Return the families side by side, the most accurate first.
 
-        Columns: `family`; `chosen`; `error`, the predicted relative standard error of the cells of
-        the tables wanted, against the population; `kept`, how much of a moderate association noise
-        leaves, from 0 to 1; `gamma` of the whole record; `estimator`, which errs least; `withheld`,
-        the share of a record's cells that are not reported; `reason`, why a family cannot do it
+        Columns: `family`; `chosen`; `loss`, by which families are ranked: 1 less the correlation to
+        expect between a moderate association as it is estimated and as it is; `error`, the
+        predicted relative standard error of the cells of the tables wanted, against the population;
+        `kept`, how much of a moderate association noise leaves, from 0 to 1; `gamma` of the whole
+        record; `estimator`, which errs least; `withheld`, the share of a record's cells that are
+        not reported; `reason`, why a family cannot do it
         (its figures are NaN then).
 
         Examples:
             >>> import pramana as pm
             >>> made = pm.design(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), 500, gamma=9)
-            >>> made.to_frame()[["family", "error", "withheld"]].head(3).round(2)
-                       family  error  withheld
-            0  gamma-diagonal   0.09       0.0
-            1   sampled-mixed   0.09       0.0
-            2     independent   0.17       0.0
+            >>> made.to_frame()[["family", "loss", "error"]].head(3).round(2)
+                       family  loss  error
+            0  gamma-diagonal  0.05   0.09
+            1   sampled-mixed  0.05   0.09
+            2     independent  0.12   0.17
         """
         import pandas as pd
 
@@ -139,6 +141,7 @@ class Design:
         return {
             "family": made.family,
             "chosen": made is self.compared.chosen,
+            "loss": made.prediction.loss if able else math.nan,
             "error": made.prediction.score if able else math.nan,
             "kept": made.prediction.kept if able else math.nan,
             "gamma": made.gamma,
@@ -158,6 +161,7 @@ class Design:
             index=False,
             formatters={
                 heading: f"{{:<{width}}}".format,
+                "loss": "{:.3f}".format,
                 "error": "{:.1%}".format,
                 "kept": "{:.0%}".format,
                 "gamma": "{:.4g}".format,

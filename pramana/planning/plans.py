@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.protection import require_estimable, require_protected
-from pramana.frames.sentences import one_sentence, quoted
+from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.planning.demands import number, one_of, require_domain, require_variables
 from shared.channels import Identity, Transition
@@ -29,6 +29,7 @@ Channel: TypeAlias = Transition | Mapping[str, Any]
 _READER: TypeAdapter[AnyChannel] = TypeAdapter(AnyChannel)
 
 
+@options_told
 def plan(
     domain: Domain,
     channels: Mapping[str | tuple[str, ...], Channel] | None = None,

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.sentences import joined, listed, one_sentence
+from pramana.frames.sentences import joined, listed, one_sentence, options_told
 from pramana.frames.tables import shown
+from pramana.reporting.misfits import warn_of_lack_of_fit
 from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
-from pramana.reporting.sources import Sources, choose, sources_of
+from pramana.reporting.sources import Sources, choose, require_order, sources_of
 from pramana.showing.axes import plotted
 from pramana.showing.charts import counts_chart
 from pramana.showing.html import DIGITS, card
@@ -22,7 +23,7 @@ from shared.estimation.tables.estimates import column_of
 from shared.learn.common.options import InnerShare, require_limit
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
-from shared.marginals.lack_of_fit import warnings_of
+from shared.marginals.lack_of_fit import filled_in_words, warnings_of
 from shared.pictures.chart import Chart
 from shared.plan import Plan
 
@@ -36,6 +37,8 @@ EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
 
 ERRORS = ("se_records", "se_population", "low", "high")
 """The columns of a table that say how far its counts can be trusted."""
+
+_COUNTED = ("count", *ERRORS)
 
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
@@ -54,7 +57,8 @@ class EstimatedCounts:
         sources: the reports and their plans.
         marginals: what learners ask.
         estimator: the one that was chosen.
-        order: the most variables that interact, for `log-linear` and `pooled`.
+        order: the most variables that interact, for `log-linear` and `pooled`; None where it
+            follows the records.
 
     Examples:
         >>> import pramana as pm
@@ -75,7 +79,7 @@ class EstimatedCounts:
     sources: tuple[Reports, ...]
     marginals: EstimatedMarginals
     estimator: Estimator
-    order: int = 2
+    order: int | None = None
 
     @property
     def domain(self) -> Domain:
@@ -118,7 +122,12 @@ class EstimatedCounts:
             records; `se_population`, that against the population they were drawn from; `low` and
             `high`, the interval against the population. Where counts are modelled, by `log-linear`
             and often by `pooled`, only the error against the population is known, and stands in
-            both places.
+            both places. Counts that are modelled have a last column, `filled_in`: whether they were
+            made of smaller tables, because no record reports all the variables or more of them may
+            not interact.
+
+        Warns:
+            UserWarning: the reports contradict the model of a table (`lack_of_fit`).
 
         Raises:
             UnknownVariable: a name that no source has.
@@ -143,6 +152,7 @@ class EstimatedCounts:
             require_limit(level, InnerShare, "level")
             found = self.marginals.marginal(names)
             frame = found.frame(level)
+        warn_of_lack_of_fit(self.lack_of_fit)
         for variable in found.domain:
             kind = pd.CategoricalDtype(list(variable.categories))
             column = column_of(variable.name)
@@ -151,9 +161,11 @@ class EstimatedCounts:
             cells = project_to_simplex(found.counts.reshape(1, -1) / self.records)
             frame.insert(len(names) + 1, "projected", cells.ravel() * self.records)
         if shares:
-            numbers = frame.columns[len(names) :]
+            numbers = frame.columns[len(names) : len(names) + len(_COUNTED) + projected]
             frame[numbers] = frame[numbers] / self.records
             frame = frame.rename(columns={"count": "share"})
+        if self.estimator in ("log-linear", "pooled"):
+            frame["filled_in"] = found.filled_in
         return frame
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
@@ -242,6 +254,11 @@ class EstimatedCounts:
         """
         return [joined(words) for words in warnings_of(self.marginals.lack_of_fit)]
 
+    @property
+    def filled_in(self) -> str:
+        """A sentence on the tables asked so far that were made of smaller ones; empty if none."""
+        return joined(filled_in_words(self.marginals.filled_in))
+
     def _told(self) -> list[str]:
         told = {
             name
@@ -286,6 +303,7 @@ class EstimatedCounts:
         facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
         facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
         facts += [("warning", words) for words in self.lack_of_fit]
+        facts += [("filled in", words) for words in [self.filled_in] if words]
         frame = self.project(self._told()[:_IN_CARD]).to_frame()
         picture = counts_chart(frame, _EACH, "=").svg()
         return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
@@ -298,12 +316,13 @@ class EstimatedCounts:
         return f"EstimatedCounts({self.records:,} records{several} of {names}; {by})"
 
 
+@options_told
 def estimate(
     reports: Sources,
     plan: Plan | None = None,
     *,
     estimator: EstimatorName = "auto",
-    order: int = 2,
+    order: int | None = None,
 ) -> EstimatedCounts:
     """Estimate the counts of the true records from reports.
 
@@ -321,7 +340,9 @@ def estimate(
             `ml` where some of several sources withhold or lack a variable, or a channel has no
             inverse; and otherwise `moment`. A design's `estimator` is the one that its errors were
             predicted for.
-        order: the most variables that interact, for `log-linear` and `pooled`.
+        order: the most variables that interact, for `log-linear` and `pooled`. None for as many as
+            records report together, up to 8 and to what can be fitted: what is reported together
+            is estimated together, and the frame of a table says whether it was filled in.
 
     Returns:
         the counts; a table is estimated when it is asked for.
@@ -349,7 +370,7 @@ def estimate(
             f" {shown(estimator)}.",
             where="estimator",
         )
-    _require_order(order)
+    require_order(order)
     with one_sentence():
         sources = sources_of(reports, plan)
         chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
@@ -357,17 +378,10 @@ def estimate(
     return EstimatedCounts(sources, marginals, chosen, order)
 
 
-def _require_order(order: object) -> None:
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise OptionError(
-            f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
-        )
-
-
 def _marginals(
     sources: Sequence[Reports],
     estimator: Estimator,
-    order: int,
+    order: int | None,
     variables: Sequence[str] | None = None,
 ) -> EstimatedMarginals:
     return EstimatedMarginals.of(

@@ -29,6 +29,7 @@ from shared.wire.plans import BlockMessage, PlanMessage
 VERSION = 1
 _MARK = b"pramana-reports"
 """Under this key stands everything that is not a column, as JSON."""
+_PICKLES = (".pkl", ".pickle")
 
 
 class _DrawnMessage(Message):
@@ -135,8 +136,19 @@ def not_what_was_saved(path: str | Path) -> StoreCorrupt:
 
 
 def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
-    """Write a file so that it is there whole or not at all. Raises OptionError."""
+    """Write a file so that it is there whole or not at all.
+
+    Raises:
+        OptionError: it cannot be written, or is named as a pickle, which it would not be.
+    """
     place = require_path(path)
+    if place.suffix.lower() in _PICKLES:
+        raise OptionError(
+            f"path {str(place)!r} has the name of a pickle, and none is written, for whoever opens"
+            f" one runs what is in it; name it {place.stem}.json, or {place.stem}.parquet for"
+            " reports and masked records.",
+            where="path",
+        )
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         write(temporary)

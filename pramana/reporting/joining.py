@@ -9,7 +9,7 @@ from typing import Literal, get_args, overload
 from miner_service.alignment.align import Mask, common_masks, overlap_of, presence
 from miner_service.alignment.coins import require_one_coin
 from miner_service.store.files.columns import KeyText
-from pramana.frames.sentences import one_sentence
+from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_reports
@@ -28,6 +28,7 @@ def join(*reports: Reports, how: Literal["identical", "common"] = "identical") -
 def join(*reports: Reports, how: Literal["any"]) -> list[Reports]: ...
 
 
+@options_told
 def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
     """Put the columns of several owners side by side, record by record: a vertical study.
 

@@ -1,9 +1,9 @@
-"""Whether a frame that was passed as reports looks as if its plan had randomized it."""
+"""Warnings of what does not fit: reports their plan, or the model of counts the reports."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -33,3 +33,9 @@ def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
             f" {' and '.join(found.worst)}); it may hold true values, or be of another plan.",
             stacklevel=3,
         )
+
+
+def warn_of_lack_of_fit(sentences: Iterable[str]) -> None:
+    """Warn the caller's caller of each model of counts that the reports contradict."""
+    for words in sentences:
+        warnings.warn(words, stacklevel=3)

@@ -66,6 +66,16 @@ def choose(plans: Sequence[Plan]) -> Estimator:
     return "moment"
 
 
+def require_order(order: object) -> None:
+    """Refuse what is no order of interaction; None is one. Raises OptionError."""
+    if order is None:
+        return
+    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        raise OptionError(
+            f"order must be a whole number of at least 1, not {shown(order)}.", where="order"
+        )
+
+
 def _is_pair(given: object) -> TypeGuard[tuple[Frame, Plan]]:
     return (
         isinstance(given, tuple)

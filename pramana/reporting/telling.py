@@ -46,7 +46,7 @@ def public_names(plan: Plan) -> tuple[str, ...]:
 def in_words(plan: Plan) -> str:
     """Return what a whole record tells in a few words."""
     told, public = told_by_record(plan), public_names(plan)
-    words = f"whole record: gamma {told.written_gamma}, epsilon {told.epsilon:.4g}"
+    words = f"whole record: {told.told}"
     if public and math.isfinite(told.epsilon):
         return f"{words}, and {', '.join(public)} as it is"
     return words

@@ -99,28 +99,29 @@ def privacy_chart(frame: pd.DataFrame, whole: float) -> Chart:
 
 
 def families_chart(frame: pd.DataFrame) -> Chart:
-    """Return a chart of a design's families: the predicted error of each, the least first.
+    """Return a chart of a design's families: the loss of each, by which they are ranked.
 
     Args:
         frame: as `Design.to_frame` returns it; what cannot do it is left out.
     """
     able = frame[frame["error"].notna()]
     names = list(map(str, able["family"]))
-    errors = [100 * float(error) for error in able["error"]]
+    losses = list(map(float, able["loss"]))
     chosen = list(map(bool, able["chosen"]))
     notes = [
-        f"{error:.3g} %, noise leaves {100 * kept:.0f} %"
-        for error, kept in zip(errors, map(float, able["kept"]), strict=True)
+        f"{loss:.3f}, error {100 * error:.3g} %, noise leaves {100 * kept:.0f} %"
+        for loss, error, kept in zip(losses, able["error"], able["kept"], strict=True)
     ]
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
         plots.rows(axis, names, notes)
-        for row, (error, one) in enumerate(zip(errors, chosen, strict=True)):
-            (bar,) = axis.barh(row, error, 0.6, color=plots.BLUE if one else plots.GREY)
+        for row, (loss, one) in enumerate(zip(losses, chosen, strict=True)):
+            (bar,) = axis.barh(row, loss, 0.6, color=plots.BLUE if one else plots.GREY)
             plots.entitle(bar, f"{names[row]}: {notes[row]}{' (chosen)' if one else ''}")
         axis.set_xlabel(
-            "predicted relative standard error of the cells, %; blue: chosen", fontsize=9
+            "loss: 1 - correlation of associations as estimated and as they are; blue: chosen",
+            fontsize=9,
         )
         axis.set_title(heading)
 

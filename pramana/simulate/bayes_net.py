@@ -13,6 +13,7 @@ from pramana.simulate.links import compare
 from pramana.simulate.parameters import fitted
 from pramana.simulate.study import Fits, Series
 from pramana.simulate.trials import Trials
+from shared import ties
 from shared.errors import LimitExceeded
 from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.learn.common.options import require_limit
@@ -63,7 +64,8 @@ class StructureOptions:
 class NetworkOutcome:
     """What the runs found, from the reports and from the same records before randomization.
 
-    `links` tells of each link that any run found in the reports; see `as_dict`.
+    `links` tells of each link that any run found in the reports; see `as_dict`. `kl_unlinked` of a
+    run is the distance of the network without links, its parameters from the same counts.
     """
 
     trials: Trials
@@ -74,6 +76,15 @@ class NetworkOutcome:
     distance: dict[str, dict[str, float | None]]
     links: tuple[dict[str, Any], ...]
     fits: Fits
+
+    @property
+    def better_than_no_links(self) -> bool | None:
+        """Whether what was learned is nearer to the reference than no links; None if not known."""
+        mean = self.randomized.mean()
+        learned, unlinked = mean["kl"], mean["kl_unlinked"]
+        if learned is None or unlinked is None:
+            return None
+        return ties.exceeds(unlinked, learned, tie=ties.FITTED_TIE)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form; with one seed only `seconds` differ between calls."""
@@ -98,6 +109,7 @@ class NetworkOutcome:
             "structural_distance": self.distance,
             "clean": self.clean.as_dict(),
             "links": list(self.links),
+            "better_than_no_links": self.better_than_no_links,
             **self.fits.as_dict(),
         }
 
@@ -125,11 +137,11 @@ def simulate(
         learn = _Learner(options, searched, trials.seed + trial.index)
         noisy = learn(trial.reported, trials.plan, share(0.0, 0.8))
         fits.append(noisy.marginals.lack_of_fit)
-        reports.append(against(noisy.network) | {"seconds": noisy.seconds})
+        reports.append(against(noisy))
         found.append(noisy.structure)
         learn = replace(learn, options=replace(options, draws=0, estimator="moment"))
         exact = learn(trial.true, clean_plan, share(0.8, 0.2))
-        truths.append(against(exact.network) | {"seconds": exact.seconds})
+        truths.append(against(exact))
     on_step(1.0)
     randomized, clean = Series(tuple(reports)), Series(tuple(truths))
     distance = {"randomized": _distance(randomized), "clean": _distance(clean)}
@@ -189,15 +201,22 @@ class _Comparison:
         self._by_class = by_class
         self._entropy = divergence_or_none(reference, reference, 0.0)
 
-    def __call__(self, network: BayesNet) -> dict[str, float | None]:
-        errors = compare(network.structure, self._reference.structure, by_class=self._by_class)
-        kl = divergence_or_none(self._reference, network, self._entropy)
+    def __call__(self, learned: _Learned) -> dict[str, float | None]:
+        structure = learned.network.structure
+        errors = compare(structure, self._reference.structure, by_class=self._by_class)
+        unlinked = fitted(learned.marginals, Structure.of(dict.fromkeys(structure.nodes, ())))
         return {
             "extra": errors.extra,
             "missing": errors.missing,
             "reversed": errors.reversed,
-            "kl": None if kl is None else max(0.0, kl),
+            "kl": self._distance(learned.network),
+            "kl_unlinked": self._distance(unlinked),
+            "seconds": learned.seconds,
         }
+
+    def _distance(self, network: BayesNet) -> float | None:
+        kl = divergence_or_none(self._reference, network, self._entropy)
+        return None if kl is None else max(0.0, kl)
 
 
 def divergence_or_none(

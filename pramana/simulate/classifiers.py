@@ -11,6 +11,7 @@ import numpy as np
 
 from pramana.simulate.study import Fits, Series, spread
 from pramana.simulate.trials import Trials
+from shared import ties
 from shared.estimation.estimated import EstimatedMarginals, Estimator
 from shared.marginals.counts import Codes, Marginals
 from shared.plan import Plan
@@ -42,6 +43,12 @@ class ClassifierOutcome:
     runs: Series
     fits: Fits
 
+    @property
+    def better_than_majority(self) -> bool:
+        """Whether what was learned from the reports is right more often than the majority is."""
+        mean = self.runs.mean()
+        return ties.exceeds(mean["accuracy"] or 0.0, mean["majority"] or 0.0)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form; with one seed only `seconds` differ between calls."""
         return {
@@ -58,6 +65,7 @@ class ClassifierOutcome:
             "accuracy": spread(self.runs, "accuracy"),
             "clean_accuracy": spread(self.runs, "clean_accuracy"),
             "majority": spread(self.runs, "majority"),
+            "better_than_majority": self.better_than_majority,
             **self.runs.as_dict(),
             **self.fits.as_dict(),
         }

@@ -81,9 +81,9 @@ class Trials:
         return not self.tested and self.source.same_records(self.records)
 
     @property
-    def gamma(self) -> float:
+    def told(self) -> Amplification:
         """The amplification of the plan about the whole record."""
-        return Amplification.together(self.plan.blocks).gamma
+        return Amplification.together(self.plan.blocks)
 
     def described(self) -> dict[str, Any]:
         """Return, as JSON, what the records are of."""
@@ -97,13 +97,13 @@ class Trials:
 
     def setting(self) -> dict[str, Any]:
         """Return, as JSON, what decides records and reports."""
-        gamma = self.gamma
+        told = self.told
         return {
             "records": self.records,
             "runs": self.runs,
             "seed": self.seed,
             **(self.design.as_dict() if self.design is not None else {"design": None}),
-            "gamma": gamma if np.isfinite(gamma) else None,
+            "gamma": told.gamma if np.isfinite(told.gamma) else None,
             "plan_digest": self.plan.digest,
         }
 

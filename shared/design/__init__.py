@@ -7,8 +7,8 @@ What a plan reveals is measured in `shared.privacy`; the custodian's commands ar
 from shared.design.bound import bound
 from shared.design.choose import (
     Comparison,
-    Option,
     Problem,
+    bounded,
     builds,
     compare,
     little_told,
@@ -21,6 +21,7 @@ from shared.design.choose import (
 )
 from shared.design.families import families
 from shared.design.goal import Goal, Learn, goal, reference
+from shared.design.option import Option
 from shared.design.overlaps import by_pooling
 from shared.design.predict import best_weights, by_model, by_moments
 from shared.design.predicted import PredictedErrors
@@ -42,6 +43,7 @@ __all__ = [
     "Requirements",
     "best_weights",
     "bound",
+    "bounded",
     "builds",
     "by_model",
     "by_moments",

@@ -13,14 +13,20 @@ from shared.design.bound import bound
 from shared.design.families import Build, families, sampled
 from shared.design.goal import Goal
 from shared.design.mixed_sets import mixed, same_sets
+from shared.design.option import Option
 from shared.design.overlaps import by_pooling
-from shared.design.predict import best_weights, by_model, by_moments, modelled_at_once
-from shared.design.predicted import NOTHING, PredictedErrors
+from shared.design.predict import (
+    best_weights,
+    by_model,
+    by_moments,
+    modelled_at_once,
+    told_by_moments,
+)
+from shared.design.predicted import NOTHING
 from shared.design.requirement import Requirements
 from shared.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from shared.marginals.counts import Tensor
 from shared.plan import Plan
-from shared.privacy import Amplification
 from shared.progress import StagedProgress
 
 
@@ -48,81 +54,6 @@ class Problem:
         A plan that reports exactly the tables predicted would not tell those left out.
         """
         return () if self.goal.omitted else self.goal.sets
-
-
-@dataclass(frozen=True)
-class Option:
-    """One family's plan and what it is predicted to cost.
-
-    `plan` is None where the family cannot meet the requirements; `reason` says why. `estimator` is
-    the one with the smallest predicted error; `pooled` is predicted of sampled sets, and alone
-    where tables are many. `bound` is the least error that any unbiased estimator could have if no
-    more variables interact than the goal says, `bound_any` if any may.
-    """
-
-    family: str
-    plan: Plan | None
-    moments: PredictedErrors
-    model: PredictedErrors
-    reason: str = ""
-    bound: PredictedErrors = NOTHING
-    bound_any: PredictedErrors = NOTHING
-    pooled: PredictedErrors = NOTHING
-
-    def efficiency(self, prediction: PredictedErrors | None = None) -> float | None:
-        """Return the bound's share of an estimator's error; None where either is not known.
-
-        The estimator is that of `prediction`, or the better one.
-        """
-        error = (prediction or self.prediction).score
-        known = math.isfinite(error) and math.isfinite(self.bound.score)
-        # Both are sums in another order: no more than rounding is above 1.
-        return min(1.0, self.bound.score / error) if known else None
-
-    def bounded(self, problem: Problem) -> Option:
-        """Return it with its bounds (`bound`), which `option` leaves out."""
-        if self.plan is None:
-            return self
-        goal = problem.goal.thinned
-        if _many(self.plan, problem.goal):
-            return replace(
-                self,
-                bound=replace(NOTHING, missing=_MANY),
-                bound_any=replace(NOTHING, missing=_MANY),
-            )
-        given = (self.plan, goal, problem.reference, problem.records)
-        return replace(self, bound=bound(*given, goal.order), bound_any=bound(*given))
-
-    @property
-    def estimator(self) -> str:
-        """`moment`, `log-linear` or `pooled`."""
-        return self._best[0]
-
-    @property
-    def prediction(self) -> PredictedErrors:
-        """The prediction of the best estimator."""
-        return self._best[1]
-
-    @property
-    def _best(self) -> tuple[str, PredictedErrors]:
-        # Those that suppose least first: the errors of a model are often those of the moments.
-        named = (("moment", self.moments), ("log-linear", self.model), ("pooled", self.pooled))
-        scores = [prediction.score for _, prediction in named]
-        return named[ties.first_smallest(scores, tie=ties.FITTED_TIE)]
-
-    @property
-    def sets(self) -> int:
-        """How many sets of variables a record reports one of."""
-        return 0 if self.plan is None else max(len(b.channel.choices) for b in self.plan.blocks)
-
-    @property
-    def gamma(self) -> float:
-        """The amplification of the whole record: the product over the randomized blocks."""
-        if self.plan is None:
-            return math.nan
-        return Amplification.together(
-            b for b in self.plan.blocks if not b.channel.is_identity
-        ).gamma
 
 
 @dataclass(frozen=True)
@@ -163,7 +94,7 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
     options = []
     for index, (name, build) in enumerate(found.items()):
         progress(name, index, len(found))
-        options.append(option(problem, name, build).bounded(problem))
+        options.append(bounded(option(problem, name, build), problem))
     progress("", len(found), len(found))
     finite = [o for o in options if math.isfinite(o.prediction.score)]
     # Losses may be of any size: those tie that differ by a small factor.
@@ -180,6 +111,18 @@ def compare(problem: Problem, progress: StagedProgress = unwatched) -> Compariso
             remedy="Ask for shorter tables or a lower order of interaction, or allow more.",
         )
     return Comparison(ordered)
+
+
+def bounded(made: Option, problem: Problem) -> Option:
+    """Return an option with its bounds (`bound`), which `option` leaves out."""
+    if made.plan is None:
+        return made
+    if _many(made.plan, problem.goal):
+        none = replace(NOTHING, missing=_MANY)
+        return replace(made, bound=none, bound_any=none)
+    goal = problem.goal.thinned
+    given = (made.plan, goal, problem.reference, problem.records)
+    return replace(made, bound=bound(*given, goal.order), bound_any=bound(*given))
 
 
 def _plainer_first(able: list[Option]) -> list[Option]:
@@ -230,13 +173,17 @@ def _predicted(problem: Problem, name: str, plan: Plan) -> Option:
         moments, model = by_moments(*thinned), replace(NOTHING, missing=_LARGE)
     else:
         moments, model = by_moments(*thinned), by_model(*thinned)
+    partly = not told_by_moments(plan, problem.goal.wider)
+    if partly and problem.goal.searched:
+        moments = replace(moments, score=math.inf, loss=math.inf, missing=_PARTLY)
     reason = ""
     if math.isinf(min(moments.score, model.score, pooled.score)):
         reason = f"By moments: {moments.missing} By the log-linear model: {model.missing}"
-    return Option(name, plan, moments, model, reason, pooled=pooled)
+    return Option(name, plan, moments, model, reason, pooled=pooled, partly=partly)
 
 
 _MANY = "There are too many tables and sets to restrict the plan to each table; they are pooled."
+_PARTLY = "The families of a structure are not all told together."
 _LARGE = "The model of all variables is large; tables are pooled."
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from shared.channels import require_prior
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
+from shared.learn.networks.options import Search
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import Tensor
 
@@ -52,6 +53,9 @@ class Goal:
         weights: how much each set counts, where not all lengths, and all sets of a length, alike.
         extras: tables that are welcome where records are left for them, and that nothing needs.
         target: the variable to predict, if one is.
+        wider: learners ask for tables of up to so many variables besides: the families of a network
+            whose structure is not known.
+        searched: they do so for certain, and not only where a network is learned from pairs.
     """
 
     sets: tuple[tuple[str, ...], ...]
@@ -61,6 +65,8 @@ class Goal:
     weights: tuple[float, ...] = ()
     extras: tuple[tuple[str, ...], ...] = ()
     target: str | None = None
+    wider: int = 0
+    searched: bool = False
 
     def __post_init__(self) -> None:
         if not self.sets or self.order < 1 or not 0 <= self.minimum_support < 1:
@@ -206,6 +212,8 @@ def _collected(made: Sequence[tuple[_Tables, float]]) -> Goal:
         omitted=sum(tables.omitted for tables, _ in made),
         weights=tuple(counts.values()),
         extras=tuple(names for names in extras if names not in counts),
+        wider=max(tables.wider for tables, _ in made),
+        searched=any(tables.searched for tables, _ in made),
     )
 
 
@@ -217,6 +225,8 @@ class _Tables:
     order: int
     extras: Sequence[tuple[str, ...]] = ()
     omitted: int = 0
+    wider: int = 0
+    searched: bool = False
 
 
 def _tables(
@@ -249,7 +259,10 @@ def _tables(
     groups = [_some(names, k) for k in range(1, longest + 1)]
     left_out = sum(math.comb(count, k) - len(some) for k, some in enumerate(groups, 1))
     order = min(2, longest)
-    return _Tables(tuple((some, 1 / longest) for some in groups), order, (), left_out)
+    searched = kind == "structure"
+    wider = min(1 + Search.max_parents, count) if searched or kind == "pairs" else 0
+    each = tuple((some, 1 / longest) for some in groups)
+    return _Tables(each, order, (), left_out, wider, searched)
 
 
 def _longest(learn: Learn, length: int, count: int) -> int:

@@ -23,6 +23,7 @@ from shared.design.bound import least_squares
 from shared.design.goal import Goal
 from shared.design.predicted import PredictedErrors, summary
 from shared.errors import SingularChannel
+from shared.estimation.core.information import INFORMATION_CELLS
 from shared.marginals.counts import Tensor
 from shared.plan import Block, Plan
 
@@ -133,12 +134,15 @@ def by_pooling(
     except SingularChannel as error:
         return summary(asked, reference, {}, error.message)
     for names, interactions in inside.items():
+        cells = math.prod(len(reference[name]) for name in names)
+        if cells > INFORMATION_CELLS:
+            missing = missing or f"Of {list(names)} there are {cells:,} cells, too many to pool."
+            continue
         untold = next((one for one in interactions if not told[one]), None)
         if untold is not None:
             missing = missing or f"No reports tell the interaction of {sorted(untold)}."
             continue
         square = math.fsum(contrasts(reference, one) / told[one] for one in interactions) / records
-        cells = math.prod(len(reference[name]) for name in names)
         squares[names] = np.broadcast_to(square, (cells,))
         if not uniform.issuperset(names):
             alone = Goal((names,), goal.order, goal.minimum_support)

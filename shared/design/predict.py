@@ -29,8 +29,8 @@ from shared.estimation.core.loglinear import (
     parameters,
 )
 from shared.estimation.core.strata import Stratum
-from shared.marginals.counts import Tensor
-from shared.plan import Plan
+from shared.marginals.counts import MARGINAL_CELLS, Tensor
+from shared.plan import Block, Plan
 from shared.ties import exceeds
 
 SLOPES = 1 << 25
@@ -60,6 +60,21 @@ def by_moments(
         else:
             squares[names] = np.square(errors[wanted_cells(goal, names, reference)])
     return summary(goal, reference, squares, missing)
+
+
+def told_by_moments(plan: Plan, count: int) -> bool:
+    """Whether the reports tell by moments, in principle, every table of `count` variables.
+
+    Sampled sets tell only what lies within one of them, and cut and paste no more variables
+    together than it keeps items.
+    """
+    return all(_told_within(block, min(count, len(block.names))) for block in plan.blocks)
+
+
+def _told_within(block: Block, count: int) -> bool:
+    if isinstance(block.channel, CutAndPaste):
+        return count <= block.channel.cut
+    return count < 2 or block.reports_together(block.names)
 
 
 def by_model(
@@ -299,9 +314,15 @@ def _moment_errors(
     The estimator of a cell is a product over blocks, and so, the blocks being independent, is its
     mean square; its square mean is the cell's share.
     """
+    parts = _restricted(plan, names)
+    reports = math.prod(channel.shape[1] for _, channel in parts)
+    if reports > MARGINAL_CELLS:
+        raise LimitExceeded(
+            f"The reports of {list(names)} have {reports:,} cells; {MARGINAL_CELLS:,} are counted."
+        )
     found: list[str] = []
     second = np.ones(())
-    for part, channel in _restricted(plan, names):
+    for part, channel in parts:
         squares = mean_squares(channel, shares_of(part, reference))
         second = np.multiply.outer(second, squares)
         found += part

@@ -40,6 +40,7 @@ from shared.estimation.evidence.tables import Evidence
 from shared.estimation.pooled.tables import PooledTables
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
 from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
+from shared.estimation.subpopulations.weighed import WeighedSubpopulation
 from shared.estimation.supports.by_tables import (
     CombinedSupports,
     DividedSupports,
@@ -77,12 +78,12 @@ class EstimatedMarginals:
         reported: counts of reported codes of (at least) all variables of the plan's blocks.
         plan: the channels; variables not randomized have the identity.
         estimator: `moment` (unbiased, may be negative; all sources must report all variables
-            asked), `ml` (a distribution times N), for one source `log-linear` (a distribution times
-            N, without interactions of more than `order` variables, shrunk as the reports demand:
-            see `loglinear`), or `pooled` (the same of tables of few variables out of hundreds: see
-            `PooledTables`). The last two tell more than the records report together, as with
-            sampled blocks; those errors hold if there are no higher interactions.
-        order: the most variables that interact, for `log-linear` and `pooled`.
+            asked), `ml` (a distribution times N), for one source `log-linear` (the same without
+            interactions of more than `order` variables, shrunk as the reports demand), or `pooled`
+            (that of tables of few variables out of hundreds: see `PooledTables`). The last two tell
+            more than records report together; that holds if no more variables interact.
+        order: the most variables that interact, for `log-linear` and `pooled`; None for as many
+            as records report together (`default_order`), and in supports of items for two.
         others: further sources, of other records of the same population.
         variables: those of `domain`; by default all. Joint blocks may bring in more.
         tick: called all along long estimates; what it raises stops them.
@@ -98,7 +99,7 @@ class EstimatedMarginals:
         plan: Plan,
         *,
         estimator: Estimator = "moment",
-        order: int = 2,
+        order: int | None = None,
         others: Sequence[tuple[ReportTables, Plan]] = (),
         variables: Sequence[str] | None = None,
         tick: Tick = unstopped,
@@ -126,7 +127,7 @@ class EstimatedMarginals:
         sources: Sequence[tuple[ReportTables, Plan]],
         *,
         estimator: Estimator = "moment",
-        order: int = 2,
+        order: int | None = None,
         variables: Sequence[str] | None = None,
         tick: Tick = unstopped,
     ) -> Self:
@@ -183,11 +184,10 @@ class EstimatedMarginals:
     def tells(self, variables: Sequence[str]) -> bool:
         """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
-        if self._estimator == "pooled" and len(variables) > self._order:
-            return False
         if self._estimator == "moment":
             return all(plan.reports_together(variables) for _, plan in self._sources)
-        return self._estimator == "log-linear" or self.told_together(variables)
+        few = self._estimator != "pooled" or self._pooled.may_tell(variables)
+        return self._estimator == "log-linear" or (few and self.told_together(variables))
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -232,16 +232,18 @@ class EstimatedMarginals:
         if isinstance(self._reported, ReportedCounts):
             if self._reported.cells <= CUBE_CELLS:
                 return ReportedSubpopulation.everyone(self._plan, self._reported)
-            if all(b.channel.is_identity and len(b.names) == 1 for b in self._plan.blocks):
-                return RecordSubpopulation(self._plan, self._reported, None, {})
+            if all(len(b.names) == 1 for b in self._plan.blocks):
+                if all(b.channel.is_identity for b in self._plan.blocks):
+                    return RecordSubpopulation(self._plan, self._reported, None, {})
+                return WeighedSubpopulation.everyone(self._plan, self._reported)
         return TabulatedSubpopulation(self, {})
 
     def supports(self, items: Sequence[Item]) -> Supports:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
-        if self._estimator == "pooled" and self._order <= 2:
-            return PairSupports(self, asked)
+        if self._estimator == "pooled" and (self._order or 2) <= 2:
+            return DividedSupports.told(PairSupports(self, asked), self)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
         mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
@@ -249,7 +251,7 @@ class EstimatedMarginals:
             return tabulated
         if not self._parts:
             mixed = MixedSupports(self._reported, self._plan, asked, self._tick)
-            return mixed if mixing.all() else DividedSupports(mixed, tabulated, mixing)
+            return mixed if mixing.all() else DividedSupports.by_items(mixed, tabulated, mixing)
         if not mixing.all():
             return tabulated
         strata = (MixedSupports(*s, asked, self._tick, self.records) for s in self._sources)
@@ -279,8 +281,13 @@ class EstimatedMarginals:
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model that tables were taken from so far, whether the reports contradict it."""
+        """Of each model of the tables taken so far, whether the reports contradict it."""
         return (*self._modelled.lack_of_fit, *self._pooled.lack_of_fit)
+
+    @property
+    def filled_in(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of variables of the tables taken so far that are made of smaller tables."""
+        return (*self._modelled.filled_in, *self._pooled.filled_in)
 
     @property
     def _alike(self) -> bool:

@@ -43,6 +43,10 @@ class Predictor(Protocol):
         """The class."""
 
     @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs that predictions hang on; a tree does not ask for all."""
+
+    @property
     def sums_out(self) -> bool:
         """Whether it predicts records of which inputs are missing, by what it knows of these."""
 

@@ -281,10 +281,7 @@ class Marginals(Protocol):
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
     ) -> Independence:
-        """Return the evidence on whether some variables are independent of others given more.
-
-        It is that of the records as they were reported. Raises UnknownVariable.
-        """
+        """Return the evidence in the reports on the independence of variables, given others."""
 
     def told_together(self, variables: Sequence[str]) -> bool:
         """Return whether some records report all these variables. Raises UnknownVariable."""
@@ -292,6 +289,10 @@ class Marginals(Protocol):
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model that tables were taken from, whether the reports contradict it."""
+
+    @property
+    def filled_in(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of variables of tables that were made of smaller ones."""
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
         """Return how well a network explains whole records; None where that is too large.

@@ -1,8 +1,11 @@
-"""Whether reports contradict the model that a table was taken from, in numbers and in words."""
+"""What a reader must know of a table that was taken from a model, in numbers and in words.
+
+Whether the reports contradict the model, and whether the table was made of smaller ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,6 +58,22 @@ def warnings_of(tests: Collection[LackOfFit], of: int = 0) -> list[str]:
     """
     told = [(test, test.p_value) for test in tests if test.p_value is not None]
     return [_words(test, p) for test, p in told if p * (of or len(told)) <= LACK_OF_FIT_RATE]
+
+
+def filled_in_words(sets: Sequence[Sequence[str]]) -> str:
+    """Return what a reader must know of tables that were made of smaller ones; empty if of none.
+
+    Args:
+        sets: the variables of each.
+    """
+    if not sets:
+        return ""
+    others = len(sets) - 1
+    more = f" and of {others:,} other set{'s' if others > 1 else ''} of variables" if others else ""
+    return (
+        f"Counts of {', '.join(sets[0])} together{more} are filled in from those of fewer"
+        " variables, and hold if no more of them interact."
+    )
 
 
 def _words(test: LackOfFit, p_value: float) -> str:

@@ -71,6 +71,44 @@ def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[str, flo
     return "".join(parts), x
 
 
+_OPENING = re.compile(
+    r'<svg\b[^>]*?viewBox="0 0 (?P<width>[\d.]+) (?P<height>[\d.]+)"[^>]*>', re.DOTALL
+)
+
+_CAPTION, _SMALLEST = 12, 10
+"""The letters of a line below a picture, and as small as they become where it is narrow."""
+
+
+def captioned(picture: str, words: str) -> str:
+    """Return a picture with a line of text below it, on white."""
+    found = _OPENING.search(picture)
+    if found is None:
+        return picture
+    width, height = float(found["width"]), float(found["height"])
+    size = max(_SMALLEST, min(_CAPTION, int((width - 16) / breadth(words, 1))))
+    wider, more = max(width, breadth(words, size) + 16), 2 * size
+    opening = found[0].replace(
+        f'viewBox="0 0 {found["width"]} {found["height"]}"',
+        f'viewBox="0 0 {wider:g} {height + more:g}"',
+    )
+    opening = _resized(opening, "width", wider / width)
+    opening = _resized(opening, "height", (height + more) / height)
+    line = text(8, height + 1.2 * size, words, size, more='font-family="sans-serif"')
+    ground = box(0, height, wider, more, "#fff")
+    start, end = found.span()
+    body = picture[end:].rstrip().removesuffix("</svg>")
+    return f"{picture[:start]}{opening}{body}{ground}{line}\n</svg>\n"
+
+
+def _resized(opening: str, side: str, by: float) -> str:
+    """Return the opening of a picture with one of its sides multiplied."""
+
+    def grown(found: re.Match[str]) -> str:
+        return f"{found[1]}{float(found[2]) * by:g}{found[3]}"
+
+    return re.sub(rf'(\s{side}=")([\d.]+)((?:pt|px)?")', grown, opening, count=1)
+
+
 def document(width: float, height: float, title: str, parts: Iterable[str]) -> str:
     """Return a picture of parts on a plane from (0, 0) to (width, height)."""
     opening = (

@@ -87,6 +87,12 @@ class Amplification:
             return f"{self.gamma:.4g}"
         return ">1e308" if math.isfinite(self.epsilon) else "∞"
 
+    @property
+    def told(self) -> str:
+        """Both numbers in words, as models, reports and pages state them."""
+        epsilon = f"{self.epsilon:.4g}" if math.isfinite(self.epsilon) else "∞"
+        return f"gamma {self.written_gamma}, epsilon {epsilon}"
+
     def grown(self, prior: float) -> float:
         """Return rho_2, the largest posterior that a prior of rho_1 can grow to (Ma 3.1.2).
 

@@ -826,6 +826,7 @@ LEARN: dict[str, dict[str, Any]] = {
         "kind": "contingency-table",
         "variables": ["a", "b", "c"],
         "estimator": "log-linear",
+        "order": 2,
     },
     "rules": {
         "kind": "association-rules",

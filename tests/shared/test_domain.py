@@ -11,7 +11,7 @@ from shared.errors import DomainError, UnknownCategory, UnknownVariable
     [
         ("", ("a", "b"), "name is empty"),
         (" x", ("a", "b"), "spaces around"),
-        ("x", ("a",), "has 1 categories"),
+        ("x", ("a",), "has one category"),
         ("x", ("a", "b", "a"), "a category twice: ['a']"),
     ],
 )

@@ -9,6 +9,7 @@ from benchmarks.coverage.settings import (
     networks,
     pooled,
     rules,
+    together,
     trees,
 )
 
@@ -16,6 +17,7 @@ ALL: tuple[Setting, ...] = (
     *cells.SETTINGS,
     *log_linear.SETTINGS,
     *pooled.SETTINGS,
+    *together.SETTINGS,
     *networks.SETTINGS,
     *rules.SETTINGS,
     *trees.SETTINGS,

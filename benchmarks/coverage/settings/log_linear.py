@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -50,26 +51,30 @@ def columns(domain: Domain, p: float) -> Plan:
     )
 
 
-def sampled_pairs(domain: Domain, gamma: float) -> Plan:
-    """Return a plan by which each record reports one pair of variables."""
-    pairs = list(itertools.combinations(range(len(domain)), 2))
+def sampled(domain: Domain, sets: Sequence[Sequence[int]], gamma: float) -> Plan:
+    """Return a plan by which each record reports one of some sets of variables."""
     choices = tuple(
         Choice(
-            pair,
-            RESOLUTION // len(pairs),
-            Symmetric.from_gamma(math.prod(domain.shape[a] for a in pair), gamma),
+            tuple(axes),
+            RESOLUTION // len(sets),
+            Symmetric.from_gamma(math.prod(domain.shape[a] for a in axes), gamma),
         )
-        for pair in pairs
+        for axes in sets
     )
     return Plan((Block(domain.variables, Sampled(domain.shape, choices)),))
+
+
+def sampled_pairs(domain: Domain, gamma: float) -> Plan:
+    """Return a plan by which each record reports one pair of variables."""
+    return sampled(domain, list(itertools.combinations(range(len(domain)), 2)), gamma)
 
 
 def marginals_of(
     plan: Plan, law: Numbers, records: int, rng: np.random.Generator
 ) -> EstimatedMarginals:
-    """Draw records, randomize them and read the reports by the log-linear model."""
+    """Draw records, randomize them and read the reports by the log-linear model of pairs."""
     reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-    return EstimatedMarginals(reports, plan, estimator="log-linear")
+    return EstimatedMarginals(reports, plan, estimator="log-linear", order=2)
 
 
 def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:

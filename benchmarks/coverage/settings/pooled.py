@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 from scipy import stats
@@ -14,6 +13,7 @@ from benchmarks.coverage.settings.log_linear import (
     LEVEL,
     domain_of,
     interacting,
+    sampled,
     sampled_pairs,
 )
 from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
@@ -81,18 +81,10 @@ def apart_given_last(domain: Domain, seed: int = 5) -> Numbers:
 
 def triples(domain: Domain, gamma: float) -> Plan:
     """Return a plan by which each record reports three variables or two."""
-    sets = [
-        chosen for size in (2, 3) for chosen in itertools.combinations(range(len(domain)), size)
-    ]
-    choices = tuple(
-        Choice(
-            chosen,
-            RESOLUTION // len(sets),
-            Symmetric.from_gamma(math.prod(domain.shape[a] for a in chosen), gamma),
-        )
-        for chosen in sets
+    axes = range(len(domain))
+    return sampled(
+        domain, [chosen for size in (2, 3) for chosen in itertools.combinations(axes, size)], gamma
     )
-    return Plan((Block(domain.variables, Sampled(domain.shape, choices)),))
 
 
 def wide(count: int, records: int, gamma: float, rng: np.random.Generator) -> Interval:

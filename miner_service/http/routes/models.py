@@ -21,6 +21,7 @@ from miner_service.http.access.problems import problem_responses
 from miner_service.jobs.pseudo_data import parquet_pieces
 from miner_service.jobs.questions import answer, classified, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
+from miner_service.kinds.common.stating import stated
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.releases import tree_of_release
@@ -60,7 +61,8 @@ def _add_view(form: str, media_type: str, told: str, answer: str) -> None:
         view = MODEL_KINDS[seen.kind].views.get(form)
         if view is None:
             raise _not_offered(seen.kind, form)
-        return Response(view.write(seen.message), media_type=view.media_type)
+        written = stated(seen.message, form, view.write(seen.message))
+        return Response(written, media_type=view.media_type)
 
     # What the audit log and the OpenAPI document call it.
     read.__name__ = f"read_model_{form.partition('.')[0]}"

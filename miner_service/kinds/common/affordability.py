@@ -98,7 +98,9 @@ def told(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool
     """
     if spec.estimator == "log-linear":
         return True
-    if spec.estimator == "pooled" and len(names) > spec.order:
+    if spec.estimator == "pooled" and (
+        len(names) > spec.interacting or layout.domain.project(tuple(names)).size > INFORMATION_CELLS
+    ):
         return False
     return any(plan.reports_together(names) for plan in layout.plans)
 
@@ -169,7 +171,7 @@ def require_small(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Li
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
         _require_listable(spec, cells, (node, *parents), layout)
-        if spec.estimator == "log-linear" and not _fits(layout, {node, *parents}, spec.order):
+        if spec.estimator == "log-linear" and not _fits(layout, {node, *parents}, spec.interacting):
             raise LimitExceeded(
                 f"A log-linear model of node {node!r} and its parents is too large to fit.",
                 where=node,
@@ -189,7 +191,7 @@ def require_table(
             remedy="Ask for fewer variables, or for variables of fewer categories.",
         )
     _require_listable(spec, cells, tuple(names), layout)
-    if spec.estimator == "log-linear" and not _fits(layout, set(names), spec.order):
+    if spec.estimator == "log-linear" and not _fits(layout, set(names), spec.interacting):
         raise LimitExceeded(
             f"A log-linear model of {list(names)} is too large to fit.",
             where=where,
@@ -231,7 +233,7 @@ def require_affordable_search(
     # To exchange a parent for another is judged on a table that has both.
     both = most + 2 if search.refine else most + 1
     _require_tables(*largest_family(layout, nodes, both), limits)
-    if spec.estimator == "log-linear" and not _fits(layout, set(family), spec.order):
+    if spec.estimator == "log-linear" and not _fits(layout, set(family), spec.interacting):
         raise LimitExceeded(
             f"A log-linear model over {list(family)} is too large to fit.",
             where="search.max_parents",

@@ -85,8 +85,8 @@ def network(
 
 def less_order(spec: SpecT) -> Iterable[Less[SpecT]]:
     """Return the way to ask for less by fewer variables that interact."""
-    if spec.estimator in ("log-linear", "pooled") and spec.order > 1:
-        yield lower(spec.order, "order", lambda most: spec.model_copy(update={"order": most}))
+    if spec.estimator in ("log-linear", "pooled") and spec.interacting > 1:
+        yield lower(spec.interacting, "order", lambda most: spec.model_copy(update={"order": most}))
 
 
 def _moment(
@@ -115,7 +115,7 @@ def _likely(
 def _modelled(
     spec: CountsSpec, domain: Domain, true: int, reports: int, _shapes: Collection[object]
 ) -> Work:
-    count = parameters(domain.shape, min(spec.order, len(domain)))
+    count = parameters(domain.shape, min(spec.interacting, len(domain)))
     cells = true + reports
     return Work({"log-linear": (float(cells) * count**2) ** FIT}, 6 * _NUMBER * cells * count)
 
@@ -124,7 +124,7 @@ def _pooled(
     spec: CountsSpec, domain: Domain, _true: int, _reports: int, _shapes: Collection[object]
 ) -> Work:
     """Return the work of a pooled table: of its cells, and of the pairs under it."""
-    pairs = math.comb(len(domain), 2) * spec.order
+    pairs = math.comb(len(domain), 2) * spec.interacting
     largest = math.prod(sorted(domain.shape, reverse=True)[:2])
     return Work(
         {"pooled": float(domain.size) ** 2 + pairs * largest**2, "asked": pairs},

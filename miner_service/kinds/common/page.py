@@ -21,4 +21,7 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
     environment = Environment(
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )
-    return environment.get_template(template).render(model=model, infinite=math.isinf, **shown)
+    told = None if model.told is None else model.told.to_amplification()
+    return environment.get_template(template).render(
+        model=model, told=told, infinite=math.isinf, **shown
+    )

@@ -17,7 +17,7 @@ from shared.progress import StagedProgress
 from shared.study_plan import StudyPlan
 from shared.terminal import Bar
 
-_LENGTHS, _FEWER, _WIDE = 6, 3, 100
+_LENGTHS, _FEWER, _WIDE = 5, 3, 100
 """How many table lengths a design shows, and where lines are not so wide; --json has all."""
 
 _MORE = 1.0005
@@ -38,7 +38,7 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
         title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False
     )
     table.add_column("family", overflow="fold")
-    for heading in ("gamma", "estimator", *map(str, shown)):
+    for heading in ("gamma", "estimator", "loss", *map(str, shown)):
         table.add_column(heading, justify="left" if heading == "estimator" else "right")
     table.add_column("eff.", justify="right")
     if made.target is not None:
@@ -48,7 +48,9 @@ def show_design(console: Console, made: ComparedDesigns) -> None:
         table.add_row(*_design_row(option, made, shown), style=style)
     console.print(table)
     console.print(
-        "Columns 1, 2, ... are tables of so many variables; gamma is that of the whole record;"
+        "Families stand by their loss: 1 less the correlation to expect between associations as"
+        " they are estimated and as they are. Columns 1, 2, ... are tables of so many variables;"
+        " gamma is that of the whole record;"
         " eff., the efficiency, is the least error that any unbiased estimator could have, over"
         " this one."
         + (f" {goal.omitted:,} tables were left out of the prediction." * bool(goal.omitted)),
@@ -102,6 +104,7 @@ def _design_row(option: Option, made: ComparedDesigns, lengths: Sequence[int]) -
         ("* " if option is made.chosen else "  ") + option.family,
         f"{option.gamma:.4g}",
         option.estimator,
+        f"{option.prediction.loss:.3f}",
         *(f">{100 * _HOPELESS:.0f}" if errors[k] > _HOPELESS else f"{100 * errors[k]:.3g}"
           for k in lengths),
         _reached(option),

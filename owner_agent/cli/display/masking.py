@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from owner_agent.masking.publishing import MaskOutcome
     from owner_agent.masking.report import MaskReport
 
-SHOWN = ("snooper-gain-kernel", "linkage-among-alike", "linkage", "leverage-largest-kernel")
+SHOWN = ("snooper-gain-kernel", "linkage-among-alike", "linkage", "told-largest")
 """The measures that are printed though nothing is wrong."""
 
 
@@ -41,8 +41,8 @@ def show_mask_report(console: Console, report: MaskReport) -> None:
     _show_judged(console, report)
     if report.leverage is not None:
         console.print(
-            f"Largest leverage: {report.leverage:.3g}. So much does one record's own true value"
-            " weigh in what is predicted of it.",
+            f"Largest weight of a record's own true value in its masked one: {report.leverage:.3g}."
+            " The page names the records of which most is told.",
             markup=False,
             soft_wrap=True,
         )

@@ -59,8 +59,8 @@ class Mechanism:
         return math.prod(self.plan.reported_sizes.values()) <= CUBE_CELLS
 
     def marginals(self, reported: ReportTables) -> EstimatedMarginals:
-        """Return what the reports tell."""
-        return EstimatedMarginals(reported, self.plan, estimator=self.estimator)
+        """Return what the reports tell, no more than two items interacting where it is a model."""
+        return EstimatedMarginals(reported, self.plan, estimator=self.estimator, order=2)
 
 
 def demands(domain: Domain) -> Requirements:

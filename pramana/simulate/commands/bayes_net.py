@@ -42,6 +42,13 @@ DrawsOption = Annotated[
         help=f"Bootstrap draws for the links' confidence; 0 for none ({limits_of(Draws)})."
     ),
 ]
+Limit = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="End after so many seconds; what it will take is predicted before it starts.",
+    ),
+]
 Refine = Annotated[
     bool, _search("refine", "With an order: also drop and exchange parents, as K2 does not")
 ]
@@ -72,6 +79,7 @@ def bayes_net(
     owners: given.Owners = None,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
+    limit: Limit = None,
     json: given.Json = None,
 ) -> None:
     """Count the links in error of networks learned from randomized records.
@@ -80,7 +88,8 @@ def bayes_net(
     table. Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
     from pramana.simulate.bayes_net import StructureOptions, simulate
-    from pramana.simulate.commands.display import show_bayes_net
+    from pramana.simulate.commands.display import announce, show_bayes_net
+    from pramana.simulate.limits import ending, predicted_seconds
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
     from shared.design import goal
 
@@ -98,7 +107,9 @@ def bayes_net(
         trials, chosen = setup.prepare(
             lambda domain: goal(domain, "structure"), runs, seed, on_step=watch
         )
-        outcome = simulate(trials, replace(options, estimator=chosen), watch)
+        options = replace(options, estimator=chosen)
+        announce(predicted_seconds(trials, options), runs)
+        outcome = simulate(trials, options, ending(watch, limit))
     if json is not None:
         write_result(outcome.as_dict(), json)
     if json != STANDARD_OUTPUT:

@@ -14,7 +14,6 @@ from shared.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
-    from shared.design.goal import Learn as Wanted
     from shared.estimation.estimated import Estimator
 
 L2 = 1e-3
@@ -199,7 +198,6 @@ def classifier(
         setup,
         (holdout, runs, seed),
         json,
-        attributes=model != "naive-bayes",
     )
 
 
@@ -211,8 +209,6 @@ def _classify(
     setup: given.Setup,
     repeated: tuple[float, int, int],
     json: Path | None,
-    *,
-    attributes: bool = False,
 ) -> None:
     from pramana.simulate.classifiers import simulate
     from pramana.simulate.commands.display import show_classifier
@@ -221,13 +217,9 @@ def _classify(
 
     require_place(json)
     holdout, runs, seed = repeated
-    # Pairs with the class, for triples cost more than they tell; those of attributes at a tenth
-    # of the weight (`tree`) tell how much attributes repeat each other.
-    kinds: tuple[Wanted, ...] = ("classifier", "tree") if attributes else ("classifier",)
-    wanted = dict.fromkeys(kinds, 1.0)
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
-            lambda domain: goal(domain, wanted, target=target),
+            lambda domain: goal(domain, {"classifier": 1.0}, target=target),
             runs,
             seed,
             holdout=holdout,

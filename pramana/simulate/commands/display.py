@@ -26,8 +26,27 @@ _ROWS = {
     "missing": "missing links",
     "reversed": "reversed links",
     "kl": "KL from the reference, nats",
+    "kl_unlinked": "KL of no links at all, nats",
     "seconds": "seconds to learn",
 }
+
+
+_WORTH_SAYING = 60
+"""What is predicted to take fewer seconds starts without a word."""
+
+
+def announce(seconds: float, runs: int) -> None:
+    """Say on standard error what a simulation is predicted to take, if that is a minute or more."""
+    if seconds < _WORTH_SAYING:
+        return
+    from miner_service.kinds.common.costs import duration
+
+    many = "1 run" if runs == 1 else f"{runs} runs"
+    console(stderr=True).print(
+        f"Predicted for {many}: {duration(seconds)} of one processor. --limit ends it earlier.",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
@@ -61,7 +80,11 @@ def show_bayes_net(outcome: bayes_net.NetworkOutcome) -> None:
         ),
         soft_wrap=True,
     )
-    _note(trials, outcome.fits)
+    if outcome.better_than_no_links is False:
+        _warn(
+            "What was learned from the reports is no nearer to the reference than no links at all."
+        )
+    note(trials, outcome.fits)
 
 
 def show_rules(outcome: rules.RulesOutcome) -> None:
@@ -97,7 +120,7 @@ def show_rules(outcome: rules.RulesOutcome) -> None:
             " ones: no record reports them together.",
             soft_wrap=True,
         )
-    _note(outcome.trials, outcome.fits)
+    note(outcome.trials, outcome.fits)
 
 
 def show_classifier(outcome: classifiers.ClassifierOutcome) -> None:
@@ -113,7 +136,16 @@ def show_classifier(outcome: classifiers.ClassifierOutcome) -> None:
         "\nsd is the deviation over the runs, each of which splits the records anew.",
         soft_wrap=True,
     )
-    _note(trials, outcome.fits)
+    if not outcome.better_than_majority:
+        _warn(
+            "What was learned from the reports is right no more often than always saying the most"
+            " frequent class."
+        )
+    note(trials, outcome.fits)
+
+
+def _warn(words: str) -> None:
+    console().print(f"\n{words}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _table(title: str, *others: str, first: Literal["left", "right"] = "left") -> Table:
@@ -136,7 +168,7 @@ def _heading(trials: Trials, rest: str) -> None:
 
 
 def _randomization(trials: Trials) -> str:
-    gamma = f"gamma {trials.gamma:.4g} about the whole record"
+    gamma = f"{trials.told.told} about the whole record"
     if trials.design is None:
         return gamma
     study = trials.design.study
@@ -144,14 +176,10 @@ def _randomization(trials: Trials) -> str:
     return f"design {trials.design.name}, {gamma}{held}"
 
 
-def _note(trials: Trials, fits: Fits) -> None:
+def note(trials: Trials, fits: Fits) -> None:
+    """Print how many runs contradict the model of their counts, and what is known of the source."""
     if warned := fits.warned:
-        console().print(
-            f"\nWarning (in {len(warned)} of {len(fits.runs)} runs): {warned[0]}",
-            style="yellow",
-            markup=False,
-            soft_wrap=True,
-        )
+        _warn(f"Warning (in {len(warned)} of {len(fits.runs)} runs): {warned[0]}")
     if trials.source.note:
         console().print(trials.source.note, markup=False, soft_wrap=True)
 

@@ -13,6 +13,7 @@ from scipy import special
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
+from shared.estimation.core.order import default_order
 from shared.estimation.pooled.independence import PooledIndependence
 from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
@@ -35,13 +36,16 @@ class PooledTables:
         self,
         sources: Sequence[tuple[ReportTables, Plan]],
         domain: Domain,
-        order: int = 2,
+        order: int | None = None,
         tick: Tick = unstopped,
     ):
-        self._domain, self._order, self._tick = domain, order, tick
+        self.order = default_order(plan for _, plan in sources) if order is None else order
+        self._domain, self._tick = domain, tick
         self._sources = tuple(sources)
-        self._laws = Laws(sources, domain, order, tick)
+        self._laws = Laws(sources, domain, self.order, tick)
         self._asked: dict[Names, None] = {}
+        self._filled: dict[Names, None] = {}
+        self._fits: dict[Names, LackOfFit] = {}
         self._tables: Kept[Names, PooledTable] = Kept(
             KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.spread.held
         )
@@ -62,7 +66,21 @@ class PooledTables:
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
         self._asked[names] = None
-        return _turned(self._tables.get(names, lambda: self._made(names)), domain)
+        table = self._tables.get(names, lambda: self._made(names))
+        if table.filled_in:
+            self._filled[names] = None
+        return _turned(table, domain)
+
+    @property
+    def filled_in(self) -> tuple[Names, ...]:
+        """The variables of the tables asked for so far that are made of smaller ones."""
+        return tuple(self._filled)
+
+    def may_tell(self, variables: Sequence[str]) -> bool:
+        """Whether all these variables may interact, and their table is small enough."""
+        if len(variables) > self.order:
+            return False
+        return math.prod(self._domain[name].size for name in variables) <= INFORMATION_CELLS
 
     def _require_small(self, domain: Domain) -> None:
         if domain.size > INFORMATION_CELLS:
@@ -75,7 +93,7 @@ class PooledTables:
     def unbiased(self, domain: Domain) -> PooledTable | None:
         """Return the table before shrinkage; None where no record reports all its variables."""
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        if len(names) > max(self._order, 1) or not self._is_told(names):
+        if len(names) > max(self.order, 1) or not self._is_told(names):
             return None
         return self.table(domain).unshrunk
 
@@ -112,7 +130,7 @@ class PooledTables:
         """
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
-        size = self._order + 1
+        size = self.order + 1
         for names in [names for names in self._asked if len(names) >= size]:
             read = [p for p in itertools.combinations(names, size) if self._laws.beyond(p)]
             silent.update(() if read else names)
@@ -123,17 +141,22 @@ class PooledTables:
             return tuple(found.values())
         untested = LackOfFit.untested(
             tuple(sorted(silent, key=self._domain.axis)),
-            self._order,
+            self.order,
             f"No block reports {size} of the variables of some tables together.",
         )
         return (*found.values(), untested)
 
     def _fit_of(self, part: Names) -> LackOfFit:
+        if part not in self._fits:
+            self._fits[part] = self._tested_fit(part)
+        return self._fits[part]
+
+    def _tested_fit(self, part: Names) -> LackOfFit:
         self._tick()
         test = self._tested(part, self._laws.parts(part, len(part) - 1), [part])
         freedom = float(test.degrees_of_freedom)
         p_value = float(special.gammaincc(freedom / 2, test.ratio))
-        return LackOfFit(part, self._order, 2 * test.ratio / freedom, freedom, p_value)
+        return LackOfFit(part, self.order, 2 * test.ratio / freedom, freedom, p_value)
 
     def _tested(
         self, names: Names, kept: Sequence[Names], left: Sequence[Names]
@@ -278,7 +301,7 @@ class PooledTables:
             joint[places[name,], places[name,]] = self._laws.single(name).noise
         for part in parts:
             level = self._laws.told(part)
-            law = self._laws.law(part) if len(part) <= self._order else level.base
+            law = self._laws.law(part) if len(part) <= self.order else level.base
             noise = level.told.covariance(law)
             joint[places[part], places[part]] = level.taken @ noise @ level.taken.T
             self._crossed(joint, places, part, level, law)

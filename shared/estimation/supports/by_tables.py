@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -85,14 +85,34 @@ class TabulatedSupports:
 
 @dataclass(frozen=True, eq=False)
 class DividedSupports:
-    """Supports of itemsets in two ways: those of `quick` items alone, and all others.
+    """Supports of itemsets in two ways: of those that the first serves, and of all others.
 
-    `quick` says of each item whether the first way serves it.
+    `served` says which itemsets these are.
     """
 
     first: Supports
     second: Supports
-    quick: Flags
+    served: Callable[[Indices], Flags]
+
+    @classmethod
+    def by_items(cls, first: Supports, second: Supports, quick: Flags) -> DividedSupports:
+        """Return those of which the first way serves itemsets of some items alone."""
+        return cls(first, second, lambda itemsets: np.asarray(quick[itemsets].all(axis=1)))
+
+    @classmethod
+    def told(cls, modelled: Supports, marginals: Marginals) -> DividedSupports:
+        """Return modelled ones, and of three items and more that are told together the tables'."""
+        axes = np.array([marginals.domain.axis(name) for name, _ in modelled.items])
+        names = marginals.domain.names
+
+        def served(itemsets: Indices) -> Flags:
+            if itemsets.shape[1] <= 2:
+                return np.zeros(len(itemsets), dtype=np.bool_)
+            sets, place = np.unique(np.sort(axes[itemsets], axis=1), axis=0, return_inverse=True)
+            told = [marginals.tells([names[axis] for axis in one]) for one in sets.tolist()]
+            return np.array(told, dtype=np.bool_)[place.ravel()]
+
+        return cls(TabulatedSupports(marginals, modelled.items), modelled, served)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -112,7 +132,7 @@ class DividedSupports:
         return RuleCounts.merged(parts, [rows for _, rows in ways])
 
     def _ways(self, itemsets: Indices) -> list[tuple[Supports, Indices]]:
-        served = self.quick[itemsets].all(axis=1)
+        served = self.served(itemsets)
         ways = ((self.first, np.flatnonzero(served)), (self.second, np.flatnonzero(~served)))
         used = [(way, rows) for way, rows in ways if len(rows)]
         return used or [(self.first, np.flatnonzero(served))]

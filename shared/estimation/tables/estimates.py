@@ -45,6 +45,11 @@ class Estimates(ABC):
     counts: Tensor
     records: int
 
+    @property
+    def filled_in(self) -> bool:
+        """Whether the counts are made of smaller tables, supposing no more interact."""
+        return False
+
     @abstractmethod
     def products(self, weights: Tensor) -> Tensor:
         """Return the sums over the reports of the products of estimators of linear functions.

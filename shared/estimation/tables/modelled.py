@@ -16,6 +16,7 @@ from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
+from shared.estimation.core.order import default_order, fitting_order
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables.estimates import EstimatedTable
@@ -92,6 +93,12 @@ class ModelledTable(EstimatedTable):
     """
 
     model: FittedModel
+    told: bool = True
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether no record reports all the variables, or more than the model lets interact."""
+        return not self.told
 
     @property
     def lack_of_fit(self) -> LackOfFit:
@@ -167,21 +174,33 @@ class ModelledTables:
     All variables are fitted at once where that is possible, so that all answers agree.
     """
 
-    def __init__(self, reported: ReportTables, plan: Plan, order: int, tick: Tick = unstopped):
-        if order < 1:
+    def __init__(
+        self,
+        reported: ReportTables,
+        plan: Plan,
+        order: int | None = None,
+        tick: Tick = unstopped,
+    ):
+        if order is not None and order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._reported = reported
         self._plan = plan
-        self._order = order
+        self._given = order
         self._tick = tick
         self._whole: FittedModel | None = None
         self._others: dict[frozenset[str], FittedModel] = {}
+        self._filled: dict[tuple[str, ...], None] = {}
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model that was fitted so far, whether the reports show what it leaves out."""
         models = [*([self._whole] if self._whole else []), *self._others.values()]
         return tuple(model.lack_of_fit for model in models)
+
+    @property
+    def filled_in(self) -> tuple[tuple[str, ...], ...]:
+        """The variables of the tables asked for so far that are made of smaller ones."""
+        return tuple(self._filled)
 
     def table(self, domain: Domain) -> ModelledTable:
         """Return the table over some variables. Raises LimitExceeded; and see `fit`."""
@@ -190,23 +209,43 @@ class ModelledTables:
                 f"The errors of {domain.size} cells of a log-linear model are too many to list.",
                 remedy="Ask for fewer variables at once.",
             )
+        model = self._model_of(domain)
+        together = self._plan.reports_together(domain.names)
+        told = together and len(domain) <= max(model.order, 1)
+        if not told:
+            self._filled[tuple(sorted(domain.names, key=self._plan.domain.axis))] = None
+        return _margin(model, domain, told=told)
+
+    def _model_of(self, domain: Domain) -> FittedModel:
+        """Return the model of all variables, or where that is too large that of a table's own."""
         whole = self._plan.domain.shape
         reports = math.prod(self._plan.reported_sizes.values())
-        if affordable(whole, min(self._order, len(whole)), reports):
+        order = self._order(whole, reports)
+        enough = order >= min(self._most, len(domain))
+        if enough and affordable(whole, order, reports):
             if self._whole is None:
                 self._whole = self._fitted(self._plan.domain)
-            return _margin(self._whole, domain)
+            return self._whole
         names = frozenset(domain.names)
         if names not in self._others:
             self._others[names] = self._fitted(domain)
-        return _margin(self._others[names], domain)
+        return self._others[names]
+
+    @cached_property
+    def _most(self) -> int:
+        return default_order([self._plan]) if self._given is None else self._given
+
+    def _order(self, shape: Sequence[int], reports: int) -> int:
+        """Return how many variables interact: as asked, or by default as many as can be fitted."""
+        most = min(self._most, len(shape))
+        return most if self._given is not None else fitting_order(most, shape, reports)
 
     def _fitted(self, domain: Domain) -> FittedModel:
         axes = axes_of(self._plan, domain.names)
         variables = tuple(v for axis in axes for v in axis.variables)
         shape = [v.size for v in variables]
         stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
-        order = min(self._order, len(shape))
+        order = self._order(shape, stratum.reported.size)
         possible = _possible(axes, shape)
         model = fit([stratum], shape, order=order, possible=possible, tick=self._tick)
         return FittedModel(variables, order, model, self._reported.records)
@@ -222,7 +261,7 @@ def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:
     return None if cells.all() else cells.reshape(shape)
 
 
-def _margin(model: FittedModel, domain: Domain) -> ModelledTable:
+def _margin(model: FittedModel, domain: Domain, *, told: bool) -> ModelledTable:
     """Return a margin of a fitted model, with the errors of its parameters carried over."""
     found, records = model.fit, model.records
     gone = tuple(i for i, name in enumerate(model.names) if name not in domain.names)
@@ -235,4 +274,4 @@ def _margin(model: FittedModel, domain: Domain) -> ModelledTable:
     flat = counts.ravel()
     # `EstimatedTable` takes the multinomial term off second moments.
     second = covariance + np.outer(flat, flat) / records
-    return ModelledTable(domain, counts, records, counts, (), second, model=model)
+    return ModelledTable(domain, counts, records, counts, (), second, model=model, told=told)

@@ -74,6 +74,11 @@ class PooledTable(Estimates):
     told: bool = True
 
     @property
+    def filled_in(self) -> bool:
+        """Whether it is made of smaller tables: no record tells of all its variables at once."""
+        return not self.told
+
+    @property
     def unshrunk(self) -> PooledTable:
         """The table before shrinkage: unbiased where `told`; its counts may be negative."""
         return PooledTable(

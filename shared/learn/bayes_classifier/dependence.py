@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from shared.errors import SingularChannel
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.bayes_classifier.tables import is_raw
 from shared.learn.networks.search.chow_liu import outward, spanning_forest
@@ -68,7 +69,11 @@ def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
     if not marginals.tells(pair):
         # Filled in, they would be independent given the class.
         return Dependence(0.0, 0.0)
-    table = marginals.marginal([target, *pair])
+    try:
+        table = marginals.marginal([target, *pair])
+    except SingularChannel:
+        # No record reports the two with the class: nothing tells what they share besides it.
+        return Dependence(0.0, 0.0)
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))
     raw = is_raw(table, marginals.unbiased([target, *pair]))

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -28,37 +29,67 @@ _USUAL = 0.2
 """The scale of the prior: so far attributes are usually correlated given the class."""
 
 
-def weight_of_evidence(
+@dataclass(frozen=True)
+class Repeated:
+    """How far attributes repeat each other within the classes.
+
+    Attributes:
+        correlation: that of what any two of them say, but those that are linked.
+        within: the variance within the classes of what each says.
+        linked: pairs of attributes that the network joins: what they repeat is taken off there.
+    """
+
+    correlation: float
+    within: Mapping[str, float]
+    linked: frozenset[frozenset[str]] = frozenset()
+
+    def weight(self, names: Collection[str]) -> float:
+        """Return the weight, in (0, 1], of the sum of what some attributes say."""
+        own = sum(self.within[name] for name in names) if self.correlation else 0.0
+        if own <= 0:
+            return 1.0
+        pairs = itertools.combinations(names, 2)
+        both = sum(self._both(*pair) for pair in pairs if frozenset(pair) not in self.linked)
+        return own / (own + 2 * self.correlation * both)
+
+    def _both(self, first: str, second: str) -> float:
+        return math.sqrt(self.within[first] * self.within[second])
+
+
+UNKNOWN = Repeated(0.0, {})
+"""Of attributes of which nothing is known to be repeated."""
+
+
+def repeated(
     marginals: Marginals,
     prior: Tensor,
     tables: Mapping[str, Tensor],
     linked: frozenset[frozenset[str]] = frozenset(),
     tick: Tick = unstopped,
-) -> float:
-    """Return the weight, in (0, 1], of the sum of the attributes' log odds.
+) -> Repeated:
+    """Return how far attributes repeat each other.
 
-    It is 1 where no reports tell two attributes together, and where no pair is randomized: then the
-    tree says what repeats what.
+    The correlation is 0 where no reports tell two attributes together, and where no pair is
+    randomized: then the tree says what repeats what.
 
     Args:
         marginals: the counts.
         prior: the probabilities of the classes.
         tables: those of each attribute given the class, (classes, categories), all positive.
-        linked: pairs of attributes that the network joins: what they repeat is taken off there.
+        linked: pairs of attributes that the network joins.
         tick: called before each pair; what it raises stops the work.
     """
     scores = {n: np.log(t) - np.log(t).mean(axis=0) for n, t in tables.items()}
     within = {n: _within(prior, tables[n], scores[n]) for n in tables}
-    supposed, told, known, noisy = 0.0, 0.0, 0.0, False
+    told, known, noisy = 0.0, 0.0, False
     for first, second in itertools.combinations(tables, 2):
         tick()
         if {first, second} in linked:
             continue
-        both = math.sqrt(within[first] * within[second])
-        supposed += both
         table = marginals.unbiased([first, second]) if marginals.tells([first, second]) else None
         if table is None:
             continue
+        both = math.sqrt(within[first] * within[second])
         products = scores[first].T @ scores[second]
         independent = (tables[first] * prior[:, None]).T @ tables[second]
         surplus = float(((table.counts / table.records - independent) * products).sum())
@@ -69,13 +100,11 @@ def weight_of_evidence(
             known += both * both / noise
         noisy = noisy or bool(table.variance(population=False).max() > 0)
     if not noisy or known == 0:
-        return 1.0
+        return Repeated(0.0, within, linked)
     precision = known + 1 / _USUAL**2
     deviate = told / math.sqrt(precision)
     density = math.exp(-(deviate**2) / 2 - float(log_ndtr(deviate))) / math.sqrt(2 * math.pi)
-    correlation = (deviate + density) / math.sqrt(precision)
-    own = sum(within.values())
-    return own / (own + 2 * correlation * supposed)
+    return Repeated((deviate + density) / math.sqrt(precision), within, linked)
 
 
 def _within(prior: Tensor, table: Tensor, scores: Tensor) -> float:

@@ -15,7 +15,7 @@ from shared.learn.bayes_classifier.dependence import (
     parents_of,
     valid_shares,
 )
-from shared.learn.bayes_classifier.evidence import weight_of_evidence
+from shared.learn.bayes_classifier.evidence import Repeated, repeated
 from shared.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.bayes_classifier.tables import (
@@ -55,6 +55,17 @@ def learn_bayes_classifier(
         DomainError: the class among the features, or no features.
         EstimationError, LimitExceeded: what the marginals raise.
     """
+    return learn_with_evidence(marginals, target, features, options, on_step)[0]
+
+
+def learn_with_evidence(
+    marginals: Marginals,
+    target: str,
+    features: Sequence[str] | None = None,
+    options: BayesClassifierOptions | None = None,
+    on_step: Progress = unwatched,
+) -> tuple[BayesClassifier, Repeated | None]:
+    """Return also how far attributes repeat each other, if that is learned (with `auto`)."""
     options = options or BayesClassifierOptions()
     names = _features(marginals, target, features)
     variable, inputs = marginals.domain[target], marginals.domain.project(names)
@@ -77,9 +88,9 @@ def learn_bayes_classifier(
         learned.add(name, parents[name])
         attributes.append(learned.attribute(name, parents[name]))
     weighed = options.model == "auto"
-    weight = learned.weight(parents, lambda: on_step(steps, steps)) if weighed else 1.0
+    evidence = learned.evidence(parents, lambda: on_step(steps, steps)) if weighed else None
     on_step(steps, steps)
-    return BayesClassifier(
+    classifier = BayesClassifier(
         inputs,
         variable,
         _chosen(options, parents),
@@ -87,8 +98,9 @@ def learn_bayes_classifier(
         tuple(attributes),
         options,
         marginals.records,
-        weight=weight,
+        weight=1.0 if evidence is None else evidence.weight(names),
     )
+    return classifier, evidence
 
 
 def _features(marginals: Marginals, target: str, features: Sequence[str] | None) -> list[str]:
@@ -154,12 +166,11 @@ class _Tables:
         # (class, parents, attribute) as (parents, class, attribute).
         return information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0))
 
-    def weight(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> float:
-        """Return how much what all attributes tell counts."""
+    def evidence(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> Repeated:
+        """Return how far attributes repeat each other."""
         tables = {name: self._families[name, ()].probability for name in parents}
         linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)
-        shares = self.prior.probability
-        return weight_of_evidence(self._marginals, shares, tables, linked, tick)
+        return repeated(self._marginals, self.prior.probability, tables, linked, tick)
 
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
         """Return what was learned of an attribute."""

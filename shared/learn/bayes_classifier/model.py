@@ -59,7 +59,7 @@ class BayesClassifier:
         records: the number of records behind the counts.
         notes: what the reader must know.
         weight: what all attributes tell together counts so many times, 1 or less: the logarithm of
-            their probability given the class is multiplied by it (`weight_of_evidence`).
+            their probability given the class is multiplied by it (`Repeated.weight`).
 
     Raises:
         DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
@@ -107,6 +107,11 @@ class BayesClassifier:
     def domain(self) -> Domain:
         """The inputs and then the class."""
         return self.inputs.join(Domain((self.target,)))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs: predictions hang on all of them."""
+        return self.inputs.names
 
     @cached_property
     def learned(self) -> LearnedBayesNet:

@@ -26,7 +26,7 @@ class BayesClassifierOptions:
             tree without the links that do not earn what their parameters cost under the noise of
             the reports (AIC with that noise), which may be none: then it is naive Bayes. Where
             reports are randomized, attributes that repeat each other then count for less
-            (`weight_of_evidence`).
+            (`Repeated`).
         max_parents: the most attributes that one depends on, k of `kdb`.
         alpha: records added to every cell of a conditional distribution, each as uncertain as the
             reports: where these are noisy it counts for more.

@@ -3,12 +3,11 @@
 Where each record reports a few of its variables, no report tells the table of a path's attributes
 with one more and the class. A Bayesian network classifier does, which is learned from the pairs
 (and triples) that are reported: what follows from it for a path is exact, and its error is that of
-its tables, by bootstrap samples of them.
+its tables, by bootstrap samples of them. Attributes that repeat each other count for less, those of
+a path as all of them do in a prediction (`Repeated`).
 
-Splits are not tested in a node, for what an attribute tells there the model takes from all records:
-its tables are shrunk as their noise demands, and an attribute that tells nothing beyond it is not
-asked. That the class and the attributes depend on each other as
-the model says is an assumption, and no error speaks of it.
+That the class and the attributes depend on each other as the model says is an assumption, and no
+error speaks of it.
 """
 
 from __future__ import annotations
@@ -21,8 +20,12 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import OptionError
+from shared.learn.bayes_classifier.evidence import Repeated
 from shared.learn.bayes_classifier.replicates import Replicates
 from shared.marginals.counts import Tensor
+
+_LEAST = 1e-300
+"""What stands for a share of 0 that is raised to a power."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,7 @@ class ModelledSubpopulation:
         target: the class.
         records: the number of all records.
         given: the codes of the given categories, by attribute.
+        repeated: how far attributes repeat each other.
     """
 
     own: Replicates
@@ -83,13 +87,14 @@ class ModelledSubpopulation:
     target: str
     records: int
     given: Mapping[str, int]
+    repeated: Repeated
 
     @classmethod
     def everyone(
-        cls, replicates: Replicates, domain: Domain, target: str, records: int
+        cls, replicates: Replicates, domain: Domain, target: str, records: int, repeated: Repeated
     ) -> ModelledSubpopulation:
         """Return the whole population."""
-        return cls(replicates.own, replicates, domain, target, records, {})
+        return cls(replicates.own, replicates, domain, target, records, {}, repeated)
 
     def table(self, variables: Sequence[str]) -> ModelledSubtable:
         """Return the expected counts of the class, or of an attribute and the class.
@@ -108,17 +113,19 @@ class ModelledSubpopulation:
         name = attribute[0] if attribute else next(iter(self.own.parents))
         summed = not attribute
 
+        known = list(self.given) if summed else [*self.given, name]
+
+        def counts(shares: Tensor, prior: Tensor) -> Tensor:
+            kept = shares.sum(axis=-1, keepdims=True) if summed else shares
+            weighed = np.moveaxis(_weighed(kept, prior, self.repeated.weight(known)), 1, -1)
+            found: Tensor = self.records * (weighed[:, 0] if summed else weighed)
+            return found
+
         def samples() -> Tensor:
-            return self._counts(self.replicates.with_class(self.given, [name])[name][1:], summed)
+            return counts(self._sampled[name], self.replicates.prior)[1:]
 
-        own = self._counts(self._shares[name], summed)[0]
+        own = counts(self._shares[name], self.own.prior)[0]
         return ModelledSubtable(asked, own, self.records, samples)
-
-    def _counts(self, shares: Tensor, summed: bool) -> Tensor:
-        """Return counts by category and class, or by class alone, from shares by both."""
-        kept = shares.sum(axis=-1) if summed else np.moveaxis(shares, 1, -1)
-        counts: Tensor = self.records * kept
-        return counts
 
     def within(self, variable: str, code: int) -> ModelledSubpopulation:
         """Return the share that also has a category of another attribute.
@@ -136,3 +143,19 @@ class ModelledSubpopulation:
     @cached_property
     def _shares(self) -> dict[str, Tensor]:
         return self.own.with_class(self.given)
+
+    @cached_property
+    def _sampled(self) -> dict[str, Tensor]:
+        return self.replicates.with_class(self.given)
+
+
+def _weighed(shares: Tensor, prior: Tensor, weight: float) -> Tensor:
+    """Return shares by class and category in which what the categories say of the class counts so.
+
+    Those of each category, all classes together, stay. Axes: samples, classes, categories.
+    """
+    if weight == 1:
+        return shares
+    found: Tensor = prior[:, :, None] * np.maximum(shares / prior[:, :, None], _LEAST) ** weight
+    found *= shares.sum(axis=1, keepdims=True) / found.sum(axis=1, keepdims=True)
+    return found

@@ -11,12 +11,12 @@ import numpy as np
 from shared.domain import Domain, Variable
 from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.learn.common.options import Seed, require_limit
-from shared.learn.linear.columns import Column, Scaling, columns_of
+from shared.learn.linear.columns import Column, columns_of
 from shared.learn.linear.errors import CERTAIN
-from shared.learn.linear.model import INTERCEPT, Basis, LinearClassifier, Plane, Weight
+from shared.learn.linear.model import Basis, LinearClassifier, Plane
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.sources import scaled
-from shared.learn.linear.task import CELLS, PlaneFit, PlaneTask, Sources
+from shared.learn.linear.task import CELLS, PlaneFit, PlaneTask, Sources, plane_of
 from shared.marginals.counts import Marginals
 from shared.progress import Progress, unwatched
 
@@ -96,7 +96,7 @@ def learn_linear(
     fixed = (inputs, classes, options, scaling, seed, sources, tuple(positives))
     task = PlaneTask(*fixed, progress.start)
     basis, fits = _first_fit(task, positives, evident, progress)
-    planes = tuple(_plane(fit, classes, scaling) for fit in fits)
+    planes = tuple(plane_of(fit, task) for fit in fits)
     drawn = options.sample if basis == "network" else None
     notes = notes_of(task, columns, basis, fits, planes)
     model = LinearClassifier(
@@ -197,24 +197,6 @@ def _first_fit(
     )
 
 
-def _plane(fit: PlaneFit, classes: Variable, scaling: Scaling) -> Plane:
-    values = scaling.back @ fit.weights
-    names = (INTERCEPT, *(column.name for column in scaling.columns))
-    weights = [Weight(name, value) for name, value in zip(names, values.tolist(), strict=True)]
-    # No error is known of a column that was left out, nor of any where the loss gives none.
-    if fit.errors is not None:
-        for place in (0, *(1 + number for number in scaling.kept)):
-            row = scaling.back[place]
-            se, se_records = (
-                None if covariance is None else float(np.sqrt(max(row @ covariance @ row, 0.0)))
-                for covariance in fit.errors.covariances
-            )
-            low, high = fit.errors.intervals[place].tolist()
-            estimate = weights[place].estimate
-            weights[place] = Weight(names[place], estimate, se, se_records, (low, high))
-    return Plane(classes.categories[fit.positive], tuple(weights))
-
-
 def notes_of(
     task: PlaneTask,
     columns: Sequence[Column],
@@ -238,8 +220,8 @@ def notes_of(
     if basis == "network":
         notes.append(
             f"{_why_not_all(task)}: fitted to {task.options.sample} records drawn from a network"
-            " that was learned of them. Without errors, and the accuracy is that on the drawn"
-            " records. Least squares needs no drawn records."
+            " that was learned of them. Without errors; they do not tell the accuracy. Least"
+            " squares needs no drawn records."
         )
     elif basis == "pairs":
         notes += _notes_of_pairs(task, fits)
@@ -249,7 +231,7 @@ def notes_of(
             " the reported pairs of class and feature naive Bayes is taken; there the logistic loss"
             " is least at its logarithms of odds, which are the weights here, against the mean of"
             " the classes. What correlated features tell is counted twice. The errors suppose that"
-            " model, the accuracy is that on records drawn from it, and no l2 is applied."
+            " model, the accuracy is not told, and no l2 is applied."
         )
     elif task.options.loss != "perceptron":
         notes += _notes_of_errors(task, fits, planes)

@@ -56,16 +56,16 @@ class Plane:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The share of true records classified right, as estimated from the raw counts.
+    """The share of new records of the same population that are classified right.
 
-    The records are those the classifier was fitted to, and the errors are those of the counts
-    with the planes given, so for few records or much noise the estimate is too high. It is
-    unbiased for planes that were chosen without these records, and may lie outside [0, 1].
+    Estimated from the reports that the classifier was learned from, without the advantage that it
+    has on these (`accuracy_of`). `low` and `high` are the ends of its 95 % interval; `estimate` may
+    lie outside [0, 1].
     """
 
     estimate: float
-    se: float | None = None
-    se_records: float | None = None
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class LinearClassifier:
         records: the number of records behind the counts.
         sampled: the number of records drawn, where the basis is `network`.
         seed: decided the draws, of records and of the perceptron.
-        accuracy: how many records are classified right; None where the counts are not known.
+        accuracy: how many new records are classified right; None where the reports do not tell.
         notes: what the reader of the weights must know.
 
     Raises:
@@ -169,6 +169,11 @@ class LinearClassifier:
     def design(self) -> DesignMatrix:
         """The columns in their own units."""
         return DesignMatrix.of(self.inputs, self.columns)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs: predictions hang on all of them."""
+        return self.inputs.names
 
     def scores(self, codes: Mapping[str, Codes]) -> Tensor:
         """Return each plane's linear function of n records, shape (n, planes).

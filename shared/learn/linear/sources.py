@@ -120,12 +120,12 @@ class Moments:
 
 def raw_counts(table: MarginalTable) -> CellClassCounts:
     """Return the raw counts of a table whose last axis is the class."""
-    return _gridded(table.counts)
+    return gridded(table.counts)
 
 
 def expected_counts(marginals: Marginals, variables: Sequence[str]) -> CellClassCounts:
     """Return the counts by posterior probability; the class is the last variable."""
-    return _gridded(marginals.expected(variables))
+    return gridded(marginals.expected(variables))
 
 
 def drawn_counts(
@@ -184,7 +184,8 @@ def _shares(table: MarginalTable) -> Tensor:
     return share
 
 
-def _gridded(counts: Tensor) -> CellClassCounts:
+def gridded(counts: Tensor) -> CellClassCounts:
+    """Return counts over the features and, last, the class."""
     shape, classes = counts.shape[:-1], counts.shape[-1]
     return CellClassCounts(CellGrid(shape), counts.reshape(-1, classes))
 

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from shared.domain import Domain, Variable
-from shared.errors import OptionError
+from shared.errors import EstimationError, LimitExceeded, OptionError
 from shared.learn.bayes_classifier.learning import learn_bayes_classifier
 from shared.learn.bayes_classifier.model import BayesClassifier
 from shared.learn.bayes_classifier.odds import log_odds
 from shared.learn.bayes_classifier.replicates import Replicates
 from shared.learn.common.resampling import stream
 from shared.learn.linear.columns import DesignMatrix, Scaling
-from shared.learn.linear.errors import Equation, accuracy_of
-from shared.learn.linear.model import Accuracy, Basis, LinearClassifier
+from shared.learn.linear.errors import JUDGED_NUMBERS, Equation, accuracy_of
+from shared.learn.linear.model import INTERCEPT, Accuracy, Basis, LinearClassifier, Plane, Weight
 from shared.learn.linear.options import LinearOptions
 from shared.learn.linear.pairs import PairEquation, PairTables, odds_weights
 from shared.learn.linear.pocket import pocket
 from shared.learn.linear.solving import Solution, least_squares, logistic, require_independent
 from shared.learn.linear.sources import (
     Classed,
-    DrawnRecords,
     drawn_counts,
     expected_counts,
+    gridded,
     moments_of_counts,
     raw_counts,
 )
-from shared.marginals.counts import LEVEL, Marginals, MarginalTable, Tensor
+from shared.marginals.counts import LEVEL, Codes, Marginals, MarginalTable, Tensor
 from shared.marginals.quantile import normal_quantile
 from shared.progress import OnShare, Tick
 
@@ -252,14 +252,32 @@ class PlaneTask:
         return PlaneFit(positive, solution.weights, errors)
 
     def accuracy(self, model: LinearClassifier) -> Accuracy | None:
-        """Return how many records a model fitted by this task classifies right."""
-        if model.basis == "pairs":
+        """Return how many new records a model fitted by this task classifies right, if it is told.
+
+        Only unbiased counts of the features and the class together tell it, and planes that are
+        fitted to them in little time. Of drawn records it would be that on the network's own law.
+        """
+        if model.basis != "raw" or self.sources.biased:
             return None
-        source = self._source("network" if model.basis == "naive-bayes" else model.basis)
-        predicted = model.classes_of(source.cells)
-        if isinstance(source, DrawnRecords):
-            return Accuracy(float(np.mean(predicted == source.codes)))
-        return accuracy_of(self.sources.table, predicted)
+        if self.design.size * self.inputs.size * self.target.size > JUDGED_NUMBERS:
+            return None
+        source = self._source("raw")
+
+        def refitted(counts: Tensor) -> Codes | None:
+            others, planes = gridded(counts), []
+            for plane in model.planes:
+                positive = self.target.code(plane.positive)
+                solution = self._solved(others, positive)
+                if solution is None:
+                    return None
+                planes.append(plane_of(PlaneFit(positive, solution.weights), self))
+            return replace(model, planes=tuple(planes)).classes_of(source.cells)
+
+        drawn = stream(self.seed, len(self.positives))
+        try:
+            return accuracy_of(self.sources.table, model.classes_of(source.cells), refitted, drawn)
+        except (EstimationError, LimitExceeded):
+            return None
 
     def _of_pairs(self, positive: int) -> PlaneFit | None:
         """Return the least squares plane from pairs, with its errors."""
@@ -313,10 +331,33 @@ class PlaneTask:
         return self.sources.of(basis, self.seed)
 
     def _solution(self, basis: Basis, positive: int) -> Solution | None:
-        design, l2 = self.design, self.options.l2
         source = self._source(basis)
         if source.valid:
-            require_independent(design, source.cells, source.totals, l2)
+            require_independent(self.design, source.cells, source.totals, self.options.l2)
+        return self._solved(source, positive)
+
+    def _solved(self, source: Classed, positive: int) -> Solution | None:
+        design, l2 = self.design, self.options.l2
         if self.options.loss == "logistic":
             return logistic(design, source, positive, l2, self.tick)
         return least_squares(moments_of_counts(design, source), positive, l2)
+
+
+def plane_of(fit: PlaneFit, task: PlaneTask) -> Plane:
+    """Return a plane in the columns' own units."""
+    scaling = task.scaling
+    values = scaling.back @ fit.weights
+    names = (INTERCEPT, *(column.name for column in scaling.columns))
+    weights = [Weight(name, value) for name, value in zip(names, values.tolist(), strict=True)]
+    # No error is known of a column that was left out, nor of any where the loss gives none.
+    if fit.errors is not None:
+        for place in (0, *(1 + number for number in scaling.kept)):
+            row = scaling.back[place]
+            se, se_records = (
+                None if covariance is None else float(np.sqrt(max(row @ covariance @ row, 0.0)))
+                for covariance in fit.errors.covariances
+            )
+            low, high = fit.errors.intervals[place].tolist()
+            estimate = weights[place].estimate
+            weights[place] = Weight(names[place], estimate, se, se_records, (low, high))
+    return Plane(task.target.categories[fit.positive], tuple(weights))

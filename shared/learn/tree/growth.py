@@ -13,7 +13,8 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import OptionError
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+from shared.learn.bayes_classifier.evidence import UNKNOWN
+from shared.learn.bayes_classifier.learning import learn_with_evidence
 from shared.learn.bayes_classifier.model import ChosenModel
 from shared.learn.bayes_classifier.replicates import Replicates
 from shared.learn.bayes_classifier.subpopulations import ModelledSubpopulation
@@ -77,10 +78,12 @@ def _everything(
     """Return all records, and the model of them where no reports tell the tables of paths."""
     if marginals.tells([*names, target]):
         return None, marginals.subpopulation()
-    model = learn_bayes_classifier(marginals, target, names, on_step=partial(_before, on_step))
+    before = partial(_before, on_step)
+    model, evidence = learn_with_evidence(marginals, target, names, on_step=before)
     replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
-    everything = ModelledSubpopulation.everyone(replicates, model.domain, target, marginals.records)
-    return model.model, everything
+    return model.model, ModelledSubpopulation.everyone(
+        replicates, model.domain, target, marginals.records, evidence or UNKNOWN
+    )
 
 
 def _before(on_step: Progress, _done: int, _all: int) -> None:

@@ -78,6 +78,12 @@ class DecisionTree:
         """The inputs and then the class."""
         return self.inputs.join(Domain((self.target,)))
 
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs that are asked for anywhere."""
+        asked = {node.split.attribute for node in self.root if node.split is not None}
+        return tuple(name for name in self.inputs.names if name in asked)
+
     @cached_property
     def leaves(self) -> tuple[Node, ...]:
         """The leaves, those of a node's first category first."""

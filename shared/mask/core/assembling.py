@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.influence import Influence
 from shared.mask.core.inputs import Inputs
 from shared.mask.core.masked import Masked
 from shared.mixed.table import Floats
 
 
 def predicted_and_noise(
-    method: str,
-    given: Inputs,
-    prediction: Floats,
-    noise: Floats,
-    *,
-    details: Mapping[str, Any] | None = None,
+    method: str, given: Inputs, prediction: Floats, noise: Floats, influence: Influence
 ) -> Masked:
     """Return Y = prediction from S + noise, both of the standardized X: n x q."""
     values = given.in_units(prediction + noise)
@@ -27,6 +21,7 @@ def predicted_and_noise(
         values,
         given.in_units(prediction),
         noise * given.scales,
-        {**facts(given), **(details or {})},
-        cautions(given),
+        facts(given),
+        gravest_first((*influence.warnings, *cautions(given))),
+        influence,
     )

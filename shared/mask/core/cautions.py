@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shared.mask.core.inputs import NOTABLE_LEVERAGE, Inputs
+from shared.mask.core.caution import Caution, Gravity
+from shared.mask.core.inputs import Inputs
 from shared.mixed.table import Floats
 
 DOMINANT = 0.9
@@ -28,7 +30,7 @@ OFFSET = 1e6
 
 def cautions(
     given: Inputs, scored: Inputs | None = None, *, predicting: bool = True
-) -> tuple[str, ...]:
+) -> tuple[Caution, ...]:
     """Return sentences on what is unusual about S and X; they name columns and never values.
 
     Args:
@@ -43,61 +45,46 @@ def cautions(
     offsets = np.abs(given.centres) / given.scales
     found = []
     if same := [column.name for column in given.s.columns if column.is_constant]:
-        found.append(f"Columns {same} of S have the same value in every record and were left out.")
+        said = f"Columns {same} of S have the same value in every record and were left out."
+        found.append(Caution(said, Gravity.NOTE))
     if names := _where(given, shares > DOMINANT):
         effect = (
             "the noise of all records is of its size, and whose it is may be seen"
             if scored is None
             else "it may be recognized in what is released"
         )
-        found.append(
+        said = (
             f"One value holds more than {DOMINANT:.0%} of the variation of {names}: {effect}. Cut"
             " it off, take logarithms or leave its record out before masking."
         )
+        found.append(Caution(said, Gravity.GRAVE))
     if predicting and (names := _where(given, explained > NEARLY_TOLD)):
-        found.append(
+        said = (
             f"S tells more than {NEARLY_TOLD:.0%} of the variation of {names}: masked values lie"
             " close to the true ones, as everybody's prediction from S does."
         )
+        found.append(Caution(said))
     if predicting and scored is None and (names := _where(given, offsets > OFFSET)):
-        found.append(
+        said = (
             f"The mean is more than {OFFSET:g} standard deviations from 0 in {names}: moments are"
             " kept only up to the rounding of such numbers. Subtract a constant before masking."
         )
+        found.append(Caution(said, Gravity.NOTE))
     if predicting and (names := _where(given, _solvable(given))):
-        found.append(
+        said = (
             f"There are so few records, or so few different values, in {names} that the exact"
             " equations of methods whose noise is orthogonal to X (egadp, nmegadp) can single out"
             " the true values, by trying. Mask more records, or use gadp or ipso."
         )
+        found.append(Caution(said, Gravity.GRAVE))
     spare = given.records - used.both.shape[1]
     if predicting and spare < SPARE:
-        found.append(
+        said = (
             f"There are only {spare} more records than columns of S and X together: what is exact"
             " in the masked values narrows down the true ones. Mask more records or fewer columns."
         )
-    if predicting and (caution := lone_records(used.leverages)):
-        found.append(caution)
+        found.append(Caution(said, Gravity.GRAVE))
     return tuple(found)
-
-
-def lone_records(leverages: Floats) -> str:
-    """Return a sentence on records whose own value decides most of their prediction; or nothing.
-
-    Args:
-        leverages: how much each record's own value weighs in its prediction: n numbers.
-    """
-    lone = leverages[leverages > NOTABLE_LEVERAGE]
-    if not len(lone):
-        return ""
-    one = len(lone) == 1
-    return (
-        f"{len(lone)} record{' stands' if one else 's stand'} nearly alone in S:"
-        f" {'its' if one else 'their'} own true value makes up {NOTABLE_LEVERAGE:.0%} to"
-        f" {lone.max():.0%} of what S predicts of {'it' if one else 'them'}, so the masked"
-        f" value{'' if one else 's'} may lie close to the true one{'' if one else 's'}. Leave"
-        f" {'it' if one else 'them'} out, merge rare categories or lower max_leverage."
-    )
 
 
 def _solvable(given: Inputs) -> npt.NDArray[np.bool_]:
@@ -128,3 +115,19 @@ def facts(given: Inputs) -> dict[str, Any]:
         "largest_leverage": float(np.max(given.leverages)),
         "left_out": (*given.design.constant, *given.design.redundant),
     }
+
+
+def below_zero(names: Sequence[str], true: Floats, masked: Floats) -> Iterator[tuple[str, str]]:
+    """Yield the columns that are nowhere below 0 and have masked values that are, and say so.
+
+    Args:
+        names: of the q columns.
+        true: n x q.
+        masked: n x q.
+    """
+    for name, values, released in zip(names, true.T, masked.T, strict=True):
+        count = int(np.count_nonzero(released < 0))
+        if count and not np.any(values < 0):
+            many = f"{count:,} masked values of {name!r} are"
+            one = f"1 masked value of {name!r} is"
+            yield name, f"{one if count == 1 else many} below 0, and no true one is"

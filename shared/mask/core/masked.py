@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.mask.core.influence import Influence
 from shared.mixed.table import Floats
 
 
@@ -22,6 +23,8 @@ class Masked:
             None where values were reordered. With it Y gives X away.
         details: what was chosen on the way, by name: numbers and words that hold no record.
         warnings: sentences on what the custodian must know before this leaves.
+        influence: what of Y is its records' own, before values were reordered; None where Y is not
+            made of a prediction and noise.
     """
 
     method: str
@@ -31,3 +34,4 @@ class Masked:
     noise: Floats | None = field(default=None, repr=False)
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    influence: Influence | None = field(default=None, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from shared.mask.core.influence import Influence
 from shared.mask.core.randomness import Randomness
 from shared.mask.measures.core.compared import TrueFits, compared
 from shared.mask.measures.core.expectations import LANDMARKS, MOST_FITTED
@@ -24,6 +25,7 @@ def measure_all(
     on_step: Progress = unwatched,
     brief: bool = False,
     fits: TrueFits | None = None,
+    influence: Influence | None = None,
 ) -> Measures:
     """Measure what a masked table is good for and what it gives away.
 
@@ -36,6 +38,7 @@ def measure_all(
         on_step: told of each step; may raise to stop.
         brief: measure models of each column given all of S and given all others alone.
         fits: keeps what is fitted to S and X alone, for the next table in the place of the same X.
+        influence: what of Y is its records' own, as the method says it (`Masked.influence`).
 
     Returns:
         One row per measure, utility before security.
@@ -55,7 +58,7 @@ def measure_all(
         on_step(done, total)
 
     rows = utility_rows(data, rng, step) if data.alike else []
-    rows += security_rows(data, rng, step)
+    rows += security_rows(data, rng, step, influence)
     notes = []
     if not data.alike:
         notes.append("Y does not have the columns of X, so usefulness is not measured.")

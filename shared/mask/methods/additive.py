@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shared.errors import OptionError
+from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.inputs import Inputs, inputs
 from shared.mask.core.masked import Masked
@@ -99,5 +100,5 @@ def _added(
         values,
         noise=values - given.matrix,
         details={**facts(given), "noise": noise},
-        warnings=cautions(given, predicting=False),
+        warnings=gravest_first(cautions(given, predicting=False)),
     )

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.influence import influence_of
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -58,12 +60,14 @@ def cgadp(
     spread = np.std(normal_scores(np.arange(given.records, dtype=np.float64)[:, None]))
     perturbed = masked_scores(given, scored, rng, max_leverage) * spread
     values = from_normal_scores(perturbed, given.matrix)
+    influence = influence_of(scored.leverages, scored.both, columns=given.columns)
     return Masked(
         "cgadp",
         given.restore(values),
         values,
         details=facts(scored),
-        warnings=cautions(given, scored),
+        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
+        influence=influence,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shared.mask.core.assembling import predicted_and_noise
+from shared.mask.core.influence import influence_of
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -53,7 +54,7 @@ def gadp(
     given = inputs(S, X)
     require_maskable(given, given.basis.shape[1], max_leverage)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
-    return _masked("gadp", given, normal_noise(rng, given.records, root))
+    return _masked("gadp", given, normal_noise(rng, given.records, root), None)
 
 
 def ipso(
@@ -79,7 +80,8 @@ def ipso(
     require_randomness(rng)
     given = inputs(S, X)
     require_maskable(given, given.basis.shape[1], max_leverage)
-    return _masked("ipso", given, exact_noise(rng, given.basis, given.standard_residuals))
+    noise = exact_noise(rng, given.basis, given.standard_residuals)
+    return _masked("ipso", given, noise, given.basis)
 
 
 def egadp(
@@ -106,8 +108,11 @@ def egadp(
     require_randomness(rng)
     given = inputs(S, X)
     require_maskable(given, given.both.shape[1], max_leverage)
-    return _masked("egadp", given, exact_noise(rng, given.both, given.standard_residuals))
+    noise = exact_noise(rng, given.both, given.standard_residuals)
+    return _masked("egadp", given, noise, given.both)
 
 
-def _masked(method: str, given: Inputs, noise: Floats) -> Masked:
-    return predicted_and_noise(method, given, given.standard - given.standard_residuals, noise)
+def _masked(method: str, given: Inputs, noise: Floats, basis: Floats | None) -> Masked:
+    prediction = given.standard - given.standard_residuals
+    influence = influence_of(given.leverages, basis, columns=given.columns)
+    return predicted_and_noise(method, given, prediction, noise, influence)

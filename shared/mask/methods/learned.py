@@ -10,9 +10,13 @@ import numpy.typing as npt
 
 from shared.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
 from shared.kernel_regression.options import KernelOptions
-from shared.mask.core.cautions import NEARLY_TOLD, lone_records
-from shared.mask.core.inputs import NOTABLE_LEVERAGE, Inputs, require_leverages
+from shared.mask.core.caution import Caution, Gravity
+from shared.mask.core.cautions import NEARLY_TOLD
+from shared.mask.core.influence import Influence, influence_of
+from shared.mask.core.inputs import Inputs, require_leverages
 from shared.mask.core.randomness import Randomness
+from shared.mask.methods.lone import ALONE, TAKEN, own_weights, with_vectors
+from shared.mask.methods.squares import Squares, no_squares, squares_left
 from shared.mixed.design import basis_of, leverages, residual
 from shared.mixed.table import Floats
 
@@ -37,8 +41,16 @@ PATIENCE = 8
 SURE = 1.0
 """The kernel is used if its errors are smaller than lines' by more standard errors than this."""
 
-MOST = 0.1
-"""What the kernel adds has at most this share of the records as freedom; else it is smoothed."""
+MOST = 0.15
+"""What the kernel adds has at most this share of the records as freedom; else it is smoothed. It is
+more than `FITTED`, or a fit that only just keeps to that would be smoothed, iterated more often for
+it, and smoothed until little is left."""
+
+CURVED = 0.3
+"""The weight of a record's own value is held to this, as far as the kernel adds to it; ..."""
+
+NOTABLE = 0.5
+"""... where it stays above this, the kernel is smoothed."""
 
 BEYOND = 0.1
 """Where S alone gives a record's own value nearly that much weight, the kernel may add so much."""
@@ -57,9 +69,6 @@ SHARE = 5
 
 NARROW = 20
 """... where its own distribution is to be kept, to fewer: one for so many records."""
-
-ALONE = 1e-6
-"""A record is told by others if their weight in its fitted value is at least this."""
 
 TINY = 1e-300
 
@@ -89,6 +98,7 @@ class Learned:
             onto eigenvectors.
         held: how many lone records' own values were held back.
         own: how much each record's own value weighs in its expectation: n x q.
+        squares: what the kernel left of squares and products, and was added.
     """
 
     fit: KernelFit
@@ -98,6 +108,7 @@ class Learned:
     iterations: tuple[float, ...]
     held: int
     own: Floats = field(repr=False)
+    squares: Squares = field(repr=False)
 
     @property
     def leverages(self) -> Floats:
@@ -123,11 +134,16 @@ class Learned:
             n x k: the constant, S, what E(X|S) is made of, and X.
         """
         n, q = given.records, given.columns
-        room = n - given.basis.shape[1] - 2 * q - 1
+        base = np.column_stack([given.basis, self.squares.basis])
+        room = n - base.shape[1] - 2 * q - 1
         most = min(n // SHARE, WIDE, room)
         count = max(0, most if wide else min(most, max(self.learned, n // NARROW)))
-        found = np.linalg.qr(np.column_stack([given.basis, self.fit.basis[:, :count]]))[0]
-        return _with(_with(found, self.expectation), given.standard)
+        found = with_vectors(_with(base, self.expectation), self.fit.basis[:, :count])
+        return _with(found, given.standard)
+
+    def influence(self, basis: Floats) -> Influence:
+        """Return what of Y is its records' own, its noise being orthogonal to a basis."""
+        return influence_of(self.own, basis)
 
     def details(self, given: Inputs) -> dict[str, Any]:
         """Return what was chosen and found, for `Masked.details`."""
@@ -138,6 +154,7 @@ class Learned:
             "eigenvectors": self.learned,
             "iterations": min(self.iterations),
             "held_back": self.held,
+            "squares": self.squares.names,
             "approximation": self.fit.approximation,
             "halving": self.fit.halving,
             "largest_leverage": float(self.leverages.max()),
@@ -146,7 +163,7 @@ class Learned:
             },
         }
 
-    def warnings(self, given: Inputs) -> tuple[str, ...]:
+    def warnings(self, given: Inputs) -> tuple[Caution, ...]:
         """Return what a custodian must know of this relation; names columns, never values."""
         found = []
         uneven = explained(np.abs(self.residuals), self._spread(given))
@@ -154,30 +171,32 @@ class Learned:
         linearly = 1 - np.mean(given.standard_residuals**2, axis=0)
         for name, spread, r2, line in zip(given.x.names, uneven, told, linearly, strict=True):
             if r2 > NEARLY_TOLD >= line:
-                found.append(
+                said = (
                     f"S tells {r2:.1%} of the variation of column {name!r}; its masked values are"
                     " as close to the true ones as that."
                 )
+                found.append(Caution(said))
             if spread > UNEVEN:
-                found.append(
+                said = (
                     f"How far column {name!r} spreads around its expectation depends on S"
                     f" (R2 {spread:.2f}); the noise spreads evenly."
                 )
+                found.append(Caution(said))
         share = float(self.freedom.max()) / given.records
         if share > LARGE:
-            found.append(
+            said = (
                 f"What S tells has {self.freedom.max():.0f} effective parameters for"
                 f" {given.records} records ({share:.0%}): on average a record's own true value"
                 f" makes up {share:.0%} of its expectation. Mask more records or tell fewer columns"
                 " of S."
             )
-        if lone := lone_records(np.where(given.leverages > NOTABLE_LEVERAGE, 0.0, self.leverages)):
-            found.append(lone)
+            found.append(Caution(said))
         if self.fit.approximation > LOST:
-            found.append(
+            said = (
                 f"The landmarks span {1 - self.fit.approximation:.1%} of the kernel; with more of"
                 " them the relationships may be learned better."
             )
+            found.append(Caution(said, Gravity.NOTE))
         return tuple(found)
 
     def _r2(self, given: Inputs) -> Floats:
@@ -194,7 +213,13 @@ class Learned:
         return leave_one_out(sizes, basis @ (basis.T @ sizes), weights)
 
 
-def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage: float) -> Learned:
+def learned(
+    given: Inputs,
+    options: KernelOptions,
+    rng: Randomness,
+    max_leverage: float,
+    max_told: float | None = None,
+) -> Learned:
     """Learn E(X|S).
 
     Args:
@@ -202,26 +227,72 @@ def learned(given: Inputs, options: KernelOptions, rng: Randomness, max_leverage
         options: the kernel regression's; lines are free of the penalty in any case.
         rng: draws landmarks.
         max_leverage: the largest weight of a record's own value in its expectation.
+        max_told: the share of what S leaves of a record that may be told; what curves add to its
+            weight keeps to it.
 
     Raises:
         MaskingError: some records' own values weigh more, with the penalty given or with any.
     """
     options = replace(options, linear=True, smoothest=True)
     fit = fit_kernel(given.told, given.standard, options, rng)
-    # What the kernel adds keeps to the notable leverage; what S tells by lines to `max_leverage`.
-    most = min(max_leverage, NOTABLE_LEVERAGE) if max_leverage < 1 else 1.0  # which allows all
-    bounds = np.clip(given.leverages + BEYOND, most, max_leverage)
+    bounds, most = _bounds(given, max_leverage, max_told)
     curved = np.ones(given.columns, dtype=np.bool_)
     found = _expectation(given, fit, bounds, curved)
-    while options.penalty is None and _too_free(given, found, bounds):
+    while options.penalty is None and _too_free(given, found, most):
         penalties = tuple(SMOOTHER * penalty for penalty in fit.penalties)
         smoother = replace(options, bandwidth=fit.bandwidth, penalty=penalties)
         fit = fit_kernel(given.told, given.standard, smoother, rng)
         found = _expectation(given, fit, bounds, curved)
     if options.penalty is None and not (curved := _better(given, found)).all():
         found = _expectation(given, fit, bounds, curved)
+    found = _with_squares(given, found, bounds, curved, most)
     require_leverages(found.leverages, max_leverage, given)
     return found
+
+
+def _bounds(given: Inputs, max_leverage: float, max_told: float | None) -> tuple[Floats, Floats]:
+    """Return to how much each record's own value is held, and how much it may weigh: n each.
+
+    What the kernel adds is held to `CURVED`, and may weigh `NOTABLE`; or to what the least noise
+    hides so far that no more than `max_told` is told. What S tells by lines may weigh
+    `max_leverage`.
+    """
+    lines = given.leverages + (BEYOND if max_told is None else 0.0)
+    if max_leverage == 1 and max_told is None:
+        return np.ones(given.records), np.ones(given.records)
+    held, most = CURVED, NOTABLE
+    if max_told is not None:
+        held = most = float(np.sqrt((1 - TAKEN) * max_told / (1 - max_told)))
+    held, most = min(held, max_leverage), min(most, max_leverage)
+    return np.clip(lines, held, max_leverage), np.clip(lines, most, max_leverage)
+
+
+def _with_squares(
+    given: Inputs,
+    found: Learned,
+    bounds: Floats,
+    curved: npt.NDArray[np.bool_],
+    most: Floats,
+) -> Learned:
+    """Return the expectation with squares and products that the residuals surely show, too."""
+    squares = squares_left(given, found.expectation, found.residuals)
+    if not squares.names:
+        return found
+    extra = leverages(squares.basis)
+    beside = found
+    if np.any(found.leverages + extra > bounds):
+        beside = _expectation(given, found.fit, bounds - extra, curved)
+    plain, curves, own = squares.beside(given, beside.expectation, beside.own)
+    if np.any(own.max(axis=1) > np.maximum(most, found.leverages)):
+        return found
+    residuals = residual(given.standard, basis_of(np.column_stack([plain, curves])))
+    return replace(
+        beside,
+        expectation=given.standard - residuals,
+        residuals=residuals,
+        own=own,
+        squares=squares,
+    )
 
 
 def _too_free(given: Inputs, found: Learned, bounds: Floats) -> bool:
@@ -278,9 +349,9 @@ def _expectation(
     residuals = residual(given.standard, span)
     held = int(np.count_nonzero((shares < 1).any(axis=1)))
     times = tuple(times for times, _ in ways)
-    return Learned(
-        fit, given.standard - residuals, residuals, int(counts.max()), times, held, weights
-    )
+    expected, most = given.standard - residuals, int(counts.max())
+    none = no_squares(given)
+    return Learned(fit, expected, residuals, most, times, held, weights, none)
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
@@ -323,30 +394,3 @@ def _with(basis: Floats, values: Floats) -> Floats:
     lengths = np.linalg.norm(rest, axis=0)
     new = lengths > ROUNDING * np.sqrt(len(values))
     return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])
-
-
-def own_weights(fit: KernelFit, target: int, kept: Floats, free: Floats, shares: Floats) -> Floats:
-    """Return how much records' own values weigh in VKV'y: n numbers.
-
-    y are the values x, and for lone records a mixture of x and of what the ridge predicts without
-    them, which so does not decide its own fit. A larger penalty for the sake of a few lone
-    records would smooth away what the others have to tell.
-
-    Args:
-        fit: the fit whose predictions are mixed in; V are its leading eigenvectors.
-        target: the place of the column.
-        kept: what is kept of each leading eigenvector, the diagonal of K: m numbers, 0 to 1.
-        free: an orthonormal basis of what the ridge does not shrink, n x f.
-        shares: how much of its own value each record keeps, n numbers from 0 to 1.
-    """
-    vectors = fit.basis[:, : len(kept)]
-    found: Floats = shares * np.einsum("ij,ij,j->i", vectors, vectors, kept)
-    lone = np.flatnonzero(shares < 1)
-    if len(lone):
-        # Through what is predicted of lone records near it a record weighs more in its own fit.
-        hat = free[lone] @ free.T + (fit.basis[lone] * fit.shrinkage[:, target]) @ fit.basis.T
-        factor = (1 - shares[lone]) / np.maximum(1 - fit.own[lone, target], ALONE)
-        through = ((vectors[lone] * kept) @ vectors.T) * hat * factor[:, None]
-        through[np.arange(len(lone)), lone] = 0.0
-        found += through.sum(axis=0)
-    return found

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from shared.errors import OptionError
+import numpy as np
+
+from shared.errors import MaskingError, OptionError
 from shared.kernel_regression.options import KernelOptions
+from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.influence import Influence
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -42,6 +46,7 @@ def nmegadp(
     form: Form = "perturbation",
     kernel: KernelOptions | None = None,
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
 
@@ -55,7 +60,9 @@ def nmegadp(
     infinite: X is projected onto them. X is then regressed on the constant, S and f by least
     squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
     random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
-    in which an analyst would learn from chance what is not there.
+    in which an analyst would learn from chance what is not there. Eigenvectors that are nearly a
+    lone record's own are kept less exactly, or it would have no noise. Squares and products of S
+    that the residuals surely show are added to E(X|S).
 
     What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
     covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":
@@ -75,7 +82,8 @@ def nmegadp(
 
     Privacy: Y adds nothing on a record beyond its S except through E(X|S), in which its own value
     weighs at most `max_leverage`, and on average as much as E(X|S) has effective parameters for
-    each record (`details["freedom"]`; a warning says so above a tenth). E(X|S) is released on
+    each record (`details["freedom"]`; a warning says so above a tenth). How much that tells depends
+    on the record's noise: `Masked.influence` has both for each record. E(X|S) is released on
     purpose.
 
     Args:
@@ -87,8 +95,11 @@ def nmegadp(
             chosen by leave-one-out errors.
         max_leverage: the largest weight that a record's own value may have in its expectation.
             Where a record stands so alone that by curves it would have more than this or than
-            `NOTABLE_LEVERAGE`, what the others tell of it takes the place of its value; with 1
-            never. What it has by lines beyond `max_leverage` is refused.
+            `CURVED`, what the others tell of it takes the place of its value; with 1 never. What
+            it has by lines beyond `max_leverage` is refused.
+        max_told: the largest share of what S leaves of a record that its masked value may tell
+            (`Influence.told`), above 0 and below 1. Curves are held back for it; where lines tell
+            more, the table is refused. None for no bound but warnings.
 
     Returns:
         The masked values; `details` has the regression's bandwidth, smallest penalty, freedom (of
@@ -98,38 +109,61 @@ def nmegadp(
     Raises:
         OptionError: an option is out of its range.
         TableError: see `inputs`.
-        MaskingError: S tells a column of X exactly, a record stands alone in S, or there are too
-            few records.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
+            `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
+    if max_told is not None and not 0 < max_told < 1:
+        raise OptionError(
+            f"max_told must be above 0 and below 1, not {max_told}.", where="max_told"
+        )
     if form not in get_args(Form):
         raise OptionError(
             f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
         )
     given = inputs(S, X)
     require_maskable(given, given.both.shape[1], max_leverage)
-    relation = learned(given, kernel or KernelOptions(), rng, max_leverage)
-    if form.startswith("copula"):
-        noise = _copula_noise(relation, given, rng)
+    relation = learned(given, kernel or KernelOptions(), rng, max_leverage, max_told)
+    copula = form.startswith("copula")
+    basis = relation.orthogonal(given, wide=not copula)
+    influence = relation.influence(basis)
+    _require_hidden(influence, max_told)
+    if copula:
+        noise = _copula_noise(relation, basis, rng)
     else:
-        basis = relation.orthogonal(given, wide=True)
         noise = exact_noise(rng, basis, relation.residuals)
-    return _released(form, given, relation, noise)
+    return _released(form, given, relation, noise, influence)
 
 
-def _copula_noise(relation: Learned, given: Inputs, rng: Randomness) -> Floats:
+def _require_hidden(influence: Influence, most: float | None) -> None:
+    """Check that no more is told of a record than a bound. Raises MaskingError."""
+    over = 0 if most is None else int(np.count_nonzero(influence.told > most))
+    if over:
+        records = "1 record" if over == 1 else f"{over} records"
+        raise MaskingError(
+            f"Of {records} the masked values would tell {influence.told.max():.0%} of what S leaves"
+            f" unknown, more than max_told, {most:g}.",
+            where="max_told",
+            remedy="Merge rare categories, cut outlying numbers off, leave those records out or"
+            " mask more of their kind.",
+        )
+
+
+def _copula_noise(relation: Learned, basis: Floats, rng: Randomness) -> Floats:
     """Return noise with nearly the marginals and the rank dependence of r, and exactly its
     covariance; standardized, n x q."""
-    basis = relation.orthogonal(given, wide=False)
     scores = normal_scores(relation.residuals)
     normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
     return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)
 
 
-def _released(form: Form, given: Inputs, relation: Learned, noise: Floats) -> Masked:
+def _released(
+    form: Form, given: Inputs, relation: Learned, noise: Floats, influence: Influence
+) -> Masked:
     perturbed = given.in_units(relation.expectation + noise)
     shuffled = form.endswith("shuffling")
     values = reordered(given.matrix, perturbed) if shuffled else perturbed
+    warnings = (*influence.warnings, *cautions(given), *relation.warnings(given))
     return Masked(
         NAMES[form],
         given.restore(values, same_type=shuffled),
@@ -137,5 +171,6 @@ def _released(form: Form, given: Inputs, relation: Learned, noise: Floats) -> Ma
         expectation=None if shuffled else given.in_units(relation.expectation),
         noise=None if shuffled else noise * given.scales,
         details={**facts(given), **relation.details(given)},
-        warnings=(*cautions(given), *relation.warnings(given)),
+        warnings=gravest_first(warnings),
+        influence=influence,
     )

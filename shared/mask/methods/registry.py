@@ -23,7 +23,7 @@ __all__ = ["METHODS", "Method"]
 
 _LEVERAGE = {"max_leverage": MAX_LEVERAGE}
 
-_KERNEL = {"kernel": KernelOptions(), **_LEVERAGE}
+_KERNEL = {"kernel": KernelOptions(), **_LEVERAGE, "max_told": None}
 
 _UNLINKED = (
     "Beyond what S and the relationships that are kept tell of a record, its masked values tell"

@@ -7,7 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from shared.errors import OptionError
+from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.influence import influence_of
 from shared.mask.core.inputs import MAX_LEVERAGE, inputs
 from shared.mask.core.masked import Masked
 from shared.mask.core.randomness import Randomness, require_randomness
@@ -64,10 +66,12 @@ def shuffle(
         details = {"marginals": dict(zip(given.x.names, map(str, fitted), strict=True))}
     perturbed = masked_scores(given, scored, rng, max_leverage, by_ranks=marginals == "rank")
     values = reordered(given.matrix, perturbed)
+    influence = influence_of(scored.leverages, scored.both, columns=given.columns)
     return Masked(
         "shuffle" if marginals == "rank" else "shuffle-parametric",
         given.restore(values, same_type=True),
         values,
         details={**facts(scored), **details},
-        warnings=cautions(given, scored),
+        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
+        influence=influence,
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
+from shared.mask.core.influence import influence_of
 from shared.mask.core.inputs import MAX_LEVERAGE, inputs, require_maskable
 from shared.mask.core.latent import conditional, copula_correlations
 from shared.mask.core.masked import Masked
@@ -55,10 +57,12 @@ def synthetic_copula(
     prediction, root = conditional(scored, copula_correlations(scored))
     drawn = prediction + normal_noise(rng, given.records, root)
     values = from_normal_scores(drawn, given.matrix)
+    influence = influence_of(scored.leverages, columns=given.columns)
     return Masked(
         "synthetic-copula",
         given.restore(values),
         values,
         details=facts(scored),
-        warnings=cautions(given, scored),
+        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
+        influence=influence,
     )

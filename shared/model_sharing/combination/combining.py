@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -24,8 +24,15 @@ from shared.model_sharing.core.tree import SharedTree
 from shared.model_sharing.generation.generating import RECORDS_AT_ONCE
 from shared.model_sharing.generation.options import GenerationOptions
 from shared.model_sharing.global_models.learning import learn_global
-from shared.model_sharing.global_models.model import Codes, GlobalModel, TreeModel
+from shared.model_sharing.global_models.model import (
+    Codes,
+    ForestModel,
+    GlobalModel,
+    RuleModel,
+    TreeModel,
+)
 from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from shared.model_sharing.global_models.people import counting_people
 from shared.progress import Progress, unwatched
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product"]
@@ -274,7 +281,27 @@ def _learned(
     codes = target.codes if isinstance(target, CategoricalColumn) else np.zeros(0, dtype=np.intp)
     learning = replace(options.learning, seed=options.seed)
     model = learn_global(schema, table, codes, options.model, learning, on_step)
-    return model, table.records
+    people = sum(tree.records for tree in trees)
+    return counting_people(model, table, _known(trees, schema, options), people), table.records
+
+
+def _known(
+    trees: Sequence[SharedTree], schema: TreeSchema, options: CombineOptions
+) -> Callable[[MixedTable], Floats]:
+    """Return what tells of pseudo-records how probable each class is.
+
+    Classes that were drawn say it themselves, on the average of a leaf; the likeliest do not.
+    """
+    if options.method == "labelled" and options.labels == "likeliest":
+        return votes_of(trees, options.votes).probabilities
+
+    def drawn(table: MixedTable) -> Floats:
+        target = table[schema.target.name]
+        codes = target.codes if isinstance(target, CategoricalColumn) else np.zeros(0, np.intp)
+        found: Floats = np.eye(schema.classes)[codes]
+        return found
+
+    return drawn
 
 
 def _require_few(trees: Sequence[SharedTree], generation: GenerationOptions) -> None:
@@ -301,7 +328,12 @@ def _made(options: CombineOptions, pseudo: int, trees: int, model: GlobalModel) 
     many = f"the trees of {trees} owners" if trees > 1 else "the tree of one owner"
     if options.draws:
         how = _DRAWN[options.method].format(trees=many)
-        return f"Learned from {pseudo:,} pseudo-records, {how}."
+        said = f"Learned from {pseudo:,} pseudo-records, {how}."
+        if isinstance(model, (TreeModel, ForestModel, RuleModel)):
+            said += " Its leaves count the people for whom these stand, not pseudo-records."
+        if options.method == "basegen":
+            said += " Each was given the class of its tree's leaf: probabilities are too sure."
+        return said
     if isinstance(model, TreeModel):
         leaves = len(model.tree.leaves)
         return f"The product of {many}: {leaves:,} leaves, where those of all of them meet."

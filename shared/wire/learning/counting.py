@@ -18,6 +18,8 @@ class CountsSpec(Message):
     interactions of up to `order` variables, or pooled over all sets of variables that hold them, of
     up to `order` variables that interact. The last two can tell tables that no record reports
     whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
+    An `order` that is left out follows the records: as many variables as they report together, up
+    to 8 and to what can be fitted, and 2 for itemsets. The job then says which it is.
     `records` says what to do if the owners' records are not the same set: refuse
     (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
     not report of a record is missing there, by no fault of its value, and several owners may report
@@ -26,8 +28,18 @@ class CountsSpec(Message):
     """
 
     estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
-    order: Annotated[int, Field(ge=1, le=8, strict=True)] = 2
+    order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
     records: Literal["identical", "common", "any"] = "identical"
+
+    @property
+    def models(self) -> bool:
+        """Whether the estimator may make tables of smaller ones."""
+        return self.estimator in ("log-linear", "pooled")
+
+    @property
+    def interacting(self) -> int:
+        """The order; 2 where it is not settled yet."""
+        return self.order or 2
 
 
 class ContingencyTableSpec(CountsSpec):

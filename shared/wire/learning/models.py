@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
+from shared.marginals.lack_of_fit import filled_in_words
 from shared.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
 from shared.wire.learning.jobs import JobSpec
 from shared.wire.learning.regression import MaskingMessage
 from shared.wire.learning.sharing import UsedTreeMessage
+from shared.wire.privacy import AmplificationMessage
+
+FILLED_IN = 64
+"""A model names so many tables that were made of smaller ones."""
 
 
 class ParameterMessage(Message):
@@ -84,8 +89,14 @@ class ModelHead(Message):
 
     `releases` maps each release used, by id, to the digest of its content; `inconsistent` those
     that are inconsistent with their plan to the p-value (an owner sees its own there).
-    `lack_of_fit` has a test of each log-linear model that counts were taken from.
+    `lack_of_fit` has a test of each log-linear model that counts were taken from; `filled_in` the
+    first sets of variables whose tables were made of smaller ones, because no record reports them
+    together or more of them may not interact. `told` is what the releases tell of one person's
+    whole record, over all owners; its gamma and epsilon are null where nothing bounds it. Of models
+    made by earlier versions it is null itself: not recorded.
     """
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("filled_in", "told")
 
     id: str
     study: Name
@@ -95,7 +106,14 @@ class ModelHead(Message):
     releases: dict[str, Sha256]
     inconsistent: Annotated[dict[str, float], Field(default_factory=dict)]
     lack_of_fit: Annotated[list[LackOfFitMessage], Field(default_factory=list)]
+    filled_in: Annotated[list[list[str]], Field(default_factory=list)]
     created: datetime
+    told: AmplificationMessage | None = None
+
+    @property
+    def filled_in_told(self) -> str:
+        """What a reader must know of `filled_in`, as a sentence; empty if it is."""
+        return filled_in_words(self.filled_in)
 
 
 class BayesNetMessage(ModelHead):

@@ -16,6 +16,7 @@ from shared.wire.releases.messages import (
     ReleaseCreate,
     ReleaseState,
     RepeatedReports,
+    SameReleases,
     SecretsState,
     release_digest,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "ReleaseCreate",
     "ReleaseState",
     "RepeatedReports",
+    "SameReleases",
     "SecretsState",
     "release_digest",
 ]

@@ -227,6 +227,35 @@ class AlignedOwner(Message):
     not_everywhere: int | None
 
 
+class SameReleases(Message):
+    """Two owners' releases that are the same, or nearly so.
+
+    `same` of `of` records, the larger release's, have the same pseudonym and the same values in all
+    columns. Of knowledge models, which have no records and are the same in all, both are 0.
+    """
+
+    owners: list[Name]
+    releases: list[str]
+    same: int
+    of: int
+
+    @property
+    def told(self) -> str:
+        """Say what is the same, and what follows."""
+        owners = " and ".join(self.owners)
+        if not self.of:
+            what = "their knowledge models are equal in all"
+        else:
+            what = (
+                f"{self.same:,} of {self.of:,} records have the same pseudonym and the same values"
+                " in all columns"
+            )
+        return (
+            f"Owners {owners} sent the same release: {what}. Its people would count twice; one of"
+            " the owners withdraws it, or asks what was published under its name."
+        )
+
+
 SecretsState = Literal["same", "different", "unknown"]
 """Whether releases were made under one linkage secret, as far as their fingerprints say."""
 
@@ -246,12 +275,14 @@ class Alignment(Message):
     says nothing of people; `secret_groups` are then the owners who share one. `unknown`: a release
     has no fingerprint.
 
+    `same` are the pairs of releases that two owners sent alike; no owner is shown any.
+
     An owner is shown its own row only, `mismatch` instead of `partial` and `disjoint`, and numbers
     only if the state is `identical`: else it could learn whether a person is known to another
     owner by publishing that one record.
     """
 
-    SINCE_2: ClassVar[tuple[str, ...]] = ("secrets", "secret_groups")
+    SINCE_2: ClassVar[tuple[str, ...]] = ("secrets", "secret_groups", "same")
 
     study: Name
     state: AlignmentState
@@ -262,6 +293,7 @@ class Alignment(Message):
     digest: Sha256
     secrets: SecretsState = "unknown"
     secret_groups: list[list[Name]] = Field(default_factory=list)
+    same: list[SameReleases] = Field(default_factory=list)
 
 
 def secrets_differ(groups: Iterable[Iterable[str]]) -> str:

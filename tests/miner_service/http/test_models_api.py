@@ -219,7 +219,11 @@ def test_the_page_shows_picture_links_and_parameters(learned):
     assert page.cells[head : head + 6] == names
     assert page.cells[head + 6 : head + 12] == row
     assert {"<hi>", "lo,w", "A=no" if link["parent"] == "A" else f"{ODD}=<hi>"} <= set(page.cells)
-    assert "how many times randomization multiplies" in " ".join(" ".join(page.seen).split())
+    seen = " ".join(" ".join(page.seen).split())
+    assert "how many times randomization multiplies" in seen
+    # The percentage of a link is one number, and has one explanation.
+    assert seen.count("the probability that the link is there") == 1
+    assert "bootstrap samples of the records keep it" not in seen
 
 
 @pytest.mark.slow

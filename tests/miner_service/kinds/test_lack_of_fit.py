@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import Symmetric
+from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
 from shared.domain import Variable
 from shared.plan import Block, Plan
+from shared.wire.versions import CURRENT, PROTOCOL_HEADER
 
 NAMES = ("a", "b", "c")
 PLAN = Plan(
     tuple(Block((Variable(n, ("no", "yes")),), Symmetric.from_probability(2, 0.1)) for n in NAMES)
 )
 
-TABLE = {"kind": "contingency-table", "variables": list(NAMES), "estimator": "log-linear"}
-NETWORK = {"structure": {"a": [], "b": ["a"], "c": ["a", "b"]}, "estimator": "log-linear"}
+ORDER = {"estimator": "log-linear", "order": 2}
+TABLE = {"kind": "contingency-table", "variables": list(NAMES), **ORDER}
+NETWORK = {"structure": {"a": [], "b": ["a"], "c": ["a", "b"]}, **ORDER}
 
 
 def reports(three: bool) -> dict[str, np.ndarray]:
@@ -55,6 +57,73 @@ def test_a_model_that_does_not_fit_is_marked_wherever_it_is_shown(miner, build, 
     assert "Fit of the log-linear model" in page
     assert ("drawn towards no interaction" in page) == (spec == TABLE)
     assert "is the raw estimate" not in page
+
+
+SETS = ((0, 1), (1, 2))
+PAIRS = Plan(
+    (
+        Block(
+            tuple(Variable(n, ("no", "yes")) for n in NAMES),
+            Sampled(
+                (2, 2, 2),
+                tuple(Choice(s, RESOLUTION // 2, Symmetric.from_gamma(4, 19.0)) for s in SETS),
+            ),
+        ),
+    )
+)
+
+
+def of_pairs() -> dict[str, np.ndarray]:
+    """Reports of a and b, or of b and c; 2 stands for what is withheld."""
+    rng = np.random.default_rng(5)
+    told = {n: rng.integers(0, 2, 2000).astype(np.uint8) for n in NAMES}
+    first = rng.random(2000) < 0.5
+    told["a"][~first], told["c"][first] = 2, 2
+    return told
+
+
+def learned(analyst, spec: dict[str, object]) -> str:
+    answer = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
+    return f"/v1/models/{analyst.wait(answer.headers['location'])['model']}"
+
+
+def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, build):
+    analyst, owner = miner.study("s"), miner.owner("s", "north")
+    owner.publish("s", build(PAIRS, range(2000), of_pairs()))
+    asked = {"kind": "contingency-table", "estimator": "pooled"}
+    filled = learned(analyst, {**asked, "variables": list(NAMES)})
+    told = learned(analyst, {**asked, "variables": ["b", "a"]})
+    today = {PROTOCOL_HEADER: str(CURRENT)}
+    assert analyst("GET", filled, headers=today).json()["filled_in"] == [list(NAMES)]
+    assert analyst("GET", told, headers=today).json()["filled_in"] == []
+    words = "Counts of a, b, c together are filled in from those of fewer variables"
+    assert words in analyst("GET", f"{filled}/page").text
+    assert "Filled in:" not in analyst("GET", f"{told}/page").text
+    for address, marked in ((filled, "True"), (told, "False")):
+        head, *rows = analyst("GET", f"{address}/csv").text.splitlines()
+        assert head.endswith(",filled_in")
+        assert all(row.endswith(f",{marked}") for row in rows)
+    # Clients of the version before refuse fields that they do not know.
+    earlier = analyst.get(filled)
+    assert "filled_in" not in earlier
+    assert earlier["spec"]["order"] == 2
+
+
+def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build):
+    analyst, owner = miner.study("s"), miner.owner("s", "north")
+    owner.publish("s", build(PLAN, range(2000), reports(three=True)))
+    asked = {"kind": "contingency-table", "variables": list(NAMES)}
+    for estimator, order in (("moment", 2), ("log-linear", 3), ("pooled", 3)):
+        body = {"key": f"by-{estimator}", "spec": {**asked, "estimator": estimator}}
+        made = analyst("POST", "/v1/studies/s/jobs", json=body).json()
+        assert made["spec"]["order"] == order
+        # The same work is the same job, whether its order is left out or named.
+        assert analyst("POST", "/v1/studies/s/jobs", json=body).json()["id"] == made["id"]
+        body["spec"]["order"] = order
+        assert analyst("POST", "/v1/studies/s/jobs", json=body).json()["id"] == made["id"]
+    rules = {"kind": "association-rules", "estimator": "pooled", "minimum_support": 0.1}
+    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": rules}).json()
+    assert made["spec"]["order"] == 2
 
 
 def test_a_model_without_a_log_linear_model_has_no_such_test(miner, build):

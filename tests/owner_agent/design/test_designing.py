@@ -437,6 +437,7 @@ def test_the_limit_stands_beside_what_is_reached(bench, command, tmp_path):
     able = [made for made in data["options"] if made["error"] is not None]
     for made in able:
         assert made["bound"] <= made["error"] * (1 + 1e-9)
+        assert 0 < made["loss"] < 1
         assert made["efficiency"] == pytest.approx(min(1, made["bound"] / made["error"]))
         assert made["efficiencies"][made["estimator"]] == made["efficiency"]
         assert set(made["bounds_by_length"]) == set(made["errors_by_length"])

@@ -9,8 +9,9 @@ import pytest
 
 from owner_agent.cli.display.masking import show_mask_report
 from owner_agent.departures.ledger import Ledger
-from owner_agent.masking.page import figure, measured
+from owner_agent.masking.page import figure, measured, share
 from owner_agent.masking.pictures import explained
+from owner_agent.masking.report import FIRST
 from owner_agent.masking.words import NO_BOUND, protection
 from shared.mask import METHODS
 from shared.mixed.table import CategoricalColumn, NumericColumn
@@ -36,7 +37,12 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64)', html)
     assert html.count("<svg") == 5  # two columns over age and gender, and over each other
     assert "egadp (named in the site file); told as they are: age, gender" in done.out
-    assert "Largest leverage: 0.0" in done.out
+    assert "true value in its masked one: 0.0" in done.out
+    # Records are named on the page, and nowhere else.
+    assert "Records of which most is told" in html
+    assert len(re.findall(r"C-\d{5}", html)) == FIRST
+    numbers = _page(shop).with_suffix(".json").read_text()
+    assert not re.search(r"C-\d{5}", done.out + done.err + numbers)
     assert "mask.html" in done.out
 
 
@@ -164,4 +170,5 @@ def test_numbers_are_written_short():
     assert figure(None) == figure(float("nan")) == "–"
     assert measured(0.12345678, 0.0123) == "0.123 ± 0.012"
     assert measured(2.0, None) == "2"
+    assert (share(0.042), share(0.3)) == ("4.2 %", "30 %")
     assert callable(show_mask_report)

@@ -155,6 +155,7 @@ def test_a_private_tree_is_shown_with_its_epsilon(clinic, command, private_text)
     assert "differentially private with epsilon 2" in done.out
     html = _page(clinic).read_text()
     assert "ε = 2" in html
+    assert "of one record: gamma 7.389" in html
     assert "With nothing required" not in html
     shown = command("ledger")
     assert "no bound" not in shown.out

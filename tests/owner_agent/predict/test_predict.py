@@ -135,13 +135,35 @@ def test_without_ids_rows_are_numbered_and_probabilities_stand_beside(folder, ca
     assert code == 0
     assert json.loads(said) == {
         "kind": "decision-tree", "target": "ill", "records": 6,
-        "predicted": {"no": 3, "maybe": 1, "yes": 2}, "file": str(out),
+        "predicted": {"no": 3, "maybe": 1, "yes": 2}, "lacking": [], "file": str(out),
     }  # fmt: skip
     found = rows(out)
     assert [row["row"] for row in found] == ["1", "2", "3", "4", "5", "6"]
     shares = [[float(row[f"ill={label}"]) for label in ILL.categories] for row in found]
     assert shares[1] == [0.1, 0.8, 0.1]
     assert shares[4] == [0.0, 0.25, 0.75]
+
+
+def test_columns_that_are_missing_are_named_and_may_be_refused(folder, called):
+    path = folder / "misspelt.csv"
+    path.write_text(table(head="id,age,Region"))
+    code, out, _ = called(folder / "tree.json", path)
+    assert code == 0
+    assert "no column 'region' (did you mean 'Region'?), which the model uses" in out
+    code, out, _ = called(folder / "tree.json", path, "--json")
+    assert json.loads(out)["lacking"] == ["region"]
+    written = folder / "misspelt.csv.tree.predictions.csv"
+    written.unlink()
+    code, out, err = called(folder / "tree.json", path, "--all-columns")
+    assert code != 0
+    assert not written.exists()
+    assert "'region' (did you mean 'Region'?)" in " ".join((out + err).split())
+    # A tree that asks for the age alone misses no region.
+    by_age = split("age", *[leaf(0.9, 0.1, 0.0)] * 4)
+    alone = DecisionTree(tree().inputs, ILL, by_age, 100, TreeOptions())
+    (folder / "age.json").write_text(write_tree_json(alone))
+    code, out, _ = called(folder / "age.json", path, "--all-columns", "--json")
+    assert (code, json.loads(out)["lacking"]) == (0, [])
 
 
 def test_a_linear_classifier_and_labels_in_another_order(folder, called):

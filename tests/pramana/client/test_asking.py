@@ -11,7 +11,7 @@ from shared.errors import OptionError, StructureError
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.jobs import JobCreate
 
-COUNTS = {"records": "identical", "estimator": "moment", "order": 2}
+COUNTS = {"records": "identical", "estimator": "moment", "order": None}
 
 PLAIN = {
     "decision-tree": (pm.DecisionTree("ill"), {"target": "ill"}),

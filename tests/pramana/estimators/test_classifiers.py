@@ -11,6 +11,7 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.base import Estimator
+from shared.errors import MissingColumn, OptionError
 from shared.plan import Plan
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people
 
@@ -71,11 +72,41 @@ def test_a_score_takes_the_column_or_y(name: str):
 @pytest.mark.parametrize("name", SUM_OUT)
 def test_a_missing_column_is_an_empty_one(name: str):
     model, frame = fitted(name), people()
-    left_out = model.predict_proba(frame[["class", "age"]])
+    left_out = model.predict_proba(frame[["class", "age"]], missing_columns="ignore")
     empty = model.predict_proba(frame.assign(sex=None))
     assert np.array_equal(left_out, empty)
     # What is not known of her sex leaves the shares of those of her class and age.
     assert not np.allclose(left_out, model.predict_proba(frame))
+
+
+@pytest.mark.parametrize("name", SUM_OUT)
+@pytest.mark.parametrize("ask", ["predict", "predict_proba", "score"])
+def test_a_column_that_is_missing_is_named(name: str, ask: str):
+    """One warning, at the caller's line, with what the column is called in the frame."""
+    model, frame = fitted(name), people().rename(columns={"sex": "Sex"})
+    with pytest.warns(UserWarning, match="the model uses") as told:
+        found = getattr(model, ask)(frame)
+    (warning,) = told
+    assert "no column 'sex' (did you mean 'Sex'?)" in str(warning.message)
+    assert warning.filename == __file__
+    again = getattr(model, ask)(frame, missing_columns="ignore")
+    assert np.array_equal(found, again)
+    with pytest.raises(MissingColumn, match=r"'sex' \(did you mean 'Sex'\?\)"):
+        getattr(model, ask)(frame, missing_columns="error")
+    with pytest.raises(OptionError, match="missing_columns must be"):
+        getattr(model, ask)(frame, missing_columns="raise")
+
+
+def test_a_column_that_no_question_asks_for_is_not_missed():
+    tree, frame = pm.DecisionTree("survived", max_depth=1).fit(people(), clean()), people()
+    left = tree.predict(frame[["sex"]], missing_columns="error")
+    assert np.array_equal(left, tree.predict(frame))
+
+
+def test_a_linear_classifier_says_what_was_meant():
+    frame = people().rename(columns={"age": "AGE "})
+    with pytest.raises(MissingColumn, match=r"'age' \(did you mean 'AGE '\?\)"):
+        fitted("LinearClassifier").predict(frame)
 
 
 def test_what_is_missing_is_summed_out_by_bayes_rule():

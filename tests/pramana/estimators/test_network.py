@@ -13,7 +13,14 @@ import pytest
 import pramana as pm
 from pramana.exchange.libraries import load
 from shared.domain import Domain
-from shared.errors import InputError, NotFitted, OptionError, PramanaError, UnknownVariable
+from shared.errors import (
+    InputError,
+    MissingColumn,
+    NotFitted,
+    OptionError,
+    PramanaError,
+    UnknownVariable,
+)
 from shared.learn.networks.options import DRAWS, ParameterOptions, Scoring, Search
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
@@ -191,11 +198,27 @@ def test_missing_columns_and_cells_are_summed_out(people: pd.DataFrame, given: p
     share = people.groupby("sex")["admitted"].value_counts(normalize=True)["male", "yes"]
     row = pd.DataFrame({"sex": ["male", "male"], "department": [None, np.nan]})
     for frame in (row, row[["sex"]]):
-        shares = given.predict_proba(frame, "admitted")
+        shares = given.predict_proba(frame, "admitted", missing_columns="ignore")
         np.testing.assert_allclose(shares["yes"], share, atol=1e-12)
     both = given.predict(row[["sex"]])
     assert list(both.columns) == ["department", "admitted"]
     assert list(both.iloc[0]) == ["B", "no"] or list(both.iloc[0]) == ["A", "no"]
+
+
+def test_columns_that_are_missing_are_named(given: pm.BayesNet):
+    row = pd.DataFrame({"sex": ["male"], "Department": ["A"]})
+    for ask in (given.predict, given.predict_proba):
+        with pytest.warns(UserWarning, match=r"'department' \(did you mean 'Department'\?\)"):
+            ask(row, "admitted")
+        with pytest.raises(MissingColumn, match="'department'"):
+            ask(row, "admitted", missing_columns="error")
+    with pytest.warns(UserWarning, match="'department', 'admitted'"):
+        given.score(row)
+    # What the frame lacks is predicted by default, unless it is only called otherwise.
+    with pytest.warns(UserWarning, match=r"no column 'department' \(did") as told:
+        assert list(given.predict(row).columns) == ["department", "admitted"]
+    assert len(told) == 1
+    given.predict(row[["sex"]], missing_columns="error")
 
 
 def test_questions_equal_conditional_shares(people: pd.DataFrame, given: pm.BayesNet):
@@ -212,7 +235,9 @@ def test_the_score_is_the_mean_log_likelihood(people: pd.DataFrame, given: pm.Ba
     entropy = -(shares * np.log(shares)).sum()
     assert given.score(people) == pytest.approx(-entropy, abs=1e-12)
     sex = people["sex"].value_counts(normalize=True)
-    assert given.score(people[["sex"]]) == pytest.approx((sex * np.log(sex)).sum(), abs=1e-12)
+    assert given.score(people[["sex"]], missing_columns="ignore") == pytest.approx(
+        (sex * np.log(sex)).sum(), abs=1e-12
+    )
 
 
 def test_an_impossible_row_is_said_to_be():
@@ -220,13 +245,13 @@ def test_an_impossible_row_is_said_to_be():
     table = {"a": ["x", "x"], "b": ["x", "y"]}
     net = pm.BayesNet([("a", "b")]).fit(table, pm.Plan.unrandomized(domain))
     rows = {"a": ["x", "y"]}
-    assert net.score(rows) == -math.inf
+    assert net.score(rows, missing_columns="ignore") == -math.inf
     assert list(net.predict(rows, "b")) == ["x", None]
     assert net.predict_proba(rows, "b").isna().all(axis=1).tolist() == [False, True]
     with pytest.raises(OptionError, match="a=y"):
         net.query("b", given={"a": "y"})
     prior = pm.BayesNet([("a", "b")], method="map").fit(table, pm.Plan.unrandomized(domain))
-    assert math.isfinite(prior.score(rows))
+    assert math.isfinite(prior.score(rows, missing_columns="ignore"))
 
 
 @pytest.mark.slow
@@ -274,12 +299,21 @@ def test_a_model_of_counts_that_do_not_fit_says_so_also_when_saved():
     cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
     frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
     plan = pm.Plan.unrandomized(Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"]))
-    counts = pm.estimate(frame, plan, estimator="log-linear")
-    net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
+    counts = pm.estimate(frame, plan, estimator="log-linear", order=2)
+    with pytest.warns(UserWarning, match="a, b, c do not fit a log-linear model"):
+        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
     assert "lack_of_fit_" in repr(net)
+    assert "filled_in_" in repr(net)
+    for words in (*net.lack_of_fit_, net.filled_in_):
+        assert words[:60] in net._repr_html_()
     assert "a, b, c" in net.lack_of_fit_[0]
-    assert pm.BayesNet.from_json(net.to_json()).lack_of_fit_ == net.lack_of_fit_
-    assert pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan).lack_of_fit_ == ()
+    again = pm.BayesNet.from_json(net.to_json())
+    assert (again.lack_of_fit_, again.filled_in_) == (net.lack_of_fit_, net.filled_in_)
+    told = pm.BayesNet({"c": ["a", "b"]}).fit(frame, plan)
+    assert (told.lack_of_fit_, told.filled_in_) == ((), "")
+    # By default what is reported together may interact together.
+    seen = pm.BayesNet({"c": ["a", "b"]}).fit(pm.estimate(frame, plan, estimator="log-linear"))
+    assert (seen.lack_of_fit_, seen.filled_in_) == ((), "")
 
 
 @pytest.mark.parametrize(

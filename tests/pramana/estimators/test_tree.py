@@ -32,8 +32,9 @@ def test_the_frame_is_the_tree():
     assert len(frame) == len(list(tree.model_.root))
     assert len(leaves) == tree.get_n_leaves()
     assert frame["depth"].max() == tree.get_depth()
+    lines = tree.to_text(show_weights=True).splitlines()
     assert list(leaves["class"]) == [
-        line.rpartition(": ")[2] for line in tree.to_text().splitlines() if "class: " in line
+        line.rpartition(": ")[2] for line in lines if "|--- class: " in line
     ]
     for node, row in frame.iloc[1:].iterrows():
         parent = frame.loc[row["parent"]]

@@ -5,6 +5,7 @@ Whoever adds or removes a name writes it here, too, and into CHANGELOG.md.
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -118,3 +119,12 @@ def test_a_name_is_loaded_with_its_first_use():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False", "True"]
+
+
+FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(pm, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_option_that_a_function_has_not_is_named(name: str):
+    with pytest.raises(pm.InputError, match=f"^{name}( has no option 'nothing'|: missing)"):
+        getattr(pm, name)(nothing=1)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
+from pramana.masking.earlier import _SESSION
 
 X = ["expenditure", "debt"]
 
@@ -126,3 +127,64 @@ def test_copies_are_combined_by_reiters_rules():
     assert found.loc["a", "estimate"] == 2.0
     assert found.loc["a", "standard_error"] == pytest.approx(np.sqrt(11.0))
     assert found.loc["a", "added"] == pytest.approx(1 / 11)
+
+
+@pytest.mark.slow
+def test_each_records_part_in_its_own_value_is_told_to_its_owner(store):
+    found = pm.mask(store.head(300), X, "nmegadp", 1)
+    table = found.exposure()
+    assert list(table) == ["column", "own_weight", "noise", "told", "named"]
+    assert sorted(table.index) == sorted(store.index[:300])
+    assert table["told"].is_monotonic_decreasing
+    assert table["noise"].min() > 0.5
+    assert not table["named"].any()
+    measures = found.measures().set_index("measure")
+    assert measures.loc["told-largest", "value"] == pytest.approx(table["told"].iloc[0])
+    assert "leverage-largest-kernel" not in measures.index
+
+
+def test_lone_records_are_named_and_the_gravest_warning_is_first(store):
+    lone = store.head(200).assign(wealth=np.r_[np.zeros(199), 30.0] + np.arange(200) % 5)
+    found = pm.mask(lone, X, "egadp", 1, max_leverage=1.0, tell=["age", "wealth"])
+    assert found.warnings[0].startswith("1 record stands nearly alone in S")
+    assert found.exposure()["named"].sum() == 1
+    assert found.exposure().index[0] == lone.index[199]
+    assert "grave" in repr(found)
+    assert "not released" in found.warnings[-1]
+
+
+def test_a_table_that_is_nearly_one_masked_before_is_warned_of(store, tmp_path):
+    people = store.head(400).assign(debt=store["debt"] + 0.125)
+    first, again = (pm.mask(people, ["debt"], "egadp", 1) for _ in range(2))
+    assert not again.warnings
+    with pytest.warns(UserWarning, match="differ by one record: its value is the difference"):
+        second = pm.mask(people.drop(index=17), ["debt"], "egadp", 2)
+    assert "'debt'" in second.warnings[0]
+    # What is warned of is so.
+    gap = first.frame["debt"].sum() - second.frame["debt"].sum()
+    assert gap == pytest.approx(people.loc[17, "debt"], rel=1e-6)
+    # Of other records and of those without exact sums nothing is said.
+    assert not pm.mask(store.tail(390), ["debt"], "egadp", 3).warnings
+    assert not pm.mask(people.drop(index=18), ["debt"], "gadp", 3).warnings
+    # In another session the released file is known.
+    other = store.tail(300).assign(debt=store["debt"] - 0.125)
+    pm.save(pm.mask(other.head(280), ["debt"], "egadp", 4), tmp_path / "before.parquet")
+    _SESSION.clear()
+    before = pm.load(tmp_path / "before.parquet")
+    with pytest.warns(UserWarning, match="differ by 20 records: their sum is"):
+        pm.mask(other, ["debt"], "egadp", 5, earlier=[before])
+
+
+def test_bounds_cut_masked_values_and_say_what_that_costs(store):
+    gains = np.random.default_rng(1).exponential(size=len(store))
+    people = store.assign(gain=np.where(gains > 2, gains, 0.0))
+    plain = pm.mask(people, ["gain"], "egadp", 1, keep_order=True)
+    below = plain.frame["gain"] < 0
+    (said,) = (words for words in plain.warnings if "are below 0" in words)
+    assert said.startswith(f"{below.sum():,} masked values of 'gain' are below 0")
+    cut = pm.mask(people, ["gain"], "egadp", 1, keep_order=True, bounds={"gain": (0, None)})
+    assert (cut.frame.loc[below, "gain"] == 0).all()
+    assert cut.frame.loc[~below].equals(plain.frame.loc[~below])
+    (said,) = (words for words in cut.warnings if "were cut" in words)
+    assert "moves its mean by" in said
+    assert not any("below 0" in words for words in cut.warnings)

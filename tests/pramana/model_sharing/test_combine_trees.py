@@ -81,6 +81,7 @@ def test_the_bound_is_the_largest_of_all_trees_or_none(trees, people):
     both = pm.combine_trees(private, method="votes")
     assert both.epsilon_ == 3.0
     assert both.gamma_ == pytest.approx(np.exp(3))
+    assert "gamma 20.09, epsilon 3" in repr(both)
     assert pm.combine_trees([trees[0], private[0]], method="votes").epsilon_ == np.inf
     assert "no bound on a record" in repr(pm.combine_trees(trees, method="votes"))
 

@@ -61,6 +61,16 @@ def test_families_stand_side_by_side(made: pm.Design):
     assert withheld["gamma-diagonal"] == 0
 
 
+def test_what_families_are_ranked_by_is_shown(made: pm.Design):
+    losses = made.to_frame()["loss"].dropna()
+    # The first may be a plainer family whose loss is almost as small.
+    assert list(losses[1:]) == pytest.approx(sorted(losses[1:]), rel=1e-4)
+    assert losses.iloc[0] <= 1.05 * losses.min() * (1 + 1e-9)
+    for line in (2, 3):
+        assert f" {losses.iloc[line - 2]:.3f} " in repr(made).splitlines()[line]
+    assert "loss" in made.plot().get_xlabel()
+
+
 @pytest.mark.slow
 def test_it_prints_itself(made: pm.Design):
     lines = repr(made).splitlines()

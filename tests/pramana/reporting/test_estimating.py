@@ -285,9 +285,10 @@ def test_what_a_model_of_pairs_does_not_fit_is_said():
     cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
     frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
     domain = Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"])
-    counts = pm.estimate(frame, Plan.unrandomized(domain), estimator="log-linear")
+    counts = pm.estimate(frame, Plan.unrandomized(domain), estimator="log-linear", order=2)
     assert counts.lack_of_fit == []
-    counts.table(["a", "b", "c"])
+    with pytest.warns(UserWarning, match="a, b, c do not fit a log-linear model"):
+        counts.table(["a", "b", "c"])
     assert len(counts.lack_of_fit) == 1
     assert "a, b, c" in counts.lack_of_fit[0]
     assert "see lack_of_fit" in repr(counts)
@@ -355,3 +356,21 @@ def test_a_plane_of_too_many_columns_is_refused_at_once():
     frame = {"zip": zips[:4], "old": ["no", "yes"] * 2}
     with pytest.raises(pm.PramanaError, match="group the 10,000 categories of 'zip'"):
         pm.LinearClassifier("old").fit(frame, Plan.unrandomized(domain))
+
+
+def test_counts_that_are_filled_in_are_marked_in_their_frame_and_in_the_card():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.choice(["x", "y"], size=(3000, 3)), columns=["a", "b", "c"])
+    domain = Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"])
+    design = pm.design(domain, 3000, gamma=3, learn="pairs", family="sampled-2")
+    reports = pm.randomize(frame, design.plan, pm.Keys.for_experiments(1), record_id=frame.index)
+    counts = pm.estimate(reports, estimator="pooled")
+    assert not counts.table(["a", "b"])["filled_in"].any()
+    assert counts.filled_in == ""
+    table = counts.table(["a", "b", "c"], shares=True, projected=True)
+    assert table["filled_in"].all()
+    assert table["share"].sum() == pytest.approx(1)
+    assert table["projected"].sum() == pytest.approx(1)
+    assert counts.filled_in.startswith("Counts of a, b, c together are filled in from those of")
+    assert counts.filled_in in counts._repr_html_()
+    assert "filled_in" not in pm.estimate(reports, estimator="moment").table(["a", "b"])

@@ -11,7 +11,7 @@ from scipy import stats
 
 from shared.channels import Dense, Symmetric, Withheld
 from shared.design import Goal, Requirements, bound, by_model, by_moments, families, goal, reference
-from shared.design.choose import Problem, option
+from shared.design.choose import Problem, bounded, option
 from shared.domain import Domain
 from shared.estimation.core.likelihood import maximize
 from shared.estimation.core.loglinear import design
@@ -123,14 +123,14 @@ def test_where_moments_leave_something_and_where_an_assumption_helps():
     made = {name: option(Problem(NEEDS, Goal(PAIRS, 2), REFERENCE, RECORDS), name, build)
             for name, build in families(NEEDS, PAIRS)}  # fmt: skip
     problem = Problem(NEEDS, Goal(PAIRS, 2), REFERENCE, RECORDS)
-    mask = made["mask"].bounded(problem)
+    mask = bounded(made["mask"], problem)
     assert mask.efficiency(mask.moments) < 0.999
     assert mask.efficiency(mask.model) == pytest.approx(1.0)
-    diagonal = made["gamma-diagonal"].bounded(problem)
+    diagonal = bounded(made["gamma-diagonal"], problem)
     # Of three variables as one, what is no interaction of three helps for pairs, too.
     assert diagonal.bound.score < 0.995 * diagonal.bound_any.score
     assert diagonal.efficiency(diagonal.moments) < 0.995
-    unable = made["sampled-1"].bounded(problem)
+    unable = bounded(made["sampled-1"], problem)
     assert unable.efficiency() is None
     assert "no unbiased estimator" in unable.bound.missing
 

@@ -267,7 +267,7 @@ def test_predictions_fall_with_the_root_of_the_records():
 
 @pytest.mark.slow
 def test_a_model_too_large_for_one_table_is_predicted_for_none():
-    domain = sized(16, 16, 4, 4)
+    domain = sized(12, 12, 4, 4)
     needs = Requirements(domain, dict.fromkeys(domain.names, 19.0))
     plan = dict(families(needs, ()))["mask"](needs)
     tables = goal(domain, "pairs")

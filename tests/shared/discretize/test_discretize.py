@@ -245,7 +245,7 @@ def test_a_discretization_replaces_by_order_and_by_means():
     assert wide.codes([300.0]).dtype == np.uint16
     alone = Discretization((), (3.0,), (4,), "by hand")
     assert (alone.labels, alone.codes([1, 2]).tolist()) == (("all",), [0, 0])
-    with pytest.raises(DomainError, match="has 1 categories"):
+    with pytest.raises(DomainError, match="has one category"):
         alone.variable("x")
 
 

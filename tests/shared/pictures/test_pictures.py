@@ -79,3 +79,21 @@ def test_a_legend_ends_beyond_its_last_name():
     parts, end = svg.key(5, 7, [("north", "#123"), ("<south>", "#456")])
     assert "&lt;south&gt;" in parts
     assert end == pytest.approx(5 + 2 * 40 + svg.breadth("north<south>", 13))
+
+
+@pytest.mark.parametrize(
+    "picture", [svg.document(120, 80, "t", [svg.box(0, 0, 9, 9, "#123")]), drawn()]
+)
+def test_a_line_below_a_picture_has_room_and_changes_nothing_else(picture):
+    words = "Learned from 4,526 records; whole record: gamma 19 & <more>."
+    made = svg.captioned(picture, words)
+    before, after = ET.fromstring(picture), ET.fromstring(made)
+    assert [*texts(picture), words] == texts(made)
+    *_, width, height = map(float, before.attrib["viewBox"].split())
+    *_, wider, higher = map(float, after.attrib["viewBox"].split())
+    line = after[-1]
+    assert height < float(line.attrib["y"]) < higher
+    assert float(line.attrib["x"]) + svg.breadth(words, int(line.attrib["font-size"])) <= wider
+    for side, grown in (("width", wider / width), ("height", higher / height)):
+        was, now = (root.attrib[side].removesuffix("pt") for root in (before, after))
+        assert float(now) == pytest.approx(float(was) * grown, rel=1e-4)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shared.learn.linear.columns import Column
-from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
+from shared.learn.linear.model import LinearClassifier, Plane, Weight
 from shared.pictures import plots
 from shared.pictures.chart import Chart
 from shared.pictures.svg import breadth, short
@@ -118,10 +118,13 @@ def _written(weight: Weight) -> str:
 def _summary(model: LinearClassifier) -> str:
     said = f"{model.options.loss}, {model.records:,} records"
     if model.accuracy is not None:
-        said += f", accuracy {_percent(model.accuracy)}"
+        known = model.accuracy
+        said += (
+            f"; right of new records {_percent(known.estimate)}"
+            f" ({_percent(known.low)} to {_percent(known.high)}) %"
+        )
     return said
 
 
-def _percent(accuracy: Accuracy) -> str:
-    error = "" if accuracy.se is None else f" ± {100 * accuracy.se:.1f}"
-    return f"{100 * accuracy.estimate:.1f}{error} %"
+def _percent(share: float) -> str:
+    return f"{100 * min(max(share, 0.0), 1.0):.1f}"

@@ -270,7 +270,7 @@ def _link(
     parent, child = _ends(chain)
     title, width, opacity = f"{parent} → {child}", _PLAIN_WIDTH, 1.0
     if confidence is not None:
-        title += f": probability {_shown(confidence)}"
+        title += f": confidence {_shown(confidence)}"
         width = _between(_WIDTHS, confidence)
         opacity = _between(_OPACITIES, confidence)
     path = (

@@ -18,6 +18,7 @@ from shared.learn.tree.exchange.words import (
     p_value,
     percent,
     said_of_parent,
+    shown_children,
     tested,
     told,
 )
@@ -39,6 +40,9 @@ from shared.pictures.trees import GAP, Place, columns, laid_out, line
 
 _ROW, _BOX, _MARGIN, _BAR = 62.0, 54.0, 18.0, 110.0
 _LONGEST, _NAME, _NOTE = 26, 14, 11
+ROWS = 40
+"""Rows of a picture of the top of a tree."""
+
 _QUESTION = "#3d4a57"
 _Place = Place[Node]
 _LONGEST_NOTE = "worth 000,000 records; leans 00 % on its parent"
@@ -47,21 +51,27 @@ _LONGEST_NOTE = "worth 000,000 records; leans 00 % on its parent"
 def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
     """Return an SVG picture of a tree.
 
-    Hovering over a node shows its class counts with their standard errors.
+    Of a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
+    node shows its class counts with their standard errors.
 
     Args:
         tree: the tree.
         max_depth: draw the questions below so many others as leaves that say what they leave out;
-            None draws all.
+            None draws the top: as many levels as have at most `ROWS` rows, and one in any case.
 
     Raises:
         OptionError: a negative depth.
     """
     if max_depth is not None and max_depth < 0:
         raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
-    root = laid_out(tree.root, partial(_children, tree), _ROW, max_depth)
-    starts = _columns(root)
-    legend, end = _legend(tree.target)
+    root = laid_out(tree.root, partial(_children, tree), _ROW, 0)
+    for most in range(1, tree.root.depth) if max_depth is None else (max_depth,):
+        deeper = laid_out(tree.root, partial(_children, tree), _ROW, most)
+        if max_depth is None and sum(1 for place in deeper if not place.children) > ROWS:
+            break
+        root = deeper
+    starts = _columns(tree, root)
+    legend, end = _legend(tree.target, _left_out(tree, root))
     top = 2 * _MARGIN + 26
     width = max(max(starts) + _MARGIN + _leaf_width(tree.target), end + _MARGIN)
     height = top + max(place.y for place in root) + _ROW / 2 + _MARGIN
@@ -75,21 +85,34 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
     return document(width, height, f"Decision tree for {tree.target.name}", parts)
 
 
-def _columns(root: _Place) -> list[float]:
-    return columns(root, _box_width, lambda category: breadth(_short(category), 12))
+def _left_out(tree: DecisionTree, root: _Place) -> str:
+    """Say how much lies below what is drawn; "" if nothing does."""
+    below = sum(_leaves(place.node) for place in root if place.cut)
+    if not below:
+        return ""
+    drawn = max(place.level for place in root if place.children) + 1
+    return (
+        f"The top {drawn} of {tree.root.depth} levels of questions:"
+        f" {below:,} of {len(tree.leaves):,} leaves lie below"
+    )
+
+
+def _leaves(node: Node) -> int:
+    return sum(1 for below in node if below.split is None)
+
+
+def _columns(tree: DecisionTree, root: _Place) -> list[float]:
+    return columns(root, partial(_box_width, tree), lambda category: breadth(_short(category), 12))
 
 
 def _children(tree: DecisionTree, node: Node) -> list[tuple[str, Node]]:
-    if node.split is None:
-        return []
-    categories = tree.inputs[node.split.attribute].categories
-    return list(zip(categories, node.children, strict=True))
+    return [(", ".join(labels), child) for labels, child in shown_children(tree, node)]
 
 
 def _lines(tree: DecisionTree, place: _Place, starts: list[float]) -> Iterator[str]:
     """Yield a node's lines to its children, with their categories."""
     whole = tree.root.classes.total
-    x0 = starts[place.level] + (_box_width(place.node) if place.children else 0.0)
+    x0 = starts[place.level] + (_box_width(tree, place.node) if place.children else 0.0)
     for category, child in place.children:
         share = min(max(child.node.classes.total / whole, 0.0), 1.0)
         path = line((x0, place.y), (starts[child.level] - 6, child.y), share)
@@ -99,20 +122,21 @@ def _lines(tree: DecisionTree, place: _Place, starts: list[float]) -> Iterator[s
 
 def _node(tree: DecisionTree, place: _Place, starts: list[float]) -> str:
     x, node = starts[place.level], place.node
-    drawn = _question(node, x, place.y) if place.children else _leaf(tree, place, x)
+    drawn = _question(tree, node, x, place.y) if place.children else _leaf(tree, place, x)
     return titled(_details(tree, node), drawn)
 
 
-def _question(node: Node, x: float, y: float) -> str:
+def _question(tree: DecisionTree, node: Node, x: float, y: float) -> str:
     if node.split is None:
         return ""
-    width = _box_width(node)
+    width = _box_width(tree, node)
     middle = x + width / 2
+    test = p_value(node.split) if tree.through is None else "by the model"
     return (
         box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
         + text(middle, y - 9, _short(node.split.attribute), _NAME, "#fff", MIDDLE)
-        + text(middle, y + 7, told(node.split), _NOTE, "#dde3e8", MIDDLE)
-        + text(middle, y + 20, p_value(node.split), _NOTE, "#dde3e8", MIDDLE)
+        + text(middle, y + 7, told(node.split, tree), _NOTE, "#dde3e8", MIDDLE)
+        + text(middle, y + 20, test, _NOTE, "#dde3e8", MIDDLE)
     )
 
 
@@ -121,7 +145,7 @@ def _leaf(tree: DecisionTree, place: _Place, x: float) -> str:
     code = classes.decision
     share = f"{percent(classes.probabilities[code])} %"
     decided = f"{_short(tree.target.categories[code])} {share}"
-    below = sum(1 for node in place.node if node.split is None)
+    below = _leaves(place.node)
     worth = f"worth {_count(classes.effective)} records"
     leaned = said_of_parent(classes)
     note = f"{below} leaves left out" if place.cut else worth + (leaned and f"; {leaned}")
@@ -184,17 +208,20 @@ def _details(tree: DecisionTree, node: Node) -> str:
     ]
     lines += [own_records(tree.target, known), said_of_parent(known)]
     if node.split is not None:
-        lines += [f"tells {told(node.split)}", tested(node.split, tree.options.limit)]
+        lines += [f"tells {told(node.split, tree)}", tested(node.split, tree)]
     return "\n".join(filter(None, lines))
 
 
-def _legend(target: Variable) -> tuple[str, float]:
-    """Return the target's name and its categories' colours, and where they end."""
+def _legend(target: Variable, left_out: str) -> tuple[str, float]:
+    """Return the target's name, its categories' colours and what is left out, and where it ends."""
     y = _MARGIN + 13
     heading = text(_MARGIN, y, target.name, _NAME, "#222", 'font-weight="600"')
     groups = ((_short(name), _colour(code)) for code, name in enumerate(target.categories))
     keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, groups)
-    return heading + keys, end
+    if not left_out:
+        return heading + keys, end
+    said = text(_MARGIN, y + 20, left_out, _NOTE, "#555")
+    return heading + keys + said, max(end, _MARGIN + breadth(left_out, _NOTE))
 
 
 def _leaf_width(target: Variable) -> float:
@@ -202,11 +229,11 @@ def _leaf_width(target: Variable) -> float:
     return _BAR + 8 + max(named, breadth(_LONGEST_NOTE, _NOTE)) + _MARGIN
 
 
-def _box_width(node: Node) -> float:
+def _box_width(tree: DecisionTree, node: Node) -> float:
     if node.split is None:
         return 24
     name = breadth(_short(node.split.attribute), _NAME)
-    return 24 + max(name, breadth(told(node.split), _NOTE))
+    return 24 + max(name, breadth(told(node.split, tree), _NOTE))
 
 
 def _colour(code: int) -> str:

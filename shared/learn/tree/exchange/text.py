@@ -11,6 +11,7 @@ from shared.learn.tree.exchange.words import (
     own_records,
     said_of_model,
     said_of_parent,
+    shown_children,
     tested,
     told,
 )
@@ -35,7 +36,8 @@ def write_tree_text(
         |--- tear-production-rate = normal
         |   |--- class: soft
 
-    With weights a line before each question says what its attribute tells of the class, with the
+    Of a pruned tree answers that lead to leaves of one class stand in one line. With weights each
+    has its own; a line before each question says what its attribute tells of the class, with the
     95 % interval and the test that it passed; and a leaf has two lines more: the probabilities that
     decided its class and how far they lean on its parent's, and what its own records say, with
     95 % intervals against the population. See `words`. A tree through a model begins by saying so.
@@ -74,12 +76,26 @@ def _lines(
         return
     attribute = tree.inputs[node.split.attribute]
     if decimals is not None:
-        test = tested(node.split, tree.options.limit)
-        said = f"{attribute.name} tells {told(node.split)}; {test}"
-        yield from _wrapped(f"{_INDENT * depth}|  ", said)
-    for category, child in zip(attribute.categories, node.children, strict=True):
-        yield f"{lead}{attribute.name} = {category}"
+        said = "; ".join(filter(None, (told(node.split, tree), tested(node.split, tree))))
+        yield from _wrapped(f"{_INDENT * depth}|  ", f"{attribute.name} tells {said}")
+        each = zip(attribute.categories, node.children, strict=True)
+        answers: list[tuple[tuple[str, ...], Node]] = [((label,), child) for label, child in each]
+    else:
+        answers = shown_children(tree, node)
+    for categories, child in answers:
+        bars = _INDENT * depth + "|   "
+        said = f"{attribute.name} = {', '.join(categories)}"
+        first, *more = _cut(said, max(_WIDTH - len(lead), _NARROW))
+        yield f"{lead}{first}"
+        yield from (f"{bars}  {line}" for line in more)
         yield from _lines(tree, child, depth + 1, most, decimals)
+
+
+def _cut(said: str, width: int) -> list[str]:
+    """Return what is said in lines of a width, names whole; as it is where it fits into one."""
+    if len(said) <= width:
+        return [said]
+    return textwrap.wrap(said, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _weights(tree: DecisionTree, leaf: Node, lead: str, decimals: int) -> Iterator[str]:

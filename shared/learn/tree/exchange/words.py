@@ -5,10 +5,15 @@ The text, the picture and the miner's page say it alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from shared.domain import Variable
 from shared.learn.bayes_classifier.exchange.words import NAMES
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import NodeClasses, Split
+from shared.learn.tree.node import Node, NodeClasses, Split
+from shared.marginals.counts import Tensor
 from shared.ties import descending
 
 _NAMED = 6
@@ -25,8 +30,57 @@ def said_of_model(tree: DecisionTree) -> str:
     return (
         f"Through a model: no reports tell the attributes of a path together, so the counts are"
         f" those that {NAMES[tree.through]} expects, learned from the tables of few variables"
-        " that are reported. Intervals and p-values are the model's: they suppose that it holds."
-        " Questions are not tested in their node; one that tells 0 bits there is within its noise."
+        " that are reported. Intervals are the model's: they suppose that it holds. Questions are"
+        " not tested: one stays where it and those below it let more records be told right, as the"
+        " model expects."
+    )
+
+
+def shown_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...], Node]]:
+    """Return what follows a node's answers: of a pruned tree leaves of one class are put together.
+
+    Each with its categories, in the order of the first of them.
+    """
+    if node.split is None:
+        return []
+    labels = tree.inputs[node.split.attribute].categories
+    groups: dict[tuple[int, int], list[tuple[str, Node]]] = {}
+    for code, (label, child) in enumerate(zip(labels, node.children, strict=True)):
+        alone = child.split is not None or not tree.options.prune
+        alike = (code, 0) if alone else (-1, child.classes.decision)
+        groups.setdefault(alike, []).append((label, child))
+    return [
+        (tuple(label for label, _ in some), some[0][1] if len(some) == 1 else _together(some))
+        for some in groups.values()
+    ]
+
+
+def _together(some: Sequence[tuple[str, Node]]) -> Node:
+    """Return leaves of one class as one.
+
+    Probabilities are by the records of each. Errors are added, and intervals reach from the lowest
+    end to the highest: they are not too narrow.
+    """
+    parts = [leaf.classes for _, leaf in some]
+    sizes = np.array([max(part.total, 0.0) for part in parts])
+    weights = sizes / sizes.sum() if sizes.sum() > 0 else np.full(len(parts), 1 / len(parts))
+
+    def by_class(name: str) -> Tensor:
+        found: Tensor = np.array([getattr(part, name) for part in parts])
+        return found
+
+    shares = weights @ by_class("probabilities")
+    return Node(
+        NodeClasses(
+            counts=tuple(by_class("counts").sum(axis=0).tolist()),
+            se_records=tuple(by_class("se_records").sum(axis=0).tolist()),
+            se_population=tuple(by_class("se_population").sum(axis=0).tolist()),
+            low=tuple(by_class("low").min(axis=0).tolist()),
+            high=tuple(by_class("high").max(axis=0).tolist()),
+            effective=float(by_class("effective").sum()),
+            leaned=float(weights @ by_class("leaned")),
+            probabilities=tuple((shares / shares.sum()).tolist()),
+        )
     )
 
 
@@ -84,13 +138,18 @@ def _more(target: Variable) -> str:
     return f", and {left} more" if left > 0 else ""
 
 
-def told(split: Split) -> str:
-    """Return what a question tells, with its interval."""
+def told(split: Split, tree: DecisionTree) -> str:
+    """Return what a question tells, with its interval; through a model, what that expects."""
+    if tree.through is not None:
+        return f"{split.gain:.3f} bits expected"
     return f"{split.excess:.3f} bits ({split.low:.3f} to {split.high:.3f})"
 
 
-def tested(split: Split, significance: float | None) -> str:
-    """Return the test that a question passed, or that there was none."""
+def tested(split: Split, tree: DecisionTree) -> str:
+    """Return the test that a question passed; "" through a model, where there is none."""
+    if tree.through is not None:
+        return ""
+    significance = tree.options.limit
     found = f"likelihood ratio {_size(split.statistic)}"
     if split.limit is not None and significance is not None:
         found += f", by chance above {_size(split.limit)} in {100 * significance:g} %"

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from shared.kernel_regression.options import KernelOptions
+from shared.mask.core.influence import Influence
 from shared.mask.core.randomness import Randomness
 from shared.mask.core.ranks import normal_scores
 from shared.mask.measures.core.compared import Compared
@@ -26,6 +27,7 @@ from shared.mask.measures.security.linkage import (
     nearest,
     redrawn,
 )
+from shared.mask.measures.security.own_weights import NAMES, own_weight_rows
 from shared.mask.measures.security.snooper import (
     FOLDS,
     MOST,
@@ -47,6 +49,7 @@ ORDER = (
     "linkage-by-matching",
     "linkage-mean-rank",
     "near-true-values",
+    *NAMES,
     "linkage",
     "linkage-s-alone",
     "leverage-largest-kernel",
@@ -80,15 +83,24 @@ def security_steps() -> int:
     return len(SNOOPERS) * FOLDS + 2
 
 
-def security_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) -> list[Measure]:
-    """Return all measures of security; those of single values only where Y has the columns of X."""
+def security_rows(
+    data: Compared,
+    rng: Randomness,
+    on_step: Callable[[], None],
+    influence: Influence | None = None,
+) -> list[Measure]:
+    """Return all measures of security; those of single values only where Y has the columns of X.
+
+    Where the method's own weights are not known, leverages of a line and of a kernel stand for
+    them.
+    """
     by_s = data.fits.of("by S", lambda: _by_s(data, data.true, rng))
     masked_by_s = _by_s(data, data.masked, rng)
     on_step()
     curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
     rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
     rows += _gain_rows(data, masked_by_s.fitted, rng, on_step)
-    rows += _leverage_rows(data, by_s)
+    rows += _leverage_rows(data, by_s) if influence is None else own_weight_rows(influence, ALL)
     if data.alike:
         rows += _coincidence_rows(data, masked_by_s)
         rows += _linkage_rows(data, rng)

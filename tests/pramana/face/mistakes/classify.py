@@ -369,6 +369,12 @@ MISTAKES = [
         ("version 2", "version 1"),
     ),
     Mistake(
+        "a tree of nothing",
+        lambda: pm.DecisionTree(),  # type: ignore[call-arg]
+        OptionError,
+        ("DecisionTree", "missing", "'target'", "max_depth"),
+    ),
+    Mistake(
         "a model saved to a folder that is not there",
         lambda: fitted().save("/nowhere/model.json"),
         OptionError,

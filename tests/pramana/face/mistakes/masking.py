@@ -140,6 +140,42 @@ MISTAKES = [
         ("bandwidth must be a positive number, not 0.0",),
     ),
     Mistake(
+        "bounds without a pair",
+        lambda: _mask(bounds={"debt": 0}),
+        OptionError,
+        ("bounds of 'debt' must be a lower and a larger upper number", "0 (int)"),
+    ),
+    Mistake(
+        "bounds of a column that is not masked",
+        lambda: _mask(bounds={"age": (0, 100)}),
+        OptionError,
+        ("bounds must be of confidential columns", "'age'"),
+    ),
+    Mistake(
+        "bounds that true values lie beyond",
+        lambda: _mask(bounds={"debt": (None, 0)}),
+        OptionError,
+        ("bounds of 'debt' must hold all its true values",),
+    ),
+    Mistake(
+        "bounds that are a number",
+        lambda: _mask(bounds=0),
+        OptionError,
+        ("bounds must be a dict of a lower and an upper bound", "0 (int)"),
+    ),
+    Mistake(
+        "an earlier frame that is a path",
+        lambda: _mask(earlier="before.parquet"),
+        OptionError,
+        ("earlier must be a MaskedFrame or a list of them", "'before.parquet' (str)"),
+    ),
+    Mistake(
+        "exposure of additive noise",
+        lambda: _mask(method="sadp").exposure(),
+        OptionError,
+        ("exposure is of methods that predict", "sadp"),
+    ),
+    Mistake(
         "masking what does not vary",
         lambda: _mask(frame=_store().assign(debt=1.0)),
         MaskingError,

@@ -10,6 +10,7 @@ import pandas as pd
 
 import pramana as pm
 from shared.errors import (
+    DomainError,
     DuplicateRecordId,
     InputError,
     KeyFileError,
@@ -273,6 +274,30 @@ MISTAKES = [
         lambda: pm.load("/nowhere/model.json"),
         TableUnreadable,
         ("path '/nowhere/model.json'", "there is none"),
+    ),
+    Mistake(
+        "a plan saved as a pickle",
+        lambda: pm.save(pm.plan(pm.Domain.of(sex=["f", "m"]), p=0.1), "/tmp/plan.pkl"),
+        OptionError,
+        ("'/tmp/plan.pkl'", "no", "pickle", "plan.json"),
+    ),
+    Mistake(
+        "a design of a column that is the same for everybody",
+        lambda: pm.design(pm.Domain.of(sex=["f", "m"], town=["A"]), 100, gamma=19),
+        DomainError,
+        ("'town'", "one category", "leave out"),
+    ),
+    Mistake(
+        "a list of categories with one",
+        lambda: pm.domain({"town": ["A", "A"]}, {"town": ["A"]}),
+        DomainError,
+        ("'town'", "one category", "leave out"),
+    ),
+    Mistake(
+        "a plan of more than it takes",
+        lambda: pm.plan(pm.Domain.of(sex=["f", "m"]), strength=0.1),  # type: ignore[call-arg]
+        OptionError,
+        ("plan has no option 'strength'", "gamma", "epsilon"),
     ),
     Mistake(
         "loading a pickled model",

@@ -68,7 +68,7 @@ MISTAKES = [
     answered(
         "a list for a domain", lambda: _domain.of(["a", "b"]), DomainError, "Domain.of", "list"
     ),
-    answered("one category only", lambda: _domain.of(a=["x"]), DomainError, "'a'", "1 categories"),
+    answered("one category only", lambda: _domain.of(a=["x"]), DomainError, "'a'", "one category"),
     answered(
         "a variable that no domain has", lambda: DOMAIN["fare"], UnknownVariable, "'fare'", "sex"
     ),

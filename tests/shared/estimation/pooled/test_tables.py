@@ -432,7 +432,7 @@ class TestLackOfFit:
         found = []
         for run in range(runs):
             reports = reported(plan_of(sets), theta, 20_000, np.random.default_rng([44, run]))
-            marginals = EstimatedMarginals(reports, plan_of(sets), estimator="pooled")
+            marginals = EstimatedMarginals(reports, plan_of(sets), estimator="pooled", order=2)
             marginals.marginal(["c", "a", "b"])
             found += marginals.lack_of_fit
         return found

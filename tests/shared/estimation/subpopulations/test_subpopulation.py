@@ -321,6 +321,25 @@ def test_a_channel_that_tells_nothing_is_refused_and_the_others_serve(channel):
             everyone.within("a", 1).table(["c"])
 
 
+def test_a_path_of_many_variables_needs_no_table_of_them():
+    """Twelve of eight categories, as of adult: the table of ten and two more has 2^36 cells."""
+    domain = Domain.of(**{f"v{i:02}": map(str, range(8)) for i in range(12)})
+    plan = Plan(tuple(Block((v,), Symmetric.from_probability(8, 0.1)) for v in domain))
+    made = Records.random(plan, 60, seed=4)
+    path = {f"v{i:02}": i % 8 for i in range(10)}
+    within = down(made.marginals().subpopulation(), path)
+    asked = within.table(["v11", "v10"])
+    # Estimators of a path are the products of those of its steps, record by record.
+    inverse = np.linalg.inv(plan.blocks[0].channel.matrix())
+    own = [inverse.T[:, made.columns[name]].T for name in domain.names]
+    flat = np.prod([own[i][:, i % 8] for i in range(10)], axis=0)
+    rows = flat[:, None, None] * own[11][:, :, None] * own[10][:, None, :]
+    close(asked.counts, rows.sum(axis=0))
+    products = rows.reshape(60, -1).T @ rows.reshape(60, -1)
+    close(asked.covariance(population=False), products - np.diag(rows.sum(axis=0).ravel()))
+    assert asked.moments_given_cell() is not None
+
+
 @pytest.mark.parametrize("kind", [lambda reports: reports, TablesOnly], ids=["cube", "tables"])
 def test_a_covariance_too_large_to_list_is_refused(kind):
     """4,097 cells: no more than `EstimatedTable.covariance` lists."""

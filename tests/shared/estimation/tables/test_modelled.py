@@ -112,7 +112,7 @@ def test_a_networks_parameters_have_the_intervals_of_their_shares():
 
 def test_the_fit_is_told_with_the_table():
     for three, fits in ((0.0, True), (0.6, False)):
-        marginals = read(COLUMNS, law(three), 5000)
+        marginals = read(COLUMNS, law(three), 5000, order=2)
         assert marginals.lack_of_fit == ()
         table = marginals.marginal(["a", "b"])
         (test,) = marginals.lack_of_fit

@@ -13,7 +13,7 @@ from shared.channels import RESOLUTION, Choice, Mixture, Sampled
 from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.evidence import weight_of_evidence
+from shared.learn.bayes_classifier.evidence import repeated
 from shared.learn.bayes_classifier.exchange.documents import (
     read_bayes_classifier_json,
     write_bayes_classifier_json,
@@ -52,7 +52,8 @@ def _reported(columns, seed: int) -> EstimatedMarginals:
 
 
 def _weight(marginals, linked=frozenset()) -> float:
-    return weight_of_evidence(marginals, np.full(2, 0.5), dict.fromkeys(NAMES, TABLE), linked)
+    tables = dict.fromkeys(NAMES, TABLE)
+    return repeated(marginals, np.full(2, 0.5), tables, linked).weight(NAMES)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from shared.domain import Domain
 from shared.errors import OptionError, StructureError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.evidence import UNKNOWN, Repeated
 from shared.learn.bayes_classifier.learning import learn_bayes_classifier
 from shared.learn.bayes_classifier.model import BayesClassifier
 from shared.learn.bayes_classifier.odds import log_odds
@@ -115,7 +117,7 @@ def test_expected_counts_of_a_subpopulation() -> None:
     source = marginals()
     model = classifier("tan", source)
     made = Replicates.of(model, source, draws=300)
-    everyone = ModelledSubpopulation.everyone(made, model.domain, "y", source.records)
+    everyone = ModelledSubpopulation.everyone(made, model.domain, "y", source.records, UNKNOWN)
     within = everyone.within("b", 1).within("e", 0)
     assert within.given == {"b": 1, "e": 0}
     table = within.table(["c", "y"])
@@ -131,6 +133,35 @@ def test_expected_counts_of_a_subpopulation() -> None:
     assert given == pytest.approx(population - counted)
 
 
+def test_what_attributes_of_a_path_repeat_counts_as_in_a_prediction() -> None:
+    """With all attributes given a leaf says what the classifier with that weight predicts."""
+    source = marginals()
+    model = classifier("naive-bayes", source)
+    names = model.inputs.names
+    told = Repeated(0.3, dict(zip(names, (0.5, 0.2, 0.3, 0.1, 0.4), strict=True)))
+    made = Replicates.of(model, source, draws=5)
+    within = ModelledSubpopulation.everyone(made, model.domain, "y", source.records, told)
+    alone = within.table(["a", "y"]).counts
+    assert alone == pytest.approx(source.records * brute(model, {}, "a").T)
+    for name in names[:-1]:
+        within = within.within(name, 1)
+    table = within.table(["e", "y"])
+    weighed = replace(model, weight=told.weight(names))
+    assert weighed.weight < 0.8
+    codes = {name: np.array([1, 1], dtype=np.uint8) for name in names} | {
+        "e": np.array([0, 1], dtype=np.uint8)
+    }
+    shares = table.counts / table.counts.sum(axis=1, keepdims=True)
+    assert shares == pytest.approx(weighed.probabilities(codes))
+    assert shares != pytest.approx(model.probabilities(codes), abs=0.01)
+    # How many records there are is as it was, and the samples are about the counts.
+    given = dict.fromkeys(names[:-1], 1)
+    size = source.records * brute(model, given, "e").sum(axis=0)
+    assert table.counts.sum(axis=1) == pytest.approx(size)
+    assert table.samples().shape == (5, 2, 3)
+    assert table.samples().mean(axis=0) == pytest.approx(table.counts, rel=0.5, abs=1.0)
+
+
 @pytest.mark.parametrize(
     ("asked", "error"),
     [
@@ -144,7 +175,7 @@ def test_other_tables_are_refused(asked: list[str], error: type[Exception]) -> N
     source = marginals(300)
     model = classifier("naive-bayes", source)
     made = Replicates.of(model, source, draws=2)
-    within = ModelledSubpopulation.everyone(made, model.domain, "y", 300).within("b", 1)
+    within = ModelledSubpopulation.everyone(made, model.domain, "y", 300, UNKNOWN).within("b", 1)
     with pytest.raises(error):
         within.table(asked)
     with pytest.raises(OptionError, match="given already"):

@@ -63,8 +63,6 @@ def test_least_squares_of_true_records_is_that_of_the_rows(classes: int) -> None
     chosen = scores[:, 0] > 0 if classes == 2 else scores.argmax(axis=1)
     assert (model.predict(columns) == chosen).all()
     assert model.probabilities(columns) is None
-    assert model.accuracy is not None
-    assert model.accuracy.estimate == pytest.approx((chosen == columns["class"]).mean())
 
 
 def test_logistic_of_true_records_is_scikit_learns() -> None:
@@ -207,9 +205,6 @@ def test_expected_reports_give_the_weights_of_the_truth(
     monkeypatch.setattr(errors, "CORRECTED_NUMBERS", 0)
     found = learn(plan(over, NOISE), 50_000)
     assert np.abs(vectors(found) - vectors(clean)).max() < close
-    assert found.accuracy is not None
-    assert clean.accuracy is not None
-    assert found.accuracy.estimate == pytest.approx(clean.accuracy.estimate, abs=1e-9)
 
 
 def test_counts_of_pairs_give_the_weights_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,8 +305,8 @@ def test_the_perceptron_classifies_separable_records_without_error(keep: str) ->
         exact(columns, DOMAIN), "class", options=LinearOptions("perceptron", keep=keep)
     )
     assert (model.predict(columns) == columns["class"]).all()
-    assert model.accuracy is not None
-    assert model.accuracy.estimate == 1
+    # Told right of the records it was chosen by, which says little of new ones.
+    assert model.accuracy is None
     assert all(weight.se is None for weight in model.planes[0].weights)
     # Length 1 in scaled units, where the deviations are those of the records.
     scaled = vectors(model)[0, 1:] * matrix(columns).std(axis=0)

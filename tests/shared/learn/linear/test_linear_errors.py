@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.coverage.drawing import records_of, reports_of
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.linear import errors
 from shared.learn.linear.fitting import learn_linear
@@ -64,10 +65,6 @@ def test_true_records_have_the_sandwich_error_of_their_rows(loss: str) -> None:
     by_hand = np.sqrt(np.diag(bread @ meat @ bread))
     assert errors_of(model, "se") == pytest.approx(by_hand, rel=1e-9)
     assert errors_of(model, "se_records") == pytest.approx(np.zeros(5), abs=1e-7)
-    share = (model.predict(columns) == columns["class"]).mean()
-    assert model.accuracy is not None
-    assert model.accuracy.se == pytest.approx(np.sqrt(share * (1 - share) / len(x)))
-    assert model.accuracy.se_records == pytest.approx(0, abs=1e-9)
 
 
 def of_the_population(loss: str) -> np.ndarray:
@@ -265,26 +262,31 @@ def test_the_estimator_does_not_decide_the_weights() -> None:
     assert likely.accuracy == by_moments.accuracy
 
 
-def test_the_accuracy_has_the_error_of_its_counts() -> None:
-    """For a fixed plane the estimated accuracy is unbiased and has the error that is stated."""
-    used, fixed = plan(DOMAIN, NOISE), records(23, 3_000)
-    model = learn_linear(exact(fixed, DOMAIN), "class", options=LinearOptions("least-squares"))
+def test_the_accuracy_is_that_on_new_records() -> None:
+    """Of a class that no feature tells, half are right; of the records themselves more seem to be.
+
+    The interval misses 5 %: of 60 models 14 or more miss it in one of 10^6. The counts of
+    the reports alone, with their own error, are the negative control.
+    """
+    law = joint(2).sum(axis=-1, keepdims=True) * np.array([0.5, 0.5])
+    law /= law.sum()
+    used, options = plan(DOMAIN, NOISE), LinearOptions("least-squares")
     cells = np.indices((3, 2, 4)).reshape(3, -1)
-    predicted = model.predict(dict(zip(DOMAIN.names[:3], cells, strict=True)))
-    true = (model.predict(fixed) == fixed["class"]).mean()
-    rng, off = np.random.default_rng(6), []
-    for _ in range(300):
-        table = marginals(reports(fixed, used, rng), used).marginal(DOMAIN.names)
-        found = errors.accuracy_of(table, predicted)
-        assert found.se_records is not None
-        assert found.se is not None
-        assert found.se > found.se_records
-        off.append((found.estimate - true) / found.se_records)
-    # Normal with deviation 1: the mean is within 5 / sqrt(300), the variance within 5 of its own
-    # deviations sqrt(2 / 300), but for one seed in 10^5.
-    assert abs(np.mean(off)) < 5 / np.sqrt(300)
-    assert abs(np.var(off) - 1) < 5 * np.sqrt(2 / 300)
-    assert abs(np.var(2 * np.array(off)) - 1) > 5 * np.sqrt(2 / 300)
+    rng, missed, seen = np.random.default_rng(6), 0, 0
+    for _ in range(60):
+        found = reports_of(used, records_of(used, law, 500, rng), rng)
+        source = EstimatedMarginals(found, used)
+        model = learn_linear(source, "class", options=options)
+        assert model.accuracy is not None
+        missed += not model.accuracy.low <= 0.5 <= model.accuracy.high
+        predicted = model.predict(dict(zip(DOMAIN.names[:3], cells, strict=True)))
+        right = (predicted[:, None] == [0, 1]).astype(float).reshape(1, 3, 2, 4, 2)
+        table = source.marginal(DOMAIN.names)
+        share = (right[0] * table.counts).sum() / 500
+        error = np.sqrt(table.covariance_of(right, population=True)[0, 0]) / 500
+        seen += abs(share - 0.5) > Z95 * error
+    assert missed < 14
+    assert seen >= 14
 
 
 def test_too_many_cells_for_errors(monkeypatch: pytest.MonkeyPatch) -> None:

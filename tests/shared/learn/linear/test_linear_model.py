@@ -190,7 +190,7 @@ def test_json_says_the_interval() -> None:
                 ),
             ),
         ),
-        accuracy=Accuracy(0.9, 0.1, None),
+        accuracy=Accuracy(0.9, 0.8, 0.95),
     )
     told = linear_json(model)["planes"][0]["weights"]
     assert [weight["interval"] for weight in told] == [[-3.0, 4.5], [None, 2.0], None]
@@ -216,9 +216,9 @@ def test_what_has_no_end_leads_beyond_all_ends_of_the_picture() -> None:
 
 
 def test_a_long_heading_makes_the_picture_as_wide() -> None:
-    model = replace(classifier(), accuracy=Accuracy(1.896, 0.566, None), records=1_234_567)
-    (heading,) = (said for said in texts(draw_weights(model)) if "accuracy" in said)
-    assert "1,234,567 records, accuracy 189.6 ± 56.6 %" in heading
+    model = replace(classifier(), accuracy=Accuracy(0.896, 0.871, 1.0), records=1_234_567)
+    (heading,) = (said for said in texts(draw_weights(model)) if "records" in said)
+    assert "1,234,567 records; right of new records 89.6 (87.1 to 100.0) %" in heading
     width = float(ET.fromstring(draw_weights(model)).get("width").removesuffix("pt"))
     assert width >= breadth(heading, 10)
 
@@ -281,3 +281,11 @@ def test_a_picture_escapes_names_and_draws_weights_of_zero() -> None:
     text = draw_weights(model)
     ET.fromstring(text)
     assert "&lt;t&gt;&amp; = &lt;b&gt;" in text
+
+
+def test_an_accuracy_of_an_earlier_version_is_not_read() -> None:
+    """It was that of the records that were learned from."""
+    model = classifier()
+    document = json.loads(write_linear_json(model))
+    document["accuracy"] = {"estimate": 0.899, "se": 0.01, "se_records": 0.005}
+    assert read_linear_json(json.dumps(document)) == replace(model, accuracy=None)

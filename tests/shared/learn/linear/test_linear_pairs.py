@@ -193,7 +193,10 @@ def test_which_tables_reports_tell() -> None:
     assert told == {("x0", "y"), ("x1", "y"), ("x2", "y")}
     assert not seen.tells(over.names)
     assert exact(columns, over, "moment").tells(over.names)
-    assert not exact(columns, over, "pooled").tells(over.names)
+    assert exact(columns, over, "pooled").tells(over.names)
+    # Of more cells than are pooled at once nothing is told together.
+    wide = domain(7)
+    assert not exact(drawn(7, 200), wide, "pooled").tells(wide.names)
 
 
 def test_moments_tell_what_every_source_reports() -> None:

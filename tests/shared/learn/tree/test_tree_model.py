@@ -16,9 +16,11 @@ from shared.channels import Symmetric
 from shared.domain import Domain, Variable
 from shared.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
 from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.tree.exchange import drawing
 from shared.learn.tree.exchange.documents import read_tree_json, tree_json, write_tree_json
 from shared.learn.tree.exchange.drawing import draw_tree
 from shared.learn.tree.exchange.text import write_tree_text
+from shared.learn.tree.exchange.words import shown_children
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
 from shared.learn.tree.node import Node, NodeClasses, Split
@@ -414,7 +416,7 @@ def words(picture: str) -> list[str]:
 
 
 def test_a_picture_shows_every_question_category_and_leaf(tree):
-    picture = draw_tree(tree)
+    picture = draw_tree(tree, max_depth=DEEPEST)
     said = words(picture)
     questions = [node for node in tree.root if node.split is not None]
     assert said.count("age & <height>") == sum(
@@ -428,6 +430,50 @@ def test_a_picture_shows_every_question_category_and_leaf(tree):
     assert len(decided) == sum(leaf.classes.decision == 2 for leaf in tree.leaves)
     edges = list(ET.fromstring(picture).iter(f"{SVG}path"))
     assert len(edges) == len(list(tree.root)) - 1
+
+
+def test_of_a_large_tree_the_top_is_drawn_and_the_rest_counted(monkeypatch):
+    tree = TREES["noisy"]
+    monkeypatch.setattr(drawing, "ROWS", 1_000)
+    whole = words(draw_tree(tree))
+    assert not any("lie below" in text for text in whole)
+    monkeypatch.setattr(drawing, "ROWS", 3)
+    said = words(draw_tree(tree))
+    (told,) = [text for text in said if "lie below" in text]
+    left_out = sum(int(text.split()[0]) for text in said if text.endswith("leaves left out"))
+    assert told.startswith("The top ")
+    assert f": {left_out} of {len(tree.leaves)} leaves lie below" in told
+    assert len(said) < len(whole)
+    assert words(draw_tree(tree, max_depth=DEEPEST)) == whole
+
+
+def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
+    def leaf(*counts: float) -> Node:
+        shares = tuple(count / sum(counts) for count in counts)
+        ends = tuple(s - 0.05 for s in shares), tuple(s + 0.05 for s in shares)
+        return Node(NodeClasses(counts, (1.0, 1.0), (2.0, 2.0), *ends, sum(counts), 0.0, shares))
+
+    domain = Domain.of(a="pqrs", y=["no", "yes"])
+    children = (leaf(30.0, 10.0), leaf(10.0, 30.0), leaf(54.0, 6.0), leaf(60.0, 40.0))
+    split = dataclasses.replace(QUESTION, attribute="a")
+    root = Node(leaf(154.0, 86.0).classes, split, children)
+    tree = DecisionTree(domain.project(["a"]), domain["y"], root, 240, TreeOptions())
+    assert write_tree_text(tree).splitlines() == [
+        "|--- a = p, r, s",
+        "|   |--- class: no",
+        "|--- a = q",
+        "|   |--- class: yes",
+    ]
+    assert write_tree_text(tree, show_weights=True).count("class:") == 4
+    (_, merged), (labels, alone) = shown_children(tree, root)
+    assert (labels, alone) == (("q",), children[1])
+    assert merged.classes.counts == (144.0, 56.0)
+    assert merged.classes.probabilities == pytest.approx((0.72, 0.28))
+    assert merged.classes.se_population == (6.0, 6.0)
+    assert merged.classes.low[0] == pytest.approx(0.55)
+    assert merged.classes.high[0] == pytest.approx(0.95)
+    # Predictions keep what each of them says.
+    assert tree.probabilities({"a": np.array([2])})[0] == pytest.approx((0.9, 0.1))
 
 
 def test_leaves_do_not_overlap_and_lie_within_the_picture(tree):
@@ -447,8 +493,8 @@ def test_a_cut_picture_says_what_it_leaves_out():
     said = words(draw_tree(tree, max_depth=0))
     assert sum(" bits" in text for text in said) == 1
     left_out = [int(text.split()[0]) for text in said if text.endswith("leaves left out")]
-    whole = [text for text in said if text.startswith("worth ")]
-    assert sum(left_out) + len(whole) == len(tree.leaves)
+    whole = sum(1 for child in tree.root.children if child.split is None)
+    assert sum(left_out) + whole == len(tree.leaves)
     assert left_out
 
 

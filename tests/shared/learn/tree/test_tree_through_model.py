@@ -14,6 +14,7 @@ from shared.domain import Domain
 from shared.estimation.estimated import EstimatedMarginals
 from shared.learn.bayes_classifier.learning import learn_bayes_classifier
 from shared.learn.tree.exchange.documents import read_tree_json, write_tree_json
+from shared.learn.tree.exchange.drawing import draw_tree
 from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
@@ -148,6 +149,11 @@ def test_the_model_is_told(tree: DecisionTree) -> None:
     assert tree.through == "naive-bayes"
     assert read_tree_json(write_tree_json(tree)) == tree
     words = " ".join(write_tree_text(tree, show_weights=True).split())
+    # No question was tested in its node, so that none has a p-value.
+    assert "bits expected" in words
+    assert "p = " not in words
+    assert "p < " not in words
+    assert "p = " not in draw_tree(tree)
     assert words.startswith("Through a model: no reports tell the attributes of a path together")
     assert "naive Bayes expects" in words
     assert "Through a model" not in write_tree_text(tree)

@@ -9,7 +9,7 @@ import pytest
 
 from shared.errors import MaskingError
 from shared.mask import egadp, nmegadp
-from shared.mask.core.cautions import lone_records
+from shared.mask.core.caution import Caution, Gravity, gravest_first
 
 
 def table(weight: float, records: int = 60) -> tuple[Any, Any]:
@@ -38,11 +38,16 @@ def test_records_that_decide_most_of_their_prediction_are_warned_of_then_refused
         method(*table(0.65), np.random.default_rng(2), max_leverage=0.5)
 
 
-def test_the_number_of_lone_records_is_told():
-    assert lone_records(np.array([0.1, 0.5])) == ""
-    assert lone_records(np.array([0.1, 0.53, 0.72])).startswith(
-        "2 records stand nearly alone in S: their own true value makes up 50% to 72%"
-    )
+def test_the_gravest_caution_comes_first_and_each_once():
+    plain, note = "plain", Caution("note", Gravity.NOTE)
+    grave = [Caution(f"grave {k}", Gravity.GRAVE) for k in range(2)]
+    found = gravest_first([note, plain, grave[0], plain, grave[1]])
+    assert found == ("grave 0", "grave 1", "plain", "note")
+    s, x = table(0.65)
+    s = np.column_stack([np.ones(60), s])
+    first, *_, last = egadp(s, x, np.random.default_rng(2)).warnings
+    assert first.startswith("1 record stands nearly alone")
+    assert last.endswith("were left out.")
 
 
 def test_much_freedom_is_warned_of():

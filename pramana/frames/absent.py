@@ -1,0 +1,74 @@
+"""Columns that a model uses and a table lacks: named in a warning, or refused."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, get_args
+
+from pramana.frames.sentences import quoted
+from pramana.frames.tables import shown
+from shared.errors import MissingColumn, OptionError
+from shared.errors.alike import alike, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MissingColumns = Literal["warn", "error", "ignore"]
+"""What is done about columns that a model uses and a table lacks; they are summed out."""
+
+
+def lacking(
+    table: pd.DataFrame, used: Sequence[str], argument: str, known: Sequence[str] = ()
+) -> str:
+    """Return in words which columns a table lacks and what they may be called there, or nothing.
+
+    Columns that are `known`, or used themselves, are no other's misspelling.
+    """
+    absent = [name for name in dict.fromkeys(used) if name not in table.columns]
+    if not absent:
+        return ""
+    others = [name for name in table.columns if name not in used and name not in known]
+    return f"{argument} has no column {quoted(absent)}{did_you_mean(absent, others)}"
+
+
+def misnamed(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return those names that a table lacks and has a further column called alike."""
+    others = [name for name in table.columns if name not in names]
+    return [name for name in names if name not in table.columns and alike(name, others)]
+
+
+def tell_of_missing(
+    table: pd.DataFrame,
+    used: Sequence[str],
+    known: Sequence[str],
+    missing_columns: MissingColumns,
+) -> None:
+    """Tell the caller's caller's caller of columns that a model uses and `frame` lacks.
+
+    Args:
+        table: what was passed as `frame`, with columns of names that are text.
+        used: the names of the columns that the model uses.
+        known: the names of all columns that it knows.
+        missing_columns: `warn`, `error` or `ignore`.
+
+    Raises:
+        OptionError: `missing_columns` is none of these.
+        MissingColumn: there are such columns, and they are an error.
+    """
+    if missing_columns not in get_args(MissingColumns):
+        raise OptionError(
+            f"missing_columns must be 'warn', 'error' or 'ignore', not {shown(missing_columns)}.",
+            where="missing_columns",
+        )
+    said = lacking(table, used, "frame", known)
+    if said and missing_columns == "error":
+        raise MissingColumn(
+            f"{said}, which the model uses; it has {quoted(table.columns)}.", where="frame"
+        )
+    if said and missing_columns == "warn":
+        warnings.warn(
+            f"{said}, which the model uses: what is missing is summed out; missing_columns='error'"
+            " refuses such a frame, 'ignore' says nothing.",
+            stacklevel=4,
+        )

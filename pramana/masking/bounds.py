@@ -1,0 +1,117 @@
+"""Bounds of masked columns: what they are, what cutting masked values to them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pramana.frames.sentences import quoted
+from pramana.frames.tables import shown
+from shared.errors import OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shared.mask.core.caution import Caution
+    from shared.mixed.table import Floats
+
+Bounds = Mapping[str, tuple[float | None, float | None]]
+
+
+def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -> Bounds:
+    """Return the bounds of a call.
+
+    Raises:
+        OptionError: they are of no confidential column, are no pair of a lower and an upper one, or
+            true values lie beyond them.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OptionError(
+            "bounds must be a dict of a lower and an upper bound for each column, such as"
+            f' {{"income": (0, None)}}, not {shown(given)}.',
+            where="bounds",
+        )
+    found = {}
+    for name, pair in given.items():
+        if name not in confidential:
+            raise OptionError(
+                f"bounds must be of confidential columns, {quoted(confidential)}, not {name!r}.",
+                where="bounds",
+            )
+        found[name] = _pair(name, pair)
+        low, high = found[name]
+        values = table[name].to_numpy(dtype=float)
+        if (low is not None and values.min() < low) or (high is not None and values.max() > high):
+            raise OptionError(
+                f"bounds of {name!r} must hold all its true values; some lie beyond them.",
+                where="bounds",
+            )
+    return found
+
+
+def _pair(name: str, given: Any) -> tuple[float | None, float | None]:
+    try:
+        low, high = (None if one is None else float(one) for one in given)
+    except (TypeError, ValueError):
+        low = high = float("nan")
+    if (low is not None and high is not None and not low < high) or any(
+        one is not None and np.isnan(one) for one in (low, high)
+    ):
+        raise OptionError(
+            f"bounds of {name!r} must be a lower and a larger upper number, None for none, not"
+            f" {shown(given)}.",
+            where="bounds",
+        )
+    return low, high
+
+
+def bounded(names: Sequence[str], bounds: Bounds, masked: Floats) -> Floats:
+    """Return masked values, n x q, cut to the bounds of their columns."""
+    found = masked.copy()
+    for place, name in enumerate(names):
+        low, high = bounds.get(name, (None, None))
+        if low is not None or high is not None:
+            found[:, place] = np.clip(masked[:, place], low, high)
+    return found
+
+
+def bound_cautions(
+    names: Sequence[str], bounds: Bounds, true: Floats, masked: Floats
+) -> tuple[Caution, ...]:
+    """Return what bounds cost, and which columns may need some.
+
+    Args:
+        names: of the q columns.
+        bounds: those that were given.
+        true: n x q.
+        masked: n x q, before they were cut.
+    """
+    from shared.mask.core.caution import Caution
+    from shared.mask.core.cautions import below_zero
+
+    found = []
+    cut = bounded(names, bounds, masked)
+    for place, name in enumerate(names):
+        count = int(np.count_nonzero(cut[:, place] != masked[:, place]))
+        if count:
+            before, after = masked[:, place], cut[:, place]
+            moved = abs(float(after.mean() - before.mean())) / float(true[:, place].std())
+            shrunk = 1 - float(after.std() / before.std())
+            said = (
+                f"{count:,} masked values of {name!r} were cut to its bounds: that moves its mean"
+                f" by {moved:.2g} standard deviations and narrows its spread by {shrunk:.0%}:"
+                " moments are not exact then."
+            )
+            found.append(Caution(said))
+    for name, fact in below_zero(names, true, masked):
+        if name not in bounds:
+            said = (
+                f"{fact}: bounds={{{name!r}: (0, None)}} cuts them off, at the cost of exact"
+                " moments; methods that shuffle need none."
+            )
+            found.append(Caution(said))
+    return tuple(found)

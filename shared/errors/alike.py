@@ -1,0 +1,30 @@
+"""What was probably meant by a name that is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def alike(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant by one that is not known; None if none was.
+
+    First one that differs in capitals, spaces and marks alone, then the one that is spelled alike.
+    """
+    from difflib import get_close_matches
+
+    among = list(known)
+    letters = _letters(name)
+    same = [other for other in among if letters and _letters(other) == letters]
+    near = same or get_close_matches(name, among, 1)
+    return near[0] if near else None
+
+
+def did_you_mean(absent: Iterable[str], known: Iterable[str]) -> str:
+    """Return what names that are absent were probably called, in brackets; else nothing."""
+    among = list(known)
+    found = dict.fromkeys(near for name in absent if (near := alike(name, among)) is not None)
+    return f" (did you mean {', '.join(map(repr, found))}?)" if found else ""
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))

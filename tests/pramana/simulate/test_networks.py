@@ -1,0 +1,75 @@
+"""Every learner on published networks under every bound: a short form of `make networks`."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.networks.running import arguments_of, network_file
+from benchmarks.networks.settings import LEARNERS, NETWORKS, WAYS, Setting, settings
+from benchmarks.networks.table import read, section
+from pramana.cli import app
+from pramana.simulate.inputs.designs import Family
+
+SMALL = ("cancer", "survey")
+"""The networks run here: of two categories and of three."""
+
+
+def simulated(arguments: list[str]) -> dict[str, object]:
+    ended = CliRunner().invoke(app, ["simulate", *arguments, "--json", "-"])
+    assert ended.exit_code == 0, ended.output
+    found: dict[str, object] = json.loads(ended.stdout)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("network", SMALL)
+def test_what_is_designed_is_learned(network: str, learner: str, tmp_path: Path):
+    for way in WAYS:
+        found = simulated(arguments_of(Setting(network, learner, way), tmp_path, 5000))
+        assert found["learner"] == learner
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("family", sorted({*get_args(Family)} - {"auto"}))
+def test_every_family_is_learned(family: str, learner: str, tmp_path: Path):
+    arguments = arguments_of(Setting("cancer", learner, "gamma 19"), tmp_path, 5000)
+    arguments[arguments.index("auto")] = family
+    assert simulated(arguments)["learner"] == learner
+
+
+def test_the_table_tells_of_every_command_how_it_ended():
+    found = read()
+    assert set(found) <= {one.name for one in settings()}
+    text = section(found)
+    for network, nodes in NETWORKS.items():
+        run = any(name.startswith(f"{network},") for name in found)
+        assert (f"| {network}, {nodes} |" in text) == run
+        assert run or network in text[text.index("Not measured") :]
+    made = {
+        Setting("asia", "tree", "gamma 5").name: {
+            "records": 9, "seconds": 7.04, "ended": "learned", "accuracy": [0.5, 0.75],
+        },
+        Setting("asia", "tree", "gamma 19").name: {
+            "records": 9, "seconds": 1.6, "ended": "refused", "said": ["no"],
+        },
+    }  # fmt: skip
+    assert "| asia, 8 | tree | 7.0 s, 50.0 (75.0) | refused, 2 s | - | - |" in section(made)
+    assert "280 commands 2 were run, with 9 records; 1 of them learned" in section(made)
+
+
+def test_the_networks_are_all_of_up_to_80_nodes(tmp_path: Path):
+    folder = importlib.resources.files("pgmpy") / "utils/example_models"
+    packed = [one.name for one in folder.iterdir() if one.name.endswith(".bif.gz")]
+    nodes = {
+        name: network_file(name, tmp_path).read_text(encoding="utf-8").count("\nvariable ")
+        for name in (one.removesuffix(".bif.gz") for one in packed)
+    }
+    assert {name: count for name, count in nodes.items() if count <= 80} == NETWORKS

@@ -1,0 +1,87 @@
+"""What learned nothing says so, and what takes long is predicted and ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from pramana.cli import app
+from pramana.simulate.commands.display import announce
+from pramana.simulate.limits import ending
+from shared.errors import LimitExceeded
+
+NETWORK = """network two {}
+variable A { type discrete [ 2 ] { a0, a1 }; }
+variable B { type discrete [ 2 ] { b0, b1 }; }
+probability ( A ) { table 0.5, 0.5; }
+probability ( B | A ) { (a0) 0.9, 0.1; (a1) 0.1, 0.9; }
+"""
+
+
+def run(tmp_path: Path, *asked: str) -> tuple[str, dict[str, object]]:
+    """Return what a simulation prints, in one line, and its JSON."""
+    out = tmp_path / "out.json"
+    result = CliRunner().invoke(app, ["simulate", *asked, "--json", str(out)])
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split()), json.loads(out.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("p", "better"), [("0.05", True), ("0.499", False)])
+def test_a_structure_is_compared_with_no_links_at_all(tmp_path: Path, p: str, better: bool):
+    (tmp_path / "two.bif").write_text(NETWORK, encoding="utf-8")
+    asked = ("bayes-net", "--bif", str(tmp_path / "two.bif"), "--p", p, "--records", "1000")
+    told, found = run(tmp_path, *asked, "--runs", "2")
+    assert "KL of no links at all, nats" in told
+    assert found["better_than_no_links"] is better
+    assert ("no nearer to the reference than no links at all" in told) is not better
+    # Of the clean records 0.368 nats are lost without the link: log 2 less the entropy of 0.1.
+    assert found["clean"]["mean"]["kl_unlinked"] == pytest.approx(0.368, abs=0.01)
+
+
+@pytest.mark.parametrize(("p", "better"), [("0.05", True), ("0.499", False)])
+def test_a_classifier_is_compared_with_the_most_frequent_class(
+    tmp_path: Path, p: str, better: bool
+):
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 2, 2000)
+    y = np.where(rng.random(2000) < 0.8, x, 0)
+    pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    asked = ("tree", "--table", str(tmp_path / "t.csv"), "--target", "y", "--p", p, "--runs", "2")
+    told, found = run(tmp_path, *asked)
+    assert found["better_than_majority"] is better
+    assert ("no more often than always saying the most frequent class" in told) is not better
+
+
+def test_what_takes_too_long_is_ended():
+    now, shares = [0.0], []
+    step = ending(shares.append, 60.0, clock=lambda: now[0])
+    now[0] = 59.0
+    step(0.25)
+    now[0] = 60.0
+    with pytest.raises(LimitExceeded, match="ended after 60 seconds, 50% of it done"):
+        step(0.5)
+    assert shares == [0.25]
+
+
+def test_the_end_is_an_option_and_without_it_there_is_none(tmp_path: Path):
+    assert ending(print, None) is print
+    (tmp_path / "two.bif").write_text(NETWORK, encoding="utf-8")
+    asked = ["simulate", "bayes-net", "--bif", str(tmp_path / "two.bif"), "--p", "0.1"]
+    result = CliRunner().invoke(app, [*asked, "--limit", "0"])
+    assert isinstance(result.exception, LimitExceeded)
+    assert "The simulation was ended after 0 seconds" in str(result.exception)
+
+
+def test_a_long_simulation_is_announced(capsys):
+    announce(59.0, 1)
+    assert capsys.readouterr().err == ""
+    announce(600.0, 3)
+    told = " ".join(capsys.readouterr().err.split())
+    assert (
+        told == "Predicted for 3 runs: about 10 minutes of one processor. --limit ends it earlier."
+    )
