@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from shared.errors import LimitExceeded
 from shared.plan import Plan
 from shared.progress import OnShare
 
 if TYPE_CHECKING:
+    from miner_service.kinds.common.base import JobKind
     from pramana.simulate.bayes_net import StructureOptions
     from pramana.simulate.trials import Trials
 
@@ -43,7 +44,7 @@ def _seconds(
         "draws": draws,
     }
     spec = BayesNetStructureSpec.model_validate(asked)
-    kind = kind_of(spec)
+    kind = cast("JobKind[BayesNetStructureSpec]", kind_of(spec))
     return kind.work(spec, names, RecordLayout((plan,)), trials.records).cost().seconds
 
 

@@ -98,10 +98,10 @@ def told(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool
     """
     if spec.estimator == "log-linear":
         return True
-    if spec.estimator == "pooled" and (
-        len(names) > spec.interacting or layout.domain.project(tuple(names)).size > INFORMATION_CELLS
-    ):
-        return False
+    if spec.estimator == "pooled":
+        size = layout.domain.project(tuple(names)).size
+        if len(names) > spec.interacting or size > INFORMATION_CELLS:
+            return False
     return any(plan.reports_together(names) for plan in layout.plans)
 
 
