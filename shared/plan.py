@@ -19,6 +19,7 @@ from typing import Any
 from shared.channels import (
     Choice,
     Coordinated,
+    CutAndPaste,
     Identity,
     Product,
     Sampled,
@@ -132,6 +133,8 @@ class Block:
 
     def reports_together(self, names: Collection[str]) -> bool:
         """Return whether a record may report all of these variables of the block."""
+        if isinstance(self.channel, CutAndPaste):
+            return len(set(self.names) & set(names)) <= self.channel.cut
         if not isinstance(self.channel, Sampled):
             return True
         axes = [place for place, name in enumerate(self.names) if name in names]
@@ -142,7 +145,10 @@ class Block:
         """The most of its variables that a record reports together."""
         if self.channel.withheld:
             return 0
-        return max((len(c.axes) for c in self.channel.choices), default=len(self.variables))
+        most = len(self.variables)
+        if isinstance(self.channel, CutAndPaste):  # of more it keeps no true values
+            most = min(most, self.channel.cut)
+        return max((len(c.axes) for c in self.channel.choices), default=most)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from miner_service.mining.prepared import (
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
-from shared.estimation.core.order import LEAST_ORDER, default_order, fitting_order
+from shared.estimation.core.order import default_order
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress, Repeating
@@ -110,19 +109,11 @@ def settled(spec: CountsSpec, prepared: CountsJob) -> CountsSpec:
 
 
 def _ordered(spec: CountsSpec, layout: RecordLayout) -> CountsSpec:
-    if spec.order is not None:
+    # A log-linear model follows the table that is asked for, and itemsets theirs.
+    left = spec.order is None and spec.estimator == "pooled"
+    if not left or isinstance(spec, AssociationRulesSpec):
         return spec
-    order = LEAST_ORDER
-    # Supports are made of pairs: itemsets are many, and of any length.
-    if not isinstance(spec, AssociationRulesSpec):
-        if spec.estimator == "pooled":
-            order = default_order(layout.plans)
-        elif spec.estimator == "log-linear":
-            (plan,) = layout.plans
-            reports = math.prod(plan.reported_sizes.values())
-            most = min(default_order(layout.plans), len(plan.domain))
-            order = fitting_order(max(most, LEAST_ORDER), plan.domain.shape, reports)
-    return spec.model_copy(update={"order": order})
+    return spec.model_copy(update={"order": default_order(layout.plans)})
 
 
 def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:

@@ -23,7 +23,7 @@ from shared.learn.networks.search.structure_learning import LearnedStructure, le
 from shared.learn.networks.structure import Structure
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Plan
-from shared.progress import OnShare
+from shared.progress import OnShare, Tick
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,14 @@ def simulate(
         EstimationError, LimitExceeded: what the learner raises.
     """
     searched = options.search(trials.source.order)
-    reference = _reference(trials, options.scoring, searched)
+    on_step = _Steps(on_step)
+    reference = _reference(trials, options.scoring, searched, on_step.tick)
     against = _Comparison(reference, by_class=not options.ordered)
     clean_plan = Plan.unrandomized(trials.source.domain)
     reports, truths, found, fits = [], [], [], []
     for trial in trials:
         share = _part(on_step, trial.index, trials.runs)
-        learn = _Learner(options, searched, trials.seed + trial.index)
+        learn = _Learner(options, searched, trials.seed + trial.index, on_step.tick)
         noisy = learn(trial.reported, trials.plan, share(0.0, 0.8))
         fits.append(noisy.marginals.lack_of_fit)
         reports.append(against(noisy))
@@ -150,12 +151,27 @@ def simulate(
     return NetworkOutcome(trials, options, reference, *series, distance, links, Fits(tuple(fits)))
 
 
-def _reference(trials: Trials, scoring: Scoring, search: Search) -> BayesNet:
+class _Steps:
+    """Passes shares of the work on, and between them the last one again, all along an estimate."""
+
+    def __init__(self, on_step: OnShare) -> None:
+        self._on_step, self._share = on_step, 0.0
+
+    def __call__(self, share: float) -> None:
+        self._share = share
+        self._on_step(share)
+
+    def tick(self) -> None:
+        """Say that the work goes on."""
+        self._on_step(self._share)
+
+
+def _reference(trials: Trials, scoring: Scoring, search: Search, tick: Tick) -> BayesNet:
     """Return the network the records come from, or for a table the one learned from all of it."""
     if trials.source.network is not None:
         return trials.source.network
     plan = Plan.unrandomized(trials.source.domain)
-    marginals = EstimatedMarginals(trials.everything(), plan)
+    marginals = EstimatedMarginals(trials.everything(), plan, tick=tick)
     return fitted(marginals, learn_structure(marginals, scoring, search, draws=0).structure)
 
 
@@ -177,10 +193,12 @@ class _Learner:
     options: StructureOptions
     search: Search
     seed: int
+    tick: Tick
 
     def __call__(self, counts: ReportedCounts, plan: Plan, on_step: OnShare) -> _Learned:
         started = time.perf_counter()
-        marginals = EstimatedMarginals(counts, plan, estimator=self.options.estimator)
+        estimator = self.options.estimator
+        marginals = EstimatedMarginals(counts, plan, estimator=estimator, tick=self.tick)
         learned = learn_structure(
             marginals,
             self.options.scoring,

@@ -118,6 +118,7 @@ class EstimatedMarginals:
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
+        self._filled: dict[tuple[str, ...], None] = {}
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
@@ -243,7 +244,7 @@ class EstimatedMarginals:
         asked = tuple(items)
         require_items(self.domain, asked)
         if self._estimator == "pooled" and (self._order or 2) <= 2:
-            return DividedSupports.told(PairSupports(self, asked), self)
+            return DividedSupports.told(PairSupports(self, asked, self._note_filled), self)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
         mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
@@ -287,7 +288,11 @@ class EstimatedMarginals:
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
         """The sets of variables of the tables taken so far that are made of smaller tables."""
-        return (*self._modelled.filled_in, *self._pooled.filled_in)
+        known = dict.fromkeys((*self._modelled.filled_in, *self._pooled.filled_in))
+        return tuple(known | self._filled)
+
+    def _note_filled(self, names: tuple[str, ...]) -> None:
+        self._filled[names] = None
 
     @property
     def _alike(self) -> bool:

@@ -17,7 +17,7 @@ def default_order(plans: Iterable[Plan]) -> int:
     What is reported together is then estimated from those reports, and only what is not is filled
     in from smaller tables.
     """
-    return min(MOST_ORDER, max(LEAST_ORDER, *(plan.together for plan in plans)))
+    return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
 def fitting_order(most: int, shape: Sequence[int], reports: int) -> int:

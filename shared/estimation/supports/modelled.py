@@ -17,7 +17,7 @@ model holds: no more than two items interact beyond what their pairs say.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -45,10 +45,15 @@ class PairSupports:
 
     marginals: Marginals
     items: tuple[Item, ...]
+    note: Callable[[tuple[str, ...]], None] = lambda _names: None
+    """Called with each set of variables whose supports are made of pairs."""
 
     def counts(self, itemsets: Indices) -> SupportCounts:
         """Return the estimated counts of itemsets; see `Supports`."""
         records = self.marginals.records
+        if itemsets.shape[1] > 2 and len(itemsets):
+            for axes in np.unique(np.sort(self._axes[itemsets], axis=1), axis=0).tolist():
+                self.note(tuple(self.marginals.domain.names[axis] for axis in axes))
         if itemsets.shape[1] <= 2:
             support, noise, sampled = self._told(itemsets)
         else:

@@ -16,7 +16,7 @@ from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
-from shared.estimation.core.order import default_order, fitting_order
+from shared.estimation.core.order import LEAST_ORDER, default_order, fitting_order
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables.estimates import EstimatedTable
@@ -171,7 +171,10 @@ class ModelledTable(EstimatedTable):
 class ModelledTables:
     """Tables without interactions of more than `order` variables, shrunk as the reports demand.
 
-    All variables are fitted at once where that is possible, so that all answers agree.
+    All variables are fitted at once where that is possible, so that all answers agree. Without an
+    `order` that is the model of pairs, and a table of more variables is fitted by itself, with all
+    interactions of as many as records report together: a model of all variables with these too
+    would take far longer and tell the table no better.
     """
 
     def __init__(
@@ -187,15 +190,13 @@ class ModelledTables:
         self._plan = plan
         self._given = order
         self._tick = tick
-        self._whole: FittedModel | None = None
-        self._others: dict[frozenset[str], FittedModel] = {}
+        self._fits: dict[tuple[frozenset[str], int], FittedModel] = {}
         self._filled: dict[tuple[str, ...], None] = {}
 
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model that was fitted so far, whether the reports show what it leaves out."""
-        models = [*([self._whole] if self._whole else []), *self._others.values()]
-        return tuple(model.lack_of_fit for model in models)
+        return tuple(model.lack_of_fit for model in self._fits.values())
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
@@ -218,37 +219,29 @@ class ModelledTables:
 
     def _model_of(self, domain: Domain) -> FittedModel:
         """Return the model of all variables, or where that is too large that of a table's own."""
-        whole = self._plan.domain.shape
+        if self._given is None and len(domain) > LEAST_ORDER:
+            return self._fitted(domain, min(default_order([self._plan]), len(domain)))
+        whole = self._plan.domain
+        order = LEAST_ORDER if self._given is None else self._given
         reports = math.prod(self._plan.reported_sizes.values())
-        order = self._order(whole, reports)
-        enough = order >= min(self._most, len(domain))
-        if enough and affordable(whole, order, reports):
-            if self._whole is None:
-                self._whole = self._fitted(self._plan.domain)
-            return self._whole
-        names = frozenset(domain.names)
-        if names not in self._others:
-            self._others[names] = self._fitted(domain)
-        return self._others[names]
+        at_once = affordable(whole.shape, min(order, len(whole)), reports)
+        return self._fitted(whole if at_once else domain, order)
 
-    @cached_property
-    def _most(self) -> int:
-        return default_order([self._plan]) if self._given is None else self._given
-
-    def _order(self, shape: Sequence[int], reports: int) -> int:
-        """Return how many variables interact: as asked, or by default as many as can be fitted."""
-        most = min(self._most, len(shape))
-        return most if self._given is not None else fitting_order(most, shape, reports)
-
-    def _fitted(self, domain: Domain) -> FittedModel:
-        axes = axes_of(self._plan, domain.names)
-        variables = tuple(v for axis in axes for v in axis.variables)
-        shape = [v.size for v in variables]
-        stratum = Stratum(observed(self._reported, axes), tuple(axis.channel for axis in axes))
-        order = self._order(shape, stratum.reported.size)
-        possible = _possible(axes, shape)
-        model = fit([stratum], shape, order=order, possible=possible, tick=self._tick)
-        return FittedModel(variables, order, model, self._reported.records)
+    def _fitted(self, domain: Domain, most: int) -> FittedModel:
+        """Return the model of some variables of which up to `most` interact, or can by default."""
+        key = frozenset(domain.names), most
+        if key not in self._fits:
+            axes = axes_of(self._plan, domain.names)
+            variables = tuple(v for axis in axes for v in axis.variables)
+            shape = [v.size for v in variables]
+            stratum = Stratum(observed(self._reported, axes), tuple(a.channel for a in axes))
+            order = min(most, len(shape))
+            if self._given is None:
+                order = fitting_order(order, shape, stratum.reported.size)
+            possible = _possible(axes, shape)
+            model = fit([stratum], shape, order=order, possible=possible, tick=self._tick)
+            self._fits[key] = FittedModel(variables, order, model, self._reported.records)
+        return self._fits[key]
 
 
 def _possible(axes: Sequence[Axis], shape: Sequence[int]) -> Tensor | None:

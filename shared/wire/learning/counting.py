@@ -18,8 +18,9 @@ class CountsSpec(Message):
     interactions of up to `order` variables, or pooled over all sets of variables that hold them, of
     up to `order` variables that interact. The last two can tell tables that no record reports
     whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
-    An `order` that is left out follows the records: as many variables as they report together, up
-    to 8 and to what can be fitted, and 2 for itemsets. The job then says which it is.
+    An `order` that is left out follows the records: a table of up to 8 variables that they report
+    together is told with all interactions, others by those of fewer. Of pooled tables the job says
+    which it is, of itemsets and log-linear models it hangs on the table.
     `records` says what to do if the owners' records are not the same set: refuse
     (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
     not report of a record is missing there, by no fault of its value, and several owners may report

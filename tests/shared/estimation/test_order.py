@@ -8,7 +8,7 @@ import pytest
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled, sampled_pairs
 from benchmarks.coverage.settings.together import parity
-from shared.channels import Identity
+from shared.channels import CutAndPaste, Identity
 from shared.domain import Variable
 from shared.estimation.core.order import MOST_ORDER, default_order, fitting_order
 from shared.estimation.estimated import EstimatedMarginals
@@ -77,6 +77,36 @@ def test_the_default_is_the_largest_set_that_records_report():
     wide = Plan.unrandomized(domain_of(2, 2, 2, 2, 2, 2))
     more = Plan((*wide.blocks, *(Block((Variable(n, ("x", "y")),), Identity(2)) for n in "uvwxyz")))
     assert default_order([more]) == MOST_ORDER
+
+
+def test_cut_and_paste_tells_no_more_variables_together_than_it_keeps():
+    channel = CutAndPaste.from_probability((2,) * 5, 2, 0.2)
+    plan = Plan((Block(DOMAIN.variables, channel),))
+    assert default_order([plan]) == 2
+    assert plan.reports_together(["a", "e"])
+    assert not plan.reports_together(TRIPLE)
+    public = Block((Variable("town", ("x", "y")),), Identity(2))
+    assert default_order([Plan((*plan.blocks, public))]) == 3
+
+
+def test_by_default_a_large_table_is_fitted_by_itself_and_pairs_at_once():
+    marginals = read(columns(DOMAIN, 0.1), estimator="log-linear")
+    pair, triple = (marginals.marginal(names) for names in (["a", "b"], TRIPLE))
+    assert (pair.model.names, pair.model.order) == (DOMAIN.names, 2)
+    assert (triple.model.names, triple.model.order) == (tuple(TRIPLE), 3)
+    assert not triple.filled_in
+    # With an order all tables are of one model.
+    same = read(columns(DOMAIN, 0.1), estimator="log-linear", order=3)
+    assert same.marginal(["a", "b"]).model is same.marginal(TRIPLE).model
+
+
+def test_itemsets_that_are_made_of_pairs_are_named():
+    marginals = read(estimator="pooled")
+    items = [(name, code) for name in "abcde" for code in (0, 1)]
+    marginals.supports(items).counts(np.array([[0, 2, 4], [0, 2, 6]]))
+    # a, b and c are reported together, a, b and d are not.
+    assert ("a", "b", "d") in marginals.filled_in
+    assert ("a", "b", "c") not in marginals.filled_in
 
 
 def test_a_model_takes_the_highest_order_that_can_be_fitted():
