@@ -33,6 +33,7 @@ _CARD = "max-width:100%;box-sizing:border-box;line-height:1.4"
 _HEAD = "font-weight:600;overflow-wrap:anywhere"
 _FACTS = "border:0;color:inherit;margin:0.3em 0;border-collapse:collapse"
 _FACT = "padding:0 1em 0 0;text-align:left;vertical-align:top;border:0;background:none"
+_NAME = "white-space:nowrap"
 _SCROLL = "max-width:100%;overflow:auto;margin:0.5em 0"
 _WHITE = "background:#fff;color:#222;border:1px solid rgba(128,128,128,0.4);border-radius:4px"
 _FAINT = "opacity:0.75"
@@ -55,7 +56,7 @@ def card(
         more: where all rows are, in words.
     """
     rows = "".join(
-        f'<tr style="background:none"><td style="{_FACT};{_FAINT}">{escape(name)}</td>'
+        f'<tr style="background:none"><td style="{_FACT};{_FAINT};{_NAME}">{escape(name)}</td>'
         f'<td style="{_FACT};overflow-wrap:anywhere">{escape(words)}</td></tr>'
         for name, words in facts
     )

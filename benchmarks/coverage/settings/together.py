@@ -12,6 +12,8 @@ from benchmarks.coverage.setting import Interval, Numbers, Setting
 from benchmarks.coverage.settings.log_linear import domain_of, sampled
 from shared.domain import Domain
 from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.networks.bayes_net import learn_parameters
+from shared.learn.networks.structure import Structure
 from shared.plan import Plan
 
 _BITS = domain_of(2, 2, 2, 2)
@@ -37,6 +39,31 @@ def cells(plan: Plan, law: Numbers, records: int) -> Callable[[np.random.Generat
     return repeat
 
 
+def parameters(plan: Plan, law: Numbers, records: int) -> Callable[[np.random.Generator], Interval]:
+    """Return what learns the probabilities of the fourth variable given the first three once."""
+    *parents, node = plan.domain.names[:4]
+    joint = law.sum(axis=tuple(range(4, law.ndim)))
+    truth = (joint / joint.sum(axis=-1, keepdims=True)).ravel()
+    structure = Structure.of({name: () for name in parents} | {node: tuple(parents)})
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        reports = reports_of(plan, records_of(plan, law, records, rng), rng)
+        learned = learn_parameters(EstimatedMarginals(reports, plan, estimator="pooled"), structure)
+        family = learned.families[-1]
+        return Interval(truth, family.low.ravel(), family.high.ravel())
+
+    return repeat
+
+
+def given_three(domain: Domain, kept: float = 0.85) -> Numbers:
+    """Return a law of bits of which the fourth is mostly whether two or more of three are 1."""
+    one, two, three, four, *_ = np.indices(domain.shape)
+    law = np.where((one + two + three >= 2) == four, kept, 1 - kept)
+    return np.asarray(law / law.sum(), dtype=np.float64)
+
+
+_FIVE = domain_of(2, 2, 2, 2, 2)
+_FOURS = list(itertools.combinations(range(5), 4))
 _TRIPLES = list(itertools.combinations(range(4), 3))
 
 SETTINGS: tuple[Setting, ...] = (
@@ -47,5 +74,11 @@ SETTINGS: tuple[Setting, ...] = (
         cells(sampled(_BITS, _TRIPLES, 100.0), parity(_BITS), 20_000),
         # Of the four rare cells, 250 records each, one is covered less often.
         worst=0.9,
+    ),
+    Setting(
+        "network parameters, three parents, pooled",
+        "2 x 2 x 2 x 2 x 2, sets of four sampled at gamma 19, N = 50,000",
+        1411,
+        parameters(sampled(_FIVE, _FOURS, 19.0), given_three(_FIVE), 50_000),
     ),
 )

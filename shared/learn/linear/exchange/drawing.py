@@ -123,7 +123,7 @@ def _summary(model: LinearClassifier) -> str:
             f"; right of new records {_percent(known.estimate)}"
             f" ({_percent(known.low)} to {_percent(known.high)}) %"
         )
-    return said
+    return f"{said}; a bar is a weight times its column's standard deviation"
 
 
 def _percent(share: float) -> str:

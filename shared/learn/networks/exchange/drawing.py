@@ -290,7 +290,7 @@ def _percent(
         return ""
     (x0, y0), (x1, y1) = _points(chain, places)[-2:]
     x, y = (x0 + x1) / 2, (y0 + y1) / 2 + 4
-    return text(x, y, _shown(confidence), 11, more=f"{MIDDLE} {outlined(3)}")
+    return text(x, y, _shown(confidence), 11, more=f"{MIDDLE} {outlined(5)}")
 
 
 def _shown(confidence: float) -> str:
