@@ -61,11 +61,14 @@ def learn_tree(
     report = on_step or unwatched
     through, everything = _everything(marginals, target, names, report)
     root = _Grower(target, marginals.records, options, through, report).grow(everything, names)
-    prune = pruned if through is None else pruned_by_gain
+    if options.prune and through is None:
+        root = pruned(root)
+    elif options.prune:
+        root = pruned_by_gain(root, lambda asked: marginals.tells([*asked, target]))
     return DecisionTree(
         inputs=marginals.domain.project(names),
         target=marginals.domain[target],
-        root=prune(root) if options.prune else root,
+        root=root,
         records=marginals.records,
         options=options,
         through=through,

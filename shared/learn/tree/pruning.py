@@ -15,9 +15,13 @@ little itself stays if those below it show enough.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.ties import TIE, exceeds
+
+Told = Callable[[tuple[str, ...]], bool]
+"""Whether reports tell some attributes together with the class."""
 
 PAYS = 0.2
 """The records more that a leaf must let tell right, in a tree whose counts a model expects.
@@ -50,14 +54,24 @@ def _pruned(node: Node) -> tuple[Node, float]:
     return Node(node.classes, node.split, tuple(child for child, _ in below)), value
 
 
-def pruned_by_gain(root: Node) -> Node:
+def pruned_by_gain(root: Node, told: Told) -> Node:
     """Return a tree without the subtrees by which few more of its records would be told right.
 
     Of a tree whose counts a model expects: no chance of its own is in a node's counts, so that
     there is nothing to be discounted for it; but each leaf must be worth its place. A subtree
     stays if for each leaf that it has more than one at least `PAYS` records more are told right.
+
+    That what is asked tells anew, as the model has it, is an assumption where no reports tell it
+    together with what was asked above. It may as well repeat that: then each leaf has the classes
+    of the subtree's top, and its records are told wrong where it decides otherwise. What would be
+    lost by this is taken off what the model expects to be gained. So a sure decision, of an
+    attribute that tells nearly all, is not undone by what the model makes of several weak ones.
+
+    Args:
+        root: the tree as it was grown.
+        told: whether reports tell some attributes and the class together.
     """
-    return _by_gain(root)[0]
+    return _by_gain(root, (), told)[0]
 
 
 def wrong(classes: NodeClasses) -> float:
@@ -65,15 +79,27 @@ def wrong(classes: NodeClasses) -> float:
     return (1 - max(classes.probabilities)) * classes.total
 
 
-def _by_gain(node: Node) -> tuple[Node, float, int]:
-    """Return a node as it stays, the records that are expected to be told right, and its leaves."""
-    own = max(node.classes.probabilities) * node.classes.total
+def _by_gain(node: Node, path: tuple[str, ...], told: Told) -> tuple[Node, tuple[NodeClasses, ...]]:
+    """Return a node as it stays, and what is known of the leaves below it."""
+    alone = Node(node.classes), (node.classes,)
     if node.split is None:
-        return node, own, 1
-    below = [_by_gain(child) for child in node.children]
-    right = math.fsum(right for _, right, _ in below)
-    leaves = sum(number for _, _, number in below)
+        return alone
+    asked = (*path, node.split.attribute)
+    below = [_by_gain(child, asked, told) for child in node.children]
+    leaves = tuple(leaf for _, found in below for leaf in found)
+    gained = math.fsum(_gained(leaf, node.classes, leaf) for leaf in leaves)
+    if not told(asked):
+        gained += math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
     slack = TIE * max(node.classes.total, 1.0)
-    if right - own < PAYS * (leaves - 1) - slack or right - own <= slack:
-        return Node(node.classes), own, 1
-    return Node(node.classes, node.split, tuple(child for child, _, _ in below)), right, leaves
+    if gained < PAYS * (len(leaves) - 1) - slack or gained <= slack:
+        return alone
+    return Node(node.classes, node.split, tuple(child for child, _ in below)), leaves
+
+
+def _gained(leaf: NodeClasses, above: NodeClasses, law: NodeClasses) -> float:
+    """Return how many records more a leaf's decision tells right than that above it.
+
+    Its records have the classes of `law`.
+    """
+    shares = law.probabilities
+    return leaf.total * (shares[leaf.decision] - shares[above.decision])
