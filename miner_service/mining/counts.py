@@ -20,7 +20,7 @@ from miner_service.mining.prepared import (
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
 from shared.errors import Conflict, OptionError, VariablesMissing
-from shared.estimation.core.order import default_order
+from shared.estimation.core.models import default_order
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress, Repeating

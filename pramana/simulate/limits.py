@@ -35,7 +35,7 @@ def _seconds(
 
     from miner_service.kinds import kind_of
     from miner_service.kinds.common.affordability import RecordLayout
-    from shared.estimation.core.order import default_order
+    from shared.estimation.core.models import default_order
     from shared.wire.learning.networks import BayesNetStructureSpec
 
     names = trials.source.domain.names

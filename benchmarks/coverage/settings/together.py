@@ -44,7 +44,7 @@ def parameters(plan: Plan, law: Numbers, records: int) -> Callable[[np.random.Ge
     *parents, node = plan.domain.names[:4]
     joint = law.sum(axis=tuple(range(4, law.ndim)))
     truth = (joint / joint.sum(axis=-1, keepdims=True)).ravel()
-    structure = Structure.of({name: () for name in parents} | {node: tuple(parents)})
+    structure = Structure.of(dict.fromkeys(parents, ()) | {node: tuple(parents)})
 
     def repeat(rng: np.random.Generator) -> Interval:
         reports = reports_of(plan, records_of(plan, law, records, rng), rng)

@@ -1,15 +1,21 @@
-"""Models of a true table: which variables it lets depend on which, and what is likely under it."""
+"""Models of a true table: which variables it lets depend on which, and what is likely under it.
+
+And how many variables are let interact where nobody says it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from shared.estimation.core.loglinear import affordable
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Flags, Indices
+from shared.plan import Plan
 
 Axes = tuple[int, ...]
 
@@ -130,3 +136,23 @@ def _share(part: Tensor, whole: Tensor, otherwise: float) -> Tensor:
     share: Tensor = np.full(part.shape, otherwise)
     np.divide(part, whole, out=share, where=whole > 0)
     return share
+
+
+LEAST_ORDER, MOST_ORDER = 2, 8
+"""By default the order follows the records, from pairs up to as many as a job may ask for."""
+
+
+def default_order(plans: Iterable[Plan]) -> int:
+    """Return the most variables that records report together, within these bounds.
+
+    What is reported together is then estimated from those reports, and only what is not is filled
+    in from smaller tables.
+    """
+    return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
+
+
+def fitting_order(most: int, shape: Sequence[int], reports: int) -> int:
+    """Return the highest order, pairs at least, up to `most` of a model that can be fitted."""
+    least = min(LEAST_ORDER, most)
+    tried = range(most, least, -1)
+    return next((order for order in tried if affordable(shape, order, reports)), least)

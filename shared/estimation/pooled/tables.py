@@ -13,7 +13,7 @@ from scipy import special
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
 from shared.estimation.core.information import INFORMATION_CELLS
-from shared.estimation.core.order import default_order
+from shared.estimation.core.models import default_order
 from shared.estimation.pooled.independence import PooledIndependence
 from shared.estimation.pooled.kept import Kept
 from shared.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names

@@ -16,7 +16,7 @@ from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
-from shared.estimation.core.order import LEAST_ORDER, default_order, fitting_order
+from shared.estimation.core.models import LEAST_ORDER, default_order, fitting_order
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables.estimates import EstimatedTable

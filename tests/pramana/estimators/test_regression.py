@@ -97,7 +97,7 @@ def test_what_is_saved_is_loaded_and_shown_the_same(name, tmp_path):
     assert shown == model._repr_html_()
     assert "<svg" in shown
     assert "masked by gadp, 2 copies" in shown
-    assert "gamma" not in shown
+    assert "which no gamma bounds" in shown
     assert again.plot().get_figure() is not None
 
 

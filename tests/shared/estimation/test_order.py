@@ -10,7 +10,7 @@ from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled,
 from benchmarks.coverage.settings.together import parity
 from shared.channels import CutAndPaste, Identity
 from shared.domain import Variable
-from shared.estimation.core.order import MOST_ORDER, default_order, fitting_order
+from shared.estimation.core.models import MOST_ORDER, default_order, fitting_order
 from shared.estimation.estimated import EstimatedMarginals
 from shared.plan import Block, Plan
 

@@ -354,8 +354,8 @@ def test_links_show_their_confidence():
                 float(group.get("opacity", 0)),
                 float(path.get("stroke-width", 0)),
             )
-    assert drawn["a → <b>"][0].endswith("probability 100 %")
-    assert drawn["a → c"][0].endswith("probability 40 %")
+    assert drawn["a → <b>"][0].endswith("confidence 100 %")
+    assert drawn["a → c"][0].endswith("confidence 40 %")
     assert drawn["<b> → c"][0] == "<b> → c"
     assert drawn["a → <b>"][1:] > drawn["a → c"][1:]
     assert drawn["<b> → c"][1] == 1
