@@ -15,13 +15,7 @@ import numpy as np
 
 from shared.channels import CONDITION_LIMIT
 from shared.domain import Domain
-from shared.errors import (
-    EmptyTable,
-    EstimationError,
-    LimitExceeded,
-    OptionError,
-    SingularChannel,
-)
+from shared.errors import EmptyTable, EstimationError, LimitExceeded, OptionError, SingularChannel
 from shared.estimation.core.axes import (
     Axis,
     arrange,
@@ -137,12 +131,7 @@ class EstimatedMarginals:
             raise EmptyTable("There are no strata to combine.")
         first, *others = sources
         return cls(
-            *first,
-            estimator=estimator,
-            order=order,
-            others=others,
-            variables=variables,
-            tick=tick,
+            *first, estimator=estimator, order=order, others=others, variables=variables, tick=tick
         )
 
     @property
@@ -244,7 +233,8 @@ class EstimatedMarginals:
         asked = tuple(items)
         require_items(self.domain, asked)
         if self._estimator == "pooled" and (self._order or 2) <= 2:
-            return DividedSupports.told(PairSupports(self, asked, self._note_filled), self)
+            made = PairSupports(self, asked, self._filled.setdefault)
+            return DividedSupports.told(made, self)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
         mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
@@ -290,9 +280,6 @@ class EstimatedMarginals:
         """The sets of variables of the tables taken so far that are made of smaller tables."""
         known = dict.fromkeys((*self._modelled.filled_in, *self._pooled.filled_in))
         return tuple(known | self._filled)
-
-    def _note_filled(self, names: tuple[str, ...]) -> None:
-        self._filled[names] = None
 
     @property
     def _alike(self) -> bool:
