@@ -75,12 +75,20 @@ class MaskReport:
         return None if self.influence is None else float(self.influence.weights.max())
 
     @property
+    def exposed(self) -> int:
+        """How many records are to be named, whether or not all of them are shown."""
+        return 0 if self.influence is None else int(np.count_nonzero(self.influence.exposed))
+
+    @property
     def named(self) -> tuple[NamedRecord, ...]:
-        """The records of which most is told, by their ids: all that are to be named, or `FIRST`."""
+        """The records of which most is told, by their ids.
+
+        Those to be named, up to `MOST_NAMED` of them, and at least `FIRST`.
+        """
         influence, table = self.influence, self.made.chosen.table
         if influence is None:
             return ()
-        shown = max(FIRST, min(MOST_NAMED, int(np.count_nonzero(influence.exposed))))
+        shown = max(FIRST, min(MOST_NAMED, self.exposed))
         return tuple(
             NamedRecord(
                 table.record_ids[place],
@@ -186,7 +194,7 @@ class MaskReport:
             "keeps": choice.method.keeps,
             "copies": chosen.copies,
             "largest_leverage": self.leverage,
-            "named": sum(record.exposed for record in self.named),
+            "named": self.exposed,
             "verdict": self.verdict,
             "protection": list(self.protection),
             "warnings": list(self.warnings),

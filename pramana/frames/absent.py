@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pramana.frames.sentences import quoted
+from pramana.frames.sentences import quoted, warn_caller
 from pramana.frames.tables import shown
 from shared.errors import MissingColumn, OptionError
 from shared.errors.alike import alike, did_you_mean
@@ -44,7 +43,7 @@ def tell_of_missing(
     known: Sequence[str],
     missing_columns: MissingColumns,
 ) -> None:
-    """Tell the caller's caller's caller of columns that a model uses and `frame` lacks.
+    """Tell whoever called Pramana of columns that a model uses and `frame` lacks.
 
     Args:
         table: what was passed as `frame`, with columns of names that are text.
@@ -67,8 +66,7 @@ def tell_of_missing(
             f"{said}, which the model uses; it has {quoted(table.columns)}.", where="frame"
         )
     if said and missing_columns == "warn":
-        warnings.warn(
+        warn_caller(
             f"{said}, which the model uses: what is missing is summed out; missing_columns='error'"
-            " refuses such a frame, 'ignore' says nothing.",
-            stacklevel=4,
+            " refuses such a frame, 'ignore' says nothing."
         )

@@ -1,12 +1,15 @@
-"""What is said of a wrong call: in one sentence."""
+"""What is said of a wrong call, in one sentence, and where: at the line that made it."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from shared.errors import OptionError, PramanaError
@@ -22,6 +25,9 @@ _PRINTED = 10
 
 _LONGEST = 40
 """What is longer is cut."""
+
+_HERE = str(Path(__file__).parents[1]) + os.sep
+"""What is called in between: no line of it is the caller's."""
 
 _NEXT = re.compile(r"[.!?]\s+(\w?)(?=(\w?))")
 
@@ -92,6 +98,14 @@ def _require_options(
                 f"{name} has no option {strange[0]!r}; it has {', '.join(every)}.", where=strange[0]
             ) from None
         raise OptionError(f"{name}: {error}; it has {', '.join(every)}.", where=name) from None
+
+
+def warn_caller(words: str) -> None:
+    """Warn at the line that called Pramana, however many of its own functions lie between."""
+    level, frame = 1, inspect.currentframe()
+    while frame and frame.f_back and frame.f_code.co_filename.startswith(_HERE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(words, stacklevel=level)
 
 
 def joined(text: str) -> str:

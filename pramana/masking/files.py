@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -41,6 +41,8 @@ class _Described(Message):
     copies: Annotated[int, Field(ge=1)]
     order: list[str]
     warnings: list[str]
+    gravities: list[Literal["GRAVE", "WARNING", "NOTE"]] = Field(default_factory=list)
+    """Of each warning; files of before have none."""
 
 
 def write_contents(contents: Contents, path: str | Path) -> None:
@@ -48,15 +50,20 @@ def write_contents(contents: Contents, path: str | Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    described = _Described(
-        version=VERSION,
-        kind="masked-records",
-        method=contents.method,
-        tell=list(contents.tell),
-        confidential=list(contents.confidential),
-        copies=len(contents.copies),
-        order=list(contents.copies[0].columns),
-        warnings=list(contents.warnings),
+    from shared.mask.core.caution import gravity_of
+
+    described = _Described.model_validate(
+        {
+            "version": VERSION,
+            "kind": "masked-records",
+            "method": contents.method,
+            "tell": list(contents.tell),
+            "confidential": list(contents.confidential),
+            "copies": len(contents.copies),
+            "order": list(contents.copies[0].columns),
+            "warnings": [str(words) for words in contents.warnings],
+            "gravities": [gravity_of(words).name for words in contents.warnings],
+        }
     )
     frame = contents.copies[0][list(contents.tell)].copy()
     for number, copy in enumerate(contents.copies, 1):
@@ -113,8 +120,17 @@ def read_contents(path: str | Path) -> Contents:
         tuple(described.tell),
         tuple(described.confidential),
         copies,
-        tuple(described.warnings),
+        tuple(_cautions(described)),
     )
+
+
+def _cautions(described: _Described) -> Iterator[str]:
+    """Yield the warnings, with their gravity where it is known."""
+    from shared.mask.core.caution import Caution, Gravity
+
+    for place, words in enumerate(described.warnings):
+        known = described.gravities[place : place + 1]
+        yield Caution(words, Gravity[known[0]]) if known else words
 
 
 def _copies(frame: pd.DataFrame, described: _Described) -> Sequence[pd.DataFrame]:

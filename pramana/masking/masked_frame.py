@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.sentences import listed, one_sentence
 from pramana.masking.files import Contents, read_contents, write_contents
 from pramana.masking.measuring import compared, measured
+from pramana.masking.methods import methods
 from pramana.masking.origin import Origin
 from pramana.showing.axes import plotted
 from pramana.showing.html import card
@@ -44,7 +45,8 @@ class MaskedFrame:
         details: what was chosen on the way, by name; nothing of it is about one record.
         origin: the true records; None of what was loaded.
         influence: what of masked values is their records' own (`exposure`); None of what was
-            loaded, and of methods that add noise to the true values.
+            loaded, and of methods that predict nothing: `sadp` and `cadp` put noise on the true
+            values, `synthetic-trees` draws true ones of people alike.
 
     Examples:
         >>> import pramana as pm
@@ -113,7 +115,8 @@ class MaskedFrame:
         w^2 / (w^2 + noise^2). `named`: whether that is above a quarter, which is warned of.
 
         Raises:
-            OptionError: these were loaded from a file, or the method adds noise to the true values.
+            OptionError: these were loaded from a file, or the method predicts nothing: it puts
+                noise on the true values, or draws true ones of people alike.
 
         Examples:
             >>> import pramana as pm
@@ -127,8 +130,7 @@ class MaskedFrame:
         found = self.influence
         if found is None:
             raise OptionError(
-                f"exposure is of methods that predict; {self.method} changes the true values"
-                " themselves, each of which is told but for that.",
+                f"exposure is of methods that predict; {self.method} {_instead(self.method)}",
                 where="exposure",
             )
         order = found.order
@@ -255,6 +257,13 @@ class MaskedFrame:
             picture = self._picture().svg()
         with one_sentence():
             return card("MaskedFrame", facts, picture, self.frame, "frame has all")
+
+
+def _instead(method: str) -> str:
+    """Say what a method does that predicts nothing."""
+    if methods()[method].released_values:
+        return "draws true values of people alike in the told columns, at times a record's own."
+    return "puts noise on the true values themselves, each of which is told but for that."
 
 
 def _counted(warnings: Sequence[str]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pramana.frames.randomness import Rng, generator_of
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import Frame
 from pramana.masking.bounds import Bounds, bound_cautions, bounded, bounds_of
 from pramana.masking.columns import Columns, columns_of
-from pramana.masking.earlier import remembered, sketch, sketches_of
+from pramana.masking.earlier import earlier_ones, remembered
 from pramana.masking.masked_frame import MaskedFrame
 from pramana.masking.methods import (
     AUTO,
@@ -77,11 +76,12 @@ def mask(
             below 0.
         earlier: what was masked before, in other sessions: if this table is nearly one of those, or
             of those masked in this session, the difference of both gives records away. That is a
-            Python warning, and the first in `warnings`.
+            Python warning, and the first in `warnings`; a note there says so where records are
+            too much alike to tell.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), `max_told=0.1` of `nmegadp` (how much of
-            what the told columns leave of a record may be told), or `bandwidth`, `penalty` and
-            `landmarks` of its kernel.
+            true value may weigh in its own masked one), `max_told=0.1` of `nmegadp` (of what the
+            told columns leave unknown of a record, its masked value tells at most a tenth), or
+            `bandwidth`, `penalty` and `landmarks` of its kernel.
 
     Returns:
         the masked records, with measures and pictures for whoever has the true ones.
@@ -103,7 +103,7 @@ def mask(
         True
     """
     from shared.mask.copies.limits import require_few_copies
-    from shared.mask.core.caution import gravest_first
+    from shared.mask.core.caution import Gravity, gravest_first
 
     named = method_of(method)
     count = copies_of(copies)
@@ -111,7 +111,7 @@ def mask(
     generator = generator_of(rng)
     columns = columns_of(frame, confidential, tell)
     within = bounds_of(bounds, columns.table, columns.confidential)
-    before = sketches_of(earlier)
+    before = earlier_ones(earlier)
     seed = int(generator.integers(1 << 32))
     order = _order(generator, len(columns.table), keep_order=keep_order)
     origin = Origin(columns, order, seed)
@@ -128,9 +128,9 @@ def mask(
             bar(1 + len(made), count + 1)
     cut = [bounded(columns.confidential, within, one.matrix) for one in made]
     frames = tuple(_released(columns, one, order, keep_order=keep_order) for one in cut)
-    near = remembered(sketch(columns.table, columns.confidential, named), before)
-    if near is not None:
-        warnings.warn(near, stacklevel=2)
+    near = remembered(columns, named, before)
+    if near is not None and near.gravity < Gravity.NOTE:
+        warn_caller(near)
     found = [*(() if near is None else (near,)), *_warnings(columns, made, within)]
     return MaskedFrame(
         method=named,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from pramana.frames.sentences import warn_caller
 from shared.estimation.plausibility.examination import examine
 from shared.marginals.counts import Codes
 from shared.plan import Plan
@@ -16,7 +16,7 @@ def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
     """Warn of reports that a plan can hardly have made of any true records.
 
     The evidence is that by which the miner examines a release (`examine`): it warns of at most one
-    frame of honest reports in 1,000. The warning is told to the caller's caller.
+    frame of honest reports in 1,000.
 
     Args:
         codes: the reported codes by variable, N of each.
@@ -28,14 +28,13 @@ def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
     order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
     found = examine({name: column[order] for name, column in codes.items()}, plan)
     if found.inconsistent:
-        warnings.warn(
+        warn_caller(
             f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
-            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan.",
-            stacklevel=3,
+            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan."
         )
 
 
 def warn_of_lack_of_fit(sentences: Iterable[str]) -> None:
-    """Warn the caller's caller of each model of counts that the reports contradict."""
+    """Warn of each model of counts that the reports contradict."""
     for words in sentences:
-        warnings.warn(words, stacklevel=3)
+        warn_caller(words)

@@ -22,6 +22,17 @@ EXPOSED = 0.25
 what S tells, then correlate by more than a half."""
 
 
+HEAVY = (((4 - 3 * EXPOSED) * EXPOSED) ** 0.5 - EXPOSED) / (2 * (1 - EXPOSED))
+"""A leverage w larger than this names a record by itself, under the noise 1 - w that it leaves. Who
+weighs less is named because other columns, X among them, took the noise."""
+
+_ALONE = (
+    ("stands nearly alone in S", "stand nearly alone in S"),
+    ", merge rare categories or lower max_leverage",
+)
+_SPARED = (("has little noise", "have little noise"), " or cut outlying numbers off")
+
+
 @dataclass(frozen=True, eq=False)
 class Influence:
     """Each record's part in its own masked values; it stays with the owner.
@@ -83,22 +94,30 @@ class Influence:
 
     @property
     def warnings(self) -> tuple[Caution, ...]:
-        """A sentence on the records to be named, if there are any."""
-        named = self.exposed
-        count = int(np.count_nonzero(named))
-        if not count:
-            return ()
-        own, noise = float(self.own[named].max()), float(self.noise[named].min())
-        one = count == 1
-        said = (
-            f"{count} record{' stands' if one else 's stand'} nearly alone in S:"
-            f" {'its' if one else 'their'} own true value{'' if one else 's'} make"
-            f"{'s' if one else ''} up {'' if one else 'as much as '}{own:.0%} of the masked"
-            f" one{'' if one else 's'}, under {'' if one else 'as little as '}{noise:.0%} of the"
-            f" usual noise. Leave {'it' if one else 'them'} out, merge rare categories or lower"
-            " max_leverage."
+        """Sentences on the records to be named: those of much weight, and those of little noise."""
+        much = self.exposed & (self.own > HEAVY)
+        little = self.exposed & ~much
+        return tuple(
+            Caution(self._said(named, why), Gravity.GRAVE)
+            for named, why in ((much, _ALONE), (little, _SPARED))
+            if named.any()
         )
-        return (Caution(said, Gravity.GRAVE),)
+
+    def _said(self, named: npt.NDArray[np.bool_], why: tuple[tuple[str, str], str]) -> str:
+        """Say of records what of their masked values is their own, and under how much noise."""
+        count, (stands, instead) = int(np.count_nonzero(named)), why
+        own, noise = float(self.own[named].max()), float(self.noise[named].min())
+        if count == 1:
+            return (
+                f"1 record {stands[0]}: its masked value moves by {own:.0%} of a change of its true"
+                f" one, under {noise:.0%} of the usual noise. Leave it out"
+                f"{instead}."
+            )
+        return (
+            f"{count:,} records {stands[1]}: their masked values move by as much as {own:.0%} of a"
+            f" change of their true ones, under as little as {noise:.0%} of the usual noise. Leave"
+            f" them out{instead}."
+        )
 
     def _of(self, values: Floats) -> Floats:
         found: Floats = np.take_along_axis(values, self.columns[:, None], axis=1)[:, 0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from shared.errors import MaskingError, OptionError
 from shared.kernel_regression.options import KernelOptions
+from shared.learn.common.options import InnerShare, require_limit
 from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.influence import Influence
@@ -113,10 +114,7 @@ def nmegadp(
             `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
-    if max_told is not None and not 0 < max_told < 1:
-        raise OptionError(
-            f"max_told must be above 0 and below 1, not {max_told}.", where="max_told"
-        )
+    require_limit(max_told, InnerShare | None, "max_told")
     if form not in get_args(Form):
         raise OptionError(
             f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
 from pramana.masking.earlier import _SESSION
+from pramana.masking.files import MARK
+from shared.errors import OptionError
+from shared.mask.core.caution import gravity_of
 
 X = ["expenditure", "debt"]
 
@@ -157,8 +163,9 @@ def test_a_table_that_is_nearly_one_masked_before_is_warned_of(store, tmp_path):
     people = store.head(400).assign(debt=store["debt"] + 0.125)
     first, again = (pm.mask(people, ["debt"], "egadp", 1) for _ in range(2))
     assert not again.warnings
-    with pytest.warns(UserWarning, match="differ by one record: its value is the difference"):
+    with pytest.warns(UserWarning, match="This table lacks one record of one") as told:
         second = pm.mask(people.drop(index=17), ["debt"], "egadp", 2)
+    assert told[0].filename == __file__
     assert "'debt'" in second.warnings[0]
     # What is warned of is so.
     gap = first.frame["debt"].sum() - second.frame["debt"].sum()
@@ -171,7 +178,7 @@ def test_a_table_that_is_nearly_one_masked_before_is_warned_of(store, tmp_path):
     pm.save(pm.mask(other.head(280), ["debt"], "egadp", 4), tmp_path / "before.parquet")
     _SESSION.clear()
     before = pm.load(tmp_path / "before.parquet")
-    with pytest.warns(UserWarning, match="differ by 20 records: their sum is"):
+    with pytest.warns(UserWarning, match="'gender', this table has 20 records"):
         pm.mask(other, ["debt"], "egadp", 5, earlier=[before])
 
 
@@ -188,3 +195,33 @@ def test_bounds_cut_masked_values_and_say_what_that_costs(store):
     (said,) = (words for words in cut.warnings if "were cut" in words)
     assert "moves its mean by" in said
     assert not any("below 0" in words for words in cut.warnings)
+
+
+def test_the_gravity_of_warnings_is_saved_and_files_of_before_are_read(store, tmp_path):
+    lone = store.head(200).assign(wealth=np.r_[np.zeros(199), 30.0] + np.arange(200) % 5)
+    found = pm.mask(lone, X, "egadp", 1, max_leverage=1.0, tell=["age", "wealth"])
+    pm.save(found, tmp_path / "masked.parquet")
+    read = pm.load(tmp_path / "masked.parquet")
+    assert read.warnings == found.warnings
+    assert [gravity_of(words) for words in read.warnings] == [
+        gravity_of(words) for words in found.warnings
+    ]
+    assert "1 of them grave" in repr(read)
+    table = pq.read_table(tmp_path / "masked.parquet")
+    described = json.loads(table.schema.metadata[MARK])
+    del described["gravities"]
+    before = table.replace_schema_metadata({MARK: json.dumps(described).encode()})
+    pq.write_table(before, tmp_path / "before.parquet")
+    assert pm.load(tmp_path / "before.parquet").warnings == found.warnings
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("sadp", "puts noise on the true values themselves"),
+        ("synthetic-trees", "draws true values of people alike in the told columns"),
+    ],
+)
+def test_methods_that_predict_nothing_say_what_they_do_instead(store, method, words):
+    with pytest.raises(OptionError, match=f"{method} {words}"):
+        pm.mask(store.head(100), X, method, 1).exposure()

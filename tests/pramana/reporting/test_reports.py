@@ -222,7 +222,8 @@ def test_observed_categories_of_a_table_with_empty_cells_are_learned_from():
 def test_true_values_passed_as_reports_are_warned_of(name: Literal["titanic", "berkeley"]):
     people = pm.example(name)
     plan = pm.plan(pm.domain(people, pm.observed_categories(people)), p=0.2)
-    with pytest.warns(UserWarning, match="does not look as if plan had randomized it"):
+    with pytest.warns(UserWarning, match="does not look as if plan had randomized it") as told:
         pm.estimate(people, plan)
+    assert told[0].filename == __file__
     reports = pm.randomize(people, plan, pm.Keys.for_experiments(1), record_id="person")
     pm.estimate(reports.to_frame().sort_values(list(people.columns)), plan)

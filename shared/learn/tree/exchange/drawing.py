@@ -14,6 +14,7 @@ from functools import partial
 from shared.domain import Variable
 from shared.errors import OptionError
 from shared.learn.tree.exchange.words import (
+    BoundedClasses,
     own_records,
     p_value,
     percent,
@@ -194,9 +195,10 @@ def _bar(probabilities: tuple[float, ...], x: float, y: float) -> str:
 def _details(tree: DecisionTree, node: Node) -> str:
     """Return what hovering shows: counts with errors, intervals, and of a question its test."""
     known = node.classes
+    most = "at most " if isinstance(known, BoundedClasses) else ""
     lines = [
-        f"{category}: {count:,.0f} ± {given:,.0f} (population ± {drawn:,.0f}); decided by"
-        f" {percent(share, 1)} %"
+        f"{category}: {count:,.0f} ± {most}{given:,.0f} (population ± {most}{drawn:,.0f});"
+        f" decided by {percent(share, 1)} %"
         for category, count, given, drawn, share in zip(
             tree.target.categories,
             known.counts,

@@ -55,11 +55,16 @@ def shown_children(tree: DecisionTree, node: Node) -> list[tuple[tuple[str, ...]
     ]
 
 
+class BoundedClasses(NodeClasses):
+    """What is known of leaves that are put together: their errors are bounds, no errors."""
+
+
 def _together(some: Sequence[tuple[str, Node]]) -> Node:
     """Return leaves of one class as one.
 
-    Probabilities are by the records of each. Errors are added, and intervals reach from the lowest
-    end to the highest: they are not too narrow.
+    Probabilities are by the records of each. Errors are added, which bounds the error of the sum
+    however the leaves' errors go together, and intervals reach from the lowest end to the highest:
+    they are not too narrow.
     """
     parts = [leaf.classes for _, leaf in some]
     sizes = np.array([max(part.total, 0.0) for part in parts])
@@ -71,7 +76,7 @@ def _together(some: Sequence[tuple[str, Node]]) -> Node:
 
     shares = weights @ by_class("probabilities")
     return Node(
-        NodeClasses(
+        BoundedClasses(
             counts=tuple(by_class("counts").sum(axis=0).tolist()),
             se_records=tuple(by_class("se_records").sum(axis=0).tolist()),
             se_population=tuple(by_class("se_population").sum(axis=0).tolist()),

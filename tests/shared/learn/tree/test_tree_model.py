@@ -470,6 +470,11 @@ def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
     assert merged.classes.counts == (144.0, 56.0)
     assert merged.classes.probabilities == pytest.approx((0.72, 0.28))
     assert merged.classes.se_population == (6.0, 6.0)
+    # Added errors are a bound, which the picture does not show as an error.
+    assert f"144 ± at most {merged.classes.se_records[0]:.0f} (population ± at most 6)" in (
+        draw_tree(tree)
+    )
+    assert draw_tree(tree).count("at most") == 4
     assert merged.classes.low[0] == pytest.approx(0.55)
     assert merged.classes.high[0] == pytest.approx(0.95)
     # Predictions keep what each of them says.

@@ -26,7 +26,7 @@ def test_records_that_decide_most_of_their_prediction_are_warned_of_then_refused
     masked = method(s, x, np.random.default_rng(2))
     assert 0.5 < masked.details["largest_leverage"] < 0.8
     assert [w for w in masked.warnings if "nearly alone" in w] == [
-        w for w in masked.warnings if w.startswith("1 record stands nearly alone in S: its own")
+        w for w in masked.warnings if w.startswith("1 record stands nearly alone in S: its masked")
     ]
     assert sum("nearly alone" in w for w in masked.warnings) == 1
     s, x = table(0.3)

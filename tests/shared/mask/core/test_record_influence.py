@@ -53,8 +53,17 @@ def test_what_is_told_goes_by_weight_and_noise():
     assert influence.order.tolist() == [1, 0, 2]
     assert influence.stated == 0.4
     (said,) = influence.warnings
-    assert said.startswith("1 record stands nearly alone in S: its own true value makes up 40%")
+    # Of such a weight it would not be named, but for its little noise.
+    assert said.startswith("1 record has little noise: its masked value moves by 40% of a change")
     assert "under 10% of the usual noise" in said
+    alone = Influence(
+        np.array([[0.4], [0.7], [0.6], [0.0]]), np.array([[0.1], [1.0], [1.0], [1.0]])
+    )
+    first, second = alone.warnings
+    assert first.startswith(
+        "2 records stand nearly alone in S: their masked values move by as much"
+    )
+    assert second.startswith("1 record has little noise")
 
 
 def test_the_column_of_which_most_is_told_counts():

@@ -69,3 +69,10 @@ def test_a_bound_can_be_demanded_and_is_kept_or_refused():
         nmegadp(s, x, np.random.default_rng(1), max_told=1e-5)
     with pytest.raises(OptionError, match="max_told must be above 0 and below 1, not 1"):
         nmegadp(s, x, np.random.default_rng(1), max_told=1)
+
+
+@pytest.mark.parametrize("wrong", ["a", True, float("nan"), [0.1], 0.0])
+def test_a_bound_that_is_none_is_refused_by_its_name(wrong: object):
+    with pytest.raises(OptionError, match="max_told must be .*above 0 and below 1") as told:
+        nmegadp(*humps(4, 50), np.random.default_rng(1), max_told=wrong)
+    assert told.value.where == "max_told"
