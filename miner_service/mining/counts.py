@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from miner_service.alignment.align import Aligner, require_aligned
@@ -19,8 +20,8 @@ from miner_service.mining.prepared import (
 )
 from miner_service.settings import Limits
 from shared.domain import Domain, Variable
-from shared.errors import Conflict, OptionError, VariablesMissing
-from shared.estimation.core.models import default_order
+from shared.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
+from shared.estimation.core.models import LEAST_ORDER, default_order
 from shared.marginals.lack_of_fit import LackOfFit, warnings_of
 from shared.plan import Block, Plan
 from shared.progress import Progress, Repeating
@@ -32,13 +33,14 @@ from shared.wire.releases import Alignment
 
 @dataclass(frozen=True)
 class CountsJob(PreparedJob):
-    """A job that can run: its variables, and the blocks it needs of the releases."""
+    """A job that can run: its variables, the blocks it needs of the releases, and its order."""
 
     variables: tuple[str, ...]
     planned: tuple[PlannedRelease, ...]
     blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
     layout: RecordLayout
     records: int
+    order: int | None
 
 
 @dataclass(frozen=True)
@@ -98,22 +100,41 @@ def prepare(
         _require_one_source(blocks, alignment)
         records = alignment.in_all or 0
         layout = RecordLayout((_together(blocks),))
-    kind.require_affordable(_ordered(spec, layout), variables, layout, limits)
+    order = _affordable_order(spec, kind, variables, layout, limits)
     sources = tuple(release.source for release in releases)
-    return CountsJob(sources, alignment, variables, tuple(releases), blocks, layout, records)
+    return CountsJob(sources, alignment, variables, tuple(releases), blocks, layout, records, order)
 
 
 def settled(spec: CountsSpec, prepared: CountsJob) -> CountsSpec:
     """Return a specification that can run, with the order that it is learned with."""
-    return _ordered(spec, prepared.layout)
+    return spec.model_copy(update={"order": prepared.order})
 
 
-def _ordered(spec: CountsSpec, layout: RecordLayout) -> CountsSpec:
-    # A log-linear model follows the table that is asked for, and itemsets theirs.
-    left = spec.order is None and spec.estimator == "pooled"
-    if not left or isinstance(spec, AssociationRulesSpec):
-        return spec
-    return spec.model_copy(update={"order": default_order(layout.plans)})
+def _affordable_order(
+    spec: CountsSpec,
+    kind: JobKind[CountsSpec],
+    variables: Sequence[str],
+    layout: RecordLayout,
+    limits: Limits,
+) -> int | None:
+    """Return the order given, or the highest default one that can be afforded.
+
+    None where it hangs on the table: of log-linear models, and of itemsets.
+
+    Raises:
+        LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
+    """
+    order = spec.order
+    if order is None and spec.estimator == "pooled" and not isinstance(spec, AssociationRulesSpec):
+        for order in range(default_order(layout.plans), LEAST_ORDER, -1):
+            higher = spec.model_copy(update={"order": order})
+            with suppress(LimitExceeded):
+                kind.require_affordable(higher, variables, layout, limits)
+                return order
+        order = LEAST_ORDER
+    spec = spec.model_copy(update={"order": order})
+    kind.require_affordable(spec, variables, layout, limits)
+    return order
 
 
 def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:

@@ -156,7 +156,7 @@ def test_every_format_keeps_what_it_can(learned: Path, command: Command, tmp_pat
         assert '"a=b" -> "c" [label="0.87"' in text
     else:
         assert text.startswith("<svg ")
-        assert "probability 87 %" in text
+        assert "confidence 87 %" in text
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.reproduce.data import six_nodes
-from pramana.simulate.bayes_net import StructureOptions, _Comparison, divergence_or_none
+from pramana.simulate.bayes_net import StructureOptions, _Comparison, _Learned, divergence_or_none
 from pramana.simulate.inputs.columns import EMPTY, OTHER, intervals_for
 from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
 from pramana.simulate.inputs.sources import (
@@ -544,7 +544,7 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
     expected = sum(p[cell] * math.log(p[cell] / q[cell]) for cell in p)
-    found = _Comparison(reference, by_class=False)(model)
+    found = _Comparison(reference, by_class=False)(_Learned(marginals, None, model, 1.0))
     assert found["kl"] == pytest.approx(expected, rel=1e-9)
     assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
 
@@ -554,7 +554,11 @@ def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPat
     assert divergence_or_none(network, network, None) is None
     monkeypatch.setattr(network_module, "MARGINAL_LIMIT", 3)
     assert divergence_or_none(network, network, 0.0) is None
-    assert _Comparison(network, by_class=True)(network)["kl"] is None
+    (trial,) = Trials(NetworkSource("six", network), six_nodes.plan(0.1), 2_000, 1, 3)
+    marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.1))
+    found = _Comparison(network, by_class=True)(_Learned(marginals, None, network, 1.0))
+    assert found["kl"] is None
+    assert found["kl_unlinked"] is None
 
 
 def test_options_out_of_range_are_refused():
@@ -596,7 +600,7 @@ def test_a_simulation_of_a_network(bif: Path, tmp_path: Path):
     out = tmp_path / "out.json"
     result = simulated(out, "--bif", str(bif), "--p", "0.1", *RUN)
     assert [set(run) for run in result["runs"]] == [
-        {"extra", "missing", "reversed", "kl", "seconds"}
+        {"extra", "missing", "reversed", "kl", "kl_unlinked", "seconds"}
     ] * 2
     assert result["true_links"] == 7
     assert result["score"] == "likelihood"
@@ -664,8 +668,11 @@ def test_a_table_is_held_against_itself(tmp_path: Path):
     assert result["setting"]["records"] == 2_000
     assert "'id'" in result["source"]["note"]
     zero = {"extra": 0, "missing": 0, "reversed": 0, "kl": 0}
-    assert without_seconds(result)["clean"]["runs"] == [zero, zero]
-    assert without_seconds(result)["runs"] != [zero, zero]
+    kept = without_seconds(result)
+    unlinked = {run.pop("kl_unlinked") for part in (kept["clean"], kept) for run in part["runs"]}
+    assert min(unlinked) > 0
+    assert kept["clean"]["runs"] == [zero, zero]
+    assert kept["runs"] != [zero, zero]
     assert all(0 <= link["confidence"] <= 1 for link in result["links"])
     some = simulated(
         tmp_path / "o", *options, "--p", "0", "--variables", "A,B,C", "--records", "500"
