@@ -372,7 +372,12 @@ def test_owners_of_different_people_are_learned_from_together(branches):
     assert wanted.root.split.attribute == "A"
     linear = learned(kind="linear-classifier", target="B", loss="least-squares")
     fitted = learn_linear(marginals, "B", ["A", "C"], LinearOptions("least-squares"))
-    assert linear["document"] == json.loads(json.dumps(linear_json(fitted)))
+    document, expected = linear["document"], json.loads(json.dumps(linear_json(fitted)))
+    # It is found in records drawn again, which stand in another order here: a part of its error.
+    right, low, high = document.pop("accuracy").values()
+    assert low < expected.pop("accuracy")["estimate"] < high
+    assert low < right < high
+    assert document == expected
     rules = learned(kind="association-rules", minimum_support=0.2)
     found = mine_itemsets(marginals, all_items(marginals.domain), RuleOptions(0.2, 8))
     assert [i["support"] for i in rules["itemsets"] if i["chosen"]] == [
