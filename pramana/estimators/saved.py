@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import quoted
-from shared.errors import InputError
+from shared.errors import InputError, OptionError
 from shared.learn.common.documents import DocumentPart, faults, parse_json
 from shared.privacy.amplification import Amplification
 
@@ -148,9 +148,10 @@ class SavedModel(DocumentPart):
         """Return the estimator with its options, unfitted. Raises InputError."""
         try:
             return found(**self.params)
-        except TypeError as error:
+        except (TypeError, OptionError) as error:
+            said = str(error).removesuffix(".")
             raise InputError(
-                f"{argument} has no options of a {self.estimator}: {error}.", where=argument
+                f"{argument} has no options of a {self.estimator}: {said}.", where=argument
             ) from error
 
 
