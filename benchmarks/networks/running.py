@@ -56,12 +56,22 @@ def measured(setting: Setting, folder: Path, records: int, seconds: float) -> Ou
     before = _spent()
     process = context.Process(target=_answer, args=(arguments, sender))
     process.start()
+    sender.close()  # so that the end of the process is that of the pipe, too
     answered = receiver.poll(seconds)
-    ended = receiver.recv() if answered else {"ended": "unfinished"}
+    ended = _received(receiver) if answered else {"ended": "unfinished"}
     if not answered:
         process.kill()
     process.join()
     return {"records": records, "seconds": round(_spent() - before, 1), **ended}
+
+
+def _received(receiver: Connection) -> Outcome:
+    """Return what a process sent, or that it died before it did, as for want of memory."""
+    try:
+        found: Outcome = receiver.recv()
+    except EOFError:
+        return {"ended": "died"}
+    return found
 
 
 def _answer(arguments: list[str], sender: Connection) -> None:

@@ -16,6 +16,7 @@ from miner_service.kinds.common.page import render
 from miner_service.settings import MEBIBYTE, Limits
 from shared.domain import Domain, Variable
 from shared.errors import LimitExceeded, OptionError
+from shared.estimation.tables.estimates import column_of
 from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import Marginals
 from shared.progress import Progress
@@ -128,7 +129,8 @@ def categories_of(variable: Variable) -> CategoriesMessage:
 def _write_csv(model: ContingencyTableMessage) -> str:
     """Return a row per cell: a column per variable, then the numbers.
 
-    Where counts are modelled a last column says whether they were made of smaller tables.
+    A variable that is called as one of these is followed by `(variable)`: see `column_of`. Where
+    counts are modelled a last column says whether they were made of smaller tables.
     """
     names = [variable.name for variable in model.variables]
     marked = (
@@ -136,7 +138,8 @@ def _write_csv(model: ContingencyTableMessage) -> str:
     )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, *_NUMBERS, "low", "high", *(["filled_in"] if marked else [])])
+    numbered = (*_NUMBERS, "low", "high", *(["filled_in"] if marked else []))
+    writer.writerow([*(column_of(name, numbered) for name in names), *numbered])
     for cell in model.cells:
         numbers = [getattr(cell, number) for number in _NUMBERS]
         values = [cell.values[name] for name in names]

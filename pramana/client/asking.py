@@ -27,7 +27,7 @@ from pramana.model_sharing.combined_trees import CombinedTrees
 from shared.errors import OptionError
 from shared.learn.networks.options import Scoring
 from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.jobs import JobSpec
+from shared.wire.learning.jobs import JobCreate, JobSpec
 from shared.wire.learning.learners import MAX_LENGTH
 
 _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
@@ -118,6 +118,13 @@ def spec_of(asked: Mapping[str, Any]) -> JobSpec:
         with one_sentence():
             options()
     return spec
+
+
+def written(spec: JobSpec) -> bytes:
+    """Return what is sent for a job. Miners of an earlier version refuse an order that is null."""
+    left_out = getattr(spec, "order", 0) is None
+    body = JobCreate(spec=spec)
+    return body.model_dump_json(exclude={"spec": {"order"}} if left_out else None).encode()
 
 
 def _options(learner: Estimator) -> Fields:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
 from pramana.client.answers import fitted, table_frame
-from pramana.client.asking import job_of, learner_of, spec_of
+from pramana.client.asking import job_of, learner_of, spec_of, written
 from pramana.client.job import Job
 from pramana.client.line import Line, job_path, study_path
 from pramana.client.standing import Alignment, Told, releases_frame
@@ -27,7 +27,7 @@ from shared.plan import Plan
 from shared.wire.base import People
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.jobs import Job as JobMessage
-from shared.wire.learning.jobs import JobCreate, JobSpec
+from shared.wire.learning.jobs import JobSpec
 from shared.wire.learning.models import (
     ContingencyTableMessage,
     ModelMessage,
@@ -248,7 +248,7 @@ class Study:
         return Job(self._line, found, self._reader(learner_of(found.spec)))
 
     def _create(self, spec: JobSpec, read: Callable[[ModelMessage], Any]) -> Job[Any]:
-        body = JobCreate(spec=spec).model_dump_json().encode()
+        body = written(spec)
         path = study_path(self.name, "/jobs")
         headers = {"Content-Type": "application/json"}
         made = self._line.ask(JobMessage, "POST", path, content=body, headers=headers)

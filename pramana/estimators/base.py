@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -49,6 +50,7 @@ class Estimator(Shown, ABC):
         lack_of_fit_: a sentence for each model of the counts that the reports contradict; empty
             where they fit, and by `moment` and `ml`, which suppose nothing.
         filled_in_: a sentence on counts that were made of smaller tables; empty where none were.
+            Both are of the tables that were learned from.
     """
 
     kind: ClassVar[str]
@@ -142,7 +144,9 @@ class Estimator(Shown, ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             with progress_bar("learning") as bar:
-                self._learn(reports, bar)
+                # Only tables that are taken here are told of, whoever took others before.
+                counts = replace(reports, marginals=reports.marginals.part())
+                self._learn(counts, bar)
         told = [source.amplification for source in reports.sources]
         self._set_source(
             LearnedFrom(
@@ -151,8 +155,8 @@ class Estimator(Shown, ABC):
                 max(one.gamma for one in told),
                 max(one.epsilon for one in told),
                 reports.estimator,
-                tuple(reports.lack_of_fit),
-                filled_in=reports.filled_in,
+                tuple(counts.lack_of_fit),
+                filled_in=counts.filled_in,
             )
         )
         warn_of_lack_of_fit(self.lack_of_fit_)

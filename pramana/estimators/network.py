@@ -245,7 +245,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
                         where=argument,
                     )
         structure, links = task.structure, _NO_LINKS
-        marginals = counts.project(task.variables).marginals if task.variables else counts.marginals
+        marginals = counts.marginals.part(task.variables)
         if structure is None:
             draws: dict[str, Any] = {"draws": task.draws, "seed": task.seed}
             found = learn_structure(marginals, task.scoring, task.search, **draws, on_step=on_step)

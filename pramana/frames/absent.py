@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MissingColumns = Literal["warn", "error", "ignore"]
-"""What is done about columns that a model uses and a table lacks; they are summed out."""
+"""What is done about columns that a model uses and a table lacks: summed out, or predicted."""
 
 
 def lacking(
@@ -42,6 +42,8 @@ def tell_of_missing(
     used: Sequence[str],
     known: Sequence[str],
     missing_columns: MissingColumns,
+    *,
+    predicted: bool = False,
 ) -> None:
     """Tell whoever called Pramana of columns that a model uses and `frame` lacks.
 
@@ -50,6 +52,7 @@ def tell_of_missing(
         used: the names of the columns that the model uses.
         known: the names of all columns that it knows.
         missing_columns: `warn`, `error` or `ignore`.
+        predicted: whether what the table lacks is what is predicted.
 
     Raises:
         OptionError: `missing_columns` is none of these.
@@ -66,7 +69,15 @@ def tell_of_missing(
             f"{said}, which the model uses; it has {quoted(table.columns)}.", where="frame"
         )
     if said and missing_columns == "warn":
+<<<<<<< HEAD
         warn_caller(
             f"{said}, which the model uses: what is missing is summed out; missing_columns='error'"
             " refuses such a frame, 'ignore' says nothing."
+=======
+        warnings.warn(
+            f"{said}, which the model uses: what is missing is"
+            f" {'predicted' if predicted else 'summed out'}; missing_columns='error' refuses such a"
+            " frame, 'ignore' says nothing.",
+            stacklevel=4,
+>>>>>>> i29-small
         )

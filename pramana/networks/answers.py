@@ -244,7 +244,9 @@ class NetworkAnswers:
             return {targets[0]: np.zeros(len(table), dtype=np.uint8)}
         codes = encode(table, network.domain.project(others), "frame", missing=True)
         meant = misnamed(table, targets) if by_default else []
-        tell_of_missing(table, [*others, *meant], network.structure.nodes, missing_columns)
+        # Nodes are predicted by default if they are missing: then no others are.
+        used, nodes = [*others, *meant], network.structure.nodes
+        tell_of_missing(table, used, nodes, missing_columns, predicted=bool(meant))
         return codes
 
     def _evidence(self, given: object) -> dict[str, Any]:

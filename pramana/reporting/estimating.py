@@ -13,6 +13,7 @@ from pramana.reporting.names import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, require_order, sources_of
+from pramana.reporting.tabulating import tabulated, tabulated_each
 from pramana.showing.axes import plotted
 from pramana.showing.charts import counts_chart
 from pramana.showing.html import DIGITS, card
@@ -20,8 +21,6 @@ from shared.domain import Domain
 from shared.errors import OptionError
 from shared.estimation.estimated import EstimatedMarginals
 from shared.estimation.tables.estimates import column_of
-from shared.learn.common.options import InnerShare, require_limit
-from shared.learn.common.projection import project_to_simplex
 from shared.marginals.counts import LEVEL
 from shared.marginals.lack_of_fit import filled_in_words, warnings_of
 from shared.pictures.chart import Chart
@@ -34,11 +33,6 @@ if TYPE_CHECKING:
     from shared.estimation.estimated import Estimator
 
 EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
-
-ERRORS = ("se_records", "se_population", "low", "high")
-"""The columns of a table that say how far its counts can be trusted."""
-
-_COUNTED = ("count", *ERRORS)
 
 _EACH = ["variable", "category"]
 """What names a row of the tables of one variable each."""
@@ -127,7 +121,7 @@ class EstimatedCounts:
             not interact.
 
         Warns:
-            UserWarning: the reports contradict the model of a table (`lack_of_fit`).
+            UserWarning: the reports contradict a model of this table (`lack_of_fit`).
 
         Raises:
             UnknownVariable: a name that no source has.
@@ -145,27 +139,10 @@ class EstimatedCounts:
                   no  0.677         0.0           0.01 0.657 0.696
                  yes  0.323         0.0           0.01 0.304 0.343
         """
-        import pandas as pd
-
         names = list(names_of(variables, "variables", one=True))
-        with one_sentence():
-            require_limit(level, InnerShare, "level")
-            found = self.marginals.marginal(names)
-            frame = found.frame(level)
-        warn_of_lack_of_fit(self.lack_of_fit)
-        for variable in found.domain:
-            kind = pd.CategoricalDtype(list(variable.categories))
-            column = column_of(variable.name)
-            frame[column] = frame[column].astype(kind)
-        if projected:
-            cells = project_to_simplex(found.counts.reshape(1, -1) / self.records)
-            frame.insert(len(names) + 1, "projected", cells.ravel() * self.records)
-        if shares:
-            numbers = frame.columns[len(names) : len(names) + len(_COUNTED) + projected]
-            frame[numbers] = frame[numbers] / self.records
-            frame = frame.rename(columns={"count": "share"})
-        if self.estimator in ("log-linear", "pooled"):
-            frame["filled_in"] = found.filled_in
+        part = self.marginals.part()
+        frame = tabulated(part, names, level, shares=shares, projected=projected)
+        warn_of_lack_of_fit(_contradicted(part))
         return frame
 
     def project(self, variables: Sequence[str]) -> EstimatedCounts:
@@ -175,25 +152,18 @@ class EstimatedCounts:
         """
         names = list(names_of(variables, "variables", one=True))
         with one_sentence():
-            return replace(
-                self, marginals=_marginals(self.sources, self.estimator, self.order, names)
-            )
+            return replace(self, marginals=self.marginals.part(names, apart=True))
 
     def to_frame(self, *, level: float = LEVEL, shares: bool = False) -> pd.DataFrame:
         """Return all one-way tables, a row per category: `variable`, `category`, then as `table`.
 
-        Variables of which nothing was reported are left out.
+        Variables of which nothing was reported are left out. It warns once of each model that the
+        reports contradict, as `table` does.
         """
-        import pandas as pd
-
-        tables = []
-        for name in self._told():
-            table = self.table(name, level=level, shares=shares)
-            table = table.rename(columns={column_of(name): "category"})
-            table["category"] = table["category"].astype(object)
-            table.insert(0, "variable", name)
-            tables.append(table)
-        return pd.concat(tables, ignore_index=True)
+        part = self.marginals.part()
+        frame = tabulated_each(part, self._told(), level, shares=shares)
+        warn_of_lack_of_fit(_contradicted(part))
+        return frame
 
     def independence(
         self,
@@ -252,7 +222,7 @@ class EstimatedCounts:
 
         Empty where the reports fit, and always for `moment` and `ml`, which assume no model.
         """
-        return [joined(words) for words in warnings_of(self.marginals.lack_of_fit)]
+        return _contradicted(self.marginals)
 
     @property
     def filled_in(self) -> str:
@@ -294,17 +264,22 @@ class EstimatedCounts:
 
     def _picture(self, variables: str | Sequence[str] | None, *, shares: bool) -> Chart:
         if variables is None:
-            return counts_chart(self.to_frame(shares=shares), _EACH, "=")
+            frame = tabulated_each(self.marginals, self._told(), shares=shares)
+            return counts_chart(frame, _EACH, "=")
         names = list(names_of(variables, "variables", one=True))
-        return counts_chart(self.table(names, shares=shares), list(map(column_of, names)))
+        frame = tabulated(self.marginals, names, shares=shares)
+        return counts_chart(frame, list(map(column_of, names)))
 
     def _repr_html_(self) -> str:
         names = listed(self.domain.names)
         facts = [("records", f"{self.records:,}"), ("variables", names), ("by", self.estimator)]
         facts += [("plan", source.plan.digest[:DIGITS]) for source in self.sources]
-        facts += [("warning", words) for words in self.lack_of_fit]
+        # What is shown is not asked for: it is warned of in the card alone, and not noted.
+        part = self.marginals.part(apart=True)
+        frame = tabulated_each(part, self._told()[:_IN_CARD])
+        doubts = dict.fromkeys([*self.lack_of_fit, *_contradicted(part)])
+        facts += [("warning", words) for words in doubts]
         facts += [("filled in", words) for words in [self.filled_in] if words]
-        frame = self.project(self._told()[:_IN_CARD]).to_frame()
         picture = counts_chart(frame, _EACH, "=").svg()
         return card("EstimatedCounts", facts, picture, frame, "to_frame() has all")
 
@@ -374,22 +349,14 @@ def estimate(
     with one_sentence():
         sources = sources_of(reports, plan)
         chosen = choose([source.plan for source in sources]) if estimator == "auto" else estimator
-        marginals = _marginals(sources, chosen, order)
+        told = [(source.counts, source.plan) for source in sources]
+        marginals = EstimatedMarginals.of(told, estimator=chosen, order=order)
     return EstimatedCounts(sources, marginals, chosen, order)
 
 
-def _marginals(
-    sources: Sequence[Reports],
-    estimator: Estimator,
-    order: int | None,
-    variables: Sequence[str] | None = None,
-) -> EstimatedMarginals:
-    return EstimatedMarginals.of(
-        [(source.counts, source.plan) for source in sources],
-        estimator=estimator,
-        order=order,
-        variables=variables,
-    )
+def _contradicted(marginals: EstimatedMarginals) -> list[str]:
+    """Return a sentence for each model of the tables taken that the reports contradict."""
+    return [joined(words) for words in warnings_of(marginals.lack_of_fit)]
 
 
 def _title(asked: dict[str, tuple[str, ...]]) -> str:

@@ -7,6 +7,7 @@ else all reports are explained together, also variables that some sources do not
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, Self, get_args
@@ -19,8 +20,10 @@ from shared.errors import EmptyTable, EstimationError, LimitExceeded, OptionErro
 from shared.estimation.core.axes import (
     Axis,
     arrange,
+    arranged,
     axes_of,
     joined,
+    named,
     observed,
     require_reported,
     strata_of,
@@ -33,8 +36,7 @@ from shared.estimation.evidence.explanation import NetworkExplanation
 from shared.estimation.evidence.tables import Evidence
 from shared.estimation.pooled.tables import PooledTables
 from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
-from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
-from shared.estimation.subpopulations.weighed import WeighedSubpopulation
+from shared.estimation.subpopulations.weighed import everyone_of
 from shared.estimation.supports.by_tables import (
     CombinedSupports,
     DividedSupports,
@@ -44,12 +46,12 @@ from shared.estimation.supports.by_tables import (
 from shared.estimation.supports.mixed import MixedSupports, served
 from shared.estimation.supports.modelled import PairSupports
 from shared.estimation.tables.estimates import CombinedTable, EstimatedTable, Estimates
-from shared.estimation.tables.modelled import ModelledTables
+from shared.estimation.tables.modelled import ModelledTable, ModelledTables
+from shared.estimation.tables.pooled import PooledTable
+from shared.estimation.taken import Taken
 from shared.marginals.counts import (
-    CUBE_CELLS,
     MARGINAL_CELLS,
     Independence,
-    ReportedCounts,
     ReportTables,
     Subpopulation,
     Supports,
@@ -112,7 +114,7 @@ class EstimatedMarginals:
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        self._filled: dict[tuple[str, ...], None] = {}
+        self._taken = Taken(self._pooled)
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
@@ -162,8 +164,7 @@ class EstimatedMarginals:
         self._tick()
         domain = self._asked(variables)
         if self._estimator in ("log-linear", "pooled"):
-            tables = self._modelled if self._estimator == "log-linear" else self._pooled
-            return tables.table(domain)
+            return self._of_model(domain)
         if self._estimator == "ml":
             return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
         if not self._parts:
@@ -215,25 +216,20 @@ class EstimatedMarginals:
 
     def subpopulation(self) -> Subpopulation:
         """Return all records; see `Marginals`."""
-        if self._estimator != "moment" or not self._alike:
+        every = all(len(plan.domain) == len(self._everything) for _, plan in self._sources)
+        if self._estimator != "moment" or not every:
             return TabulatedSubpopulation(self, {})
         if self._parts:
             return CombinedSubpopulation(tuple(part.subpopulation() for part in self._parts))
-        if isinstance(self._reported, ReportedCounts):
-            if self._reported.cells <= CUBE_CELLS:
-                return ReportedSubpopulation.everyone(self._plan, self._reported)
-            if all(len(b.names) == 1 for b in self._plan.blocks):
-                if all(b.channel.is_identity for b in self._plan.blocks):
-                    return RecordSubpopulation(self._plan, self._reported, None, {})
-                return WeighedSubpopulation.everyone(self._plan, self._reported)
-        return TabulatedSubpopulation(self, {})
+        whole = everyone_of(self._plan, self._reported)
+        return TabulatedSubpopulation(self, {}) if whole is None else whole
 
     def supports(self, items: Sequence[Item]) -> Supports:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
         if self._estimator == "pooled" and (self._order or 2) <= 2:
-            made = PairSupports(self, asked, self._filled.setdefault)
+            made = PairSupports(self, asked, self._taken.note_filled)
             return DividedSupports.told(made, self)
         tabulated = TabulatedSupports(self, asked)
         noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
@@ -273,18 +269,27 @@ class EstimatedMarginals:
     @property
     def lack_of_fit(self) -> tuple[LackOfFit, ...]:
         """Of each model of the tables taken so far, whether the reports contradict it."""
-        return (*self._modelled.lack_of_fit, *self._pooled.lack_of_fit)
+        return self._taken.lack_of_fit
 
     @property
     def filled_in(self) -> tuple[tuple[str, ...], ...]:
         """The sets of variables of the tables taken so far that are made of smaller tables."""
-        known = dict.fromkeys((*self._modelled.filled_in, *self._pooled.filled_in))
-        return tuple(known | self._filled)
+        return self._taken.filled_in
 
-    @property
-    def _alike(self) -> bool:
-        """Whether every source reports all variables."""
-        return all(len(plan.domain) == len(self._everything) for _, plan in self._sources)
+    def part(self, variables: Sequence[str] | None = None, *, apart: bool = False) -> Self:
+        """Return these marginals with a note of their own of the tables that are taken of them.
+
+        What was estimated is shared. Raises UnknownVariable.
+
+        Args:
+            variables: those of `domain`; by default the same.
+            apart: whether these marginals are not to note what is taken of the others.
+        """
+        made = copy.copy(self)
+        domain = self._everything.project(variables) if variables else self._domain
+        taken = Taken(self._pooled, None if apart else self._taken)
+        vars(made).update(_domain=domain, _taken=taken)
+        return made
 
     def _asked(self, variables: Sequence[str]) -> Domain:
         if not variables or len(set(variables)) != len(variables):
@@ -303,12 +308,18 @@ class EstimatedMarginals:
         cells = math.prod(axis.channel.shape[0] for axis in axes)
         if cells > MARGINAL_CELLS:
             raise LimitExceeded(
-                f"The table over {_names(axes)} has {cells} cells; at most {MARGINAL_CELLS} are"
+                f"The table over {named(axes)} has {cells} cells; at most {MARGINAL_CELLS} are"
                 " allowed.",
                 remedy="Ask for fewer variables at once.",
             )
         reported = observed(self._reported, axes, noise_counted=noise_counted)
         return axes, Stratum(reported, tuple(axis.channel for axis in axes))
+
+    def _of_model(self, domain: Domain) -> ModelledTable | PooledTable:
+        tables = self._modelled if self._estimator == "log-linear" else self._pooled
+        found = tables.table(domain)
+        self._taken.note(tuple(sorted(domain.names, key=self._everything.axis)), found)
+        return found
 
     def _by_moments(self, domain: Domain) -> EstimatedTable:
         axes, stratum = self._reports(domain, noise_counted=True)
@@ -318,7 +329,7 @@ class EstimatedMarginals:
             self.records,
             stratum.reported,
             tuple(axes),
-            noise=noise_of(self._reported, _names(axes)),
+            noise=noise_of(self._reported, named(axes)),
         )
 
     def _posterior(self, domain: Domain) -> Tensor:
@@ -332,7 +343,7 @@ class EstimatedMarginals:
     def _prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
         """Return an estimated distribution over the axes' cells under which all reports can be."""
         if self._estimator in ("log-linear", "pooled"):
-            whole = self.marginal(_names(axes))
+            whole = self.marginal(named(axes))
             return whole.counts.reshape(stratum.shape) / self.records
         if self._estimator == "moment":
             estimate = np.maximum(moment([stratum]), 0.0)
@@ -343,7 +354,7 @@ class EstimatedMarginals:
         likely = maximize([stratum], tick=self._tick).table
         if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
             # Others may be as likely: that is refused where the errors are made.
-            self._likely_table(self._plan.domain.project(_names(axes)), axes, stratum, likely)
+            self._likely_table(self._plan.domain.project(named(axes)), axes, stratum, likely)
         return likely
 
     def _most_likely(self, domain: Domain) -> EstimatedTable:
@@ -360,8 +371,8 @@ class EstimatedMarginals:
             for c in stratum.channels
         ):
             strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
-            arranged = _in_order(theta, axes, strata[0])
-            information, third = inverse_information(strata, arranged, len(domain))
+            table = arranged(theta, axes, strata[0].groups)
+            information, third = inverse_information(strata, table, len(domain))
         return EstimatedTable(
             domain,
             arrange(sum_unasked(theta * self.records, axes), axes, domain),
@@ -382,14 +393,3 @@ class EstimatedMarginals:
         nuisance = tuple(range(len(domain), theta.ndim))
         counts = np.asarray(theta.sum(axis=nuisance) * self.records)
         return EstimatedTable(domain, counts, self.records, counts, (), information, third)
-
-
-def _names(axes: Sequence[Axis]) -> list[str]:
-    return [v.name for axis in axes for v in axis.variables]
-
-
-def _in_order(theta: Tensor, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
-    """Put a table of the blocks' cells into the axes of a stratum of the same reports."""
-    order = [axis for group in stratum.groups for axis in group]
-    split = theta.reshape([v.size for axis in axes for v in axis.variables])
-    return split.transpose(np.argsort(order))

@@ -80,9 +80,9 @@ _CAPTION, _SMALLEST = 12, 10
 
 
 def captioned(picture: str, words: str) -> str:
-    """Return a picture with a line of text below it, on white."""
+    """Return a picture with a line of text below it, on white; as it is if there is no text."""
     found = _OPENING.search(picture)
-    if found is None:
+    if found is None or not words:
         return picture
     width, height = float(found["width"]), float(found["height"])
     size = max(_SMALLEST, min(_CAPTION, int((width - 16) / breadth(words, 1))))

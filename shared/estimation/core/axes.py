@@ -362,3 +362,15 @@ def arrange(
     split = tensor.reshape([1 if v.name in summed else v.size for v in kept])
     order = [v.name for v in kept]
     return np.transpose(split, [order.index(name) for name in domain.names])
+
+
+def named(axes: Sequence[Axis]) -> list[str]:
+    """Return the names of the blocks' variables, in their order."""
+    return [v.name for axis in axes for v in axis.variables]
+
+
+def arranged(theta: Tensor, axes: Sequence[Axis], groups: Sequence[Sequence[int]]) -> Tensor:
+    """Put a table of the blocks' cells into axes of another order: see `Stratum.groups`."""
+    order = [axis for group in groups for axis in group]
+    split = theta.reshape([v.size for axis in axes for v in axis.variables])
+    return split.transpose(np.argsort(order))

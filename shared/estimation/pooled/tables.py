@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from scipy import special
@@ -43,8 +43,6 @@ class PooledTables:
         self._domain, self._tick = domain, tick
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, self.order, tick)
-        self._asked: dict[Names, None] = {}
-        self._filled: dict[Names, None] = {}
         self._fits: dict[Names, LackOfFit] = {}
         self._tables: Kept[Names, PooledTable] = Kept(
             KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.spread.held
@@ -65,16 +63,7 @@ class PooledTables:
         """
         self._require_small(domain)
         names = tuple(sorted(domain.names, key=self._domain.axis))
-        self._asked[names] = None
-        table = self._tables.get(names, lambda: self._made(names))
-        if table.filled_in:
-            self._filled[names] = None
-        return _turned(table, domain)
-
-    @property
-    def filled_in(self) -> tuple[Names, ...]:
-        """The variables of the tables asked for so far that are made of smaller ones."""
-        return tuple(self._filled)
+        return _turned(self._tables.get(names, lambda: self._made(names)), domain)
 
     def may_tell(self, variables: Sequence[str]) -> bool:
         """Whether all these variables may interact, and their table is small enough."""
@@ -120,10 +109,9 @@ class PooledTables:
         crossing = [p for p in parts if set(p) & set(left) and set(p) & set(right)]
         return self._tested(names, [part for part in parts if part not in crossing], crossing)
 
-    @property
-    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of sets of one variable more than interact, within tables asked for so far: whether the
-        reports show that they do.
+    def lack_of_fit(self, tables: Collection[Names]) -> tuple[LackOfFit, ...]:
+        """Return of sets of one variable more than interact, within the variables of some tables,
+        whether the reports show that they do.
 
         A set that no record reports together cannot be tested: one answer stands for all tables of
         which none can.
@@ -131,7 +119,7 @@ class PooledTables:
         found: dict[Names, LackOfFit] = {}
         silent: set[str] = set()
         size = self.order + 1
-        for names in [names for names in self._asked if len(names) >= size]:
+        for names in [names for names in tables if len(names) >= size]:
             read = [p for p in itertools.combinations(names, size) if self._laws.beyond(p)]
             silent.update(() if read else names)
             for part in read[:MOST_TESTS]:

@@ -15,8 +15,14 @@ import numpy as np
 from shared.estimation.core.axes import axes_of
 from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
 from shared.estimation.subpopulations.laws import rows_of
-from shared.estimation.subpopulations.reported import ReportedSubpopulation
-from shared.marginals.counts import ReportedCounts, Tensor
+from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
+from shared.marginals.counts import (
+    CUBE_CELLS,
+    ReportedCounts,
+    ReportTables,
+    Subpopulation,
+    Tensor,
+)
 from shared.plan import Plan
 
 
@@ -62,3 +68,16 @@ class WeighedSubpopulation:
         records, names = self.reports.records, tuple(variables)
         tables = ReportedSubpopulation(self.plan, records, names, linear, squared, self.given, {})
         return tables.table(variables)
+
+
+def everyone_of(plan: Plan, reported: ReportTables) -> Subpopulation | None:
+    """Return the records of one source's reports; None where only tables of them serve."""
+    if not isinstance(reported, ReportedCounts):
+        return None
+    if reported.cells <= CUBE_CELLS:
+        return ReportedSubpopulation.everyone(plan, reported)
+    if any(len(block.names) > 1 for block in plan.blocks):
+        return None
+    if all(block.channel.is_identity for block in plan.blocks):
+        return RecordSubpopulation(plan, reported, None, {})
+    return WeighedSubpopulation.everyone(plan, reported)

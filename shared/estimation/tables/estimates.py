@@ -27,7 +27,16 @@ from shared.marginals.quantile import normal_quantile
 from shared.marginals.ratio_interval import ratio_interval
 from shared.marginals.score_interval import MORE, Tilt, possible, score_interval
 
-_NUMBERS = ("count", "share", "projected", "se_records", "se_population", "low", "high")
+_NUMBERS = (
+    "count",
+    "share",
+    "projected",
+    "se_records",
+    "se_population",
+    "low",
+    "high",
+    "filled_in",
+)
 """What columns of numbers are called in the frames of tables, here and at the public face."""
 
 if TYPE_CHECKING:

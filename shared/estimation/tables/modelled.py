@@ -191,17 +191,6 @@ class ModelledTables:
         self._given = order
         self._tick = tick
         self._fits: dict[tuple[frozenset[str], int], FittedModel] = {}
-        self._filled: dict[tuple[str, ...], None] = {}
-
-    @property
-    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model that was fitted so far, whether the reports show what it leaves out."""
-        return tuple(model.lack_of_fit for model in self._fits.values())
-
-    @property
-    def filled_in(self) -> tuple[tuple[str, ...], ...]:
-        """The variables of the tables asked for so far that are made of smaller ones."""
-        return tuple(self._filled)
 
     def table(self, domain: Domain) -> ModelledTable:
         """Return the table over some variables. Raises LimitExceeded; and see `fit`."""
@@ -213,8 +202,6 @@ class ModelledTables:
         model = self._model_of(domain)
         together = self._plan.reports_together(domain.names)
         told = together and len(domain) <= max(model.order, 1)
-        if not told:
-            self._filled[tuple(sorted(domain.names, key=self._plan.domain.axis))] = None
         return _margin(model, domain, told=told)
 
     def _model_of(self, domain: Domain) -> FittedModel:

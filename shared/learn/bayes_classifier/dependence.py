@@ -72,6 +72,8 @@ def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
     try:
         table = marginals.marginal([target, *pair])
     except SingularChannel:
+        if marginals.tells([target, *pair]):
+            raise  # a channel has no inverse, which says nothing of what they share
         # No record reports the two with the class: nothing tells what they share besides it.
         return Dependence(0.0, 0.0)
     classes, *sizes = table.counts.shape

@@ -311,11 +311,12 @@ def accuracy_of(
         if chosen is None:
             return None
         told.append(float(((table.counts - noise / root) * _right(table, chosen)).sum()))
-    share = np.array(told) / table.records
+    shares = np.array(told) / table.records
+    share = float(shares.mean())
     right = _right(table, predicted)[None]
     error = float(table.covariance_of(right, population=False)[0, 0]) / table.records**2
-    error = max(error, 0.0) + float(share.var(ddof=1)) / _DRAWS
-    return Accuracy(float(share.mean()), *_share_interval(share.mean(), error, table.records))
+    error = max(error, 0.0) + float(shares.var(ddof=1)) / _DRAWS
+    return Accuracy(share, *_share_interval(share, error, table.records))
 
 
 def _right(table: MarginalTable, predicted: Codes) -> Tensor:

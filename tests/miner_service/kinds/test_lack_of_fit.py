@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
+from pramana.client.answers import Served, table_frame
+from shared.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from shared.domain import Variable
 from shared.plan import Block, Plan
 from shared.wire.versions import CURRENT, PROTOCOL_HEADER
@@ -107,6 +108,25 @@ def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, b
     earlier = analyst.get(filled)
     assert "filled_in" not in earlier
     assert earlier["spec"]["order"] == 2
+
+
+def test_variables_may_be_called_as_the_columns_of_numbers_are(miner, build):
+    names = ("filled_in", "low")
+    plan = Plan(tuple(Block((Variable(n, ("no", "yes")),), Identity(2)) for n in names))
+    analyst, owner = miner.study("s"), miner.owner("s", "north")
+    codes = {n: np.tile(np.array([0, 1], np.uint8), 50) for n in names}
+    owner.publish("s", build(plan, range(100), codes))
+    spec = {"kind": "contingency-table", "variables": list(names), **ORDER}
+    made = analyst("POST", "/v1/studies/s/jobs", json={"spec": spec})
+    address = f"/v1/models/{analyst.wait(made.headers['location'])['model']}"
+    header = analyst("GET", f"{address}/csv").text.splitlines()[0].split(",")
+    assert header[:3] == ["filled_in (variable)", "low (variable)", "count"]
+    assert header[-3:] == ["low", "high", "filled_in"]
+    headers = {PROTOCOL_HEADER: str(CURRENT)}
+    model = analyst("GET", address, headers=headers).content
+    frame = table_frame(Served.model_validate_json(model).root)
+    assert frame["filled_in (variable)"].tolist() == ["no", "no", "yes", "yes"]
+    assert frame["filled_in"].tolist() == [False] * 4
 
 
 def test_an_order_that_is_left_out_follows_the_records_and_is_told(miner, build):

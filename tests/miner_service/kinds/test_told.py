@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from shared.channels import Identity, Symmetric
 from shared.domain import Variable
+from shared.learn.tree.exchange.words import said_of_model
 from shared.plan import Block, Plan
 from shared.wire.versions import PROTOCOL_HEADER
 
@@ -28,9 +31,10 @@ def codes(seed=0):
 
 @pytest.fixture
 def study(miner):
+    """An analyst of a study, and its only owner: jobs wait for every owner that there is."""
     miner.client.headers.update(SPOKEN)
     analyst = miner.study("s")
-    return analyst, miner.owner("s", "north"), miner.owner("s", "south")
+    return analyst, miner.owner("s", "north")
 
 
 def learned(analyst, spec=TREE):
@@ -42,7 +46,7 @@ def learned(analyst, spec=TREE):
 
 
 def test_gamma_stands_in_json_page_text_and_picture(study, build):
-    analyst, north, _ = study
+    analyst, north = study
     north.publish("s", build(plan(Symmetric.from_gamma(2, 3)), range(RECORDS), codes()))
     path = learned(analyst)
     told = analyst.get(path)["told"]
@@ -81,10 +85,17 @@ def test_owners_add_unless_the_study_says_that_they_have_different_people(
 
 
 def test_what_nothing_bounds_says_so(study, build):
-    analyst, north, _ = study
+    analyst, north = study
     north.publish("s", build(plan(Identity(2)), range(RECORDS), codes()))
     path = learned(analyst)
     told = analyst.get(path)["told"]
     assert (told["gamma"], told["epsilon"], told["grows_to"]) == (None, None, 1.0)
     assert "no gamma bounds what is told of a person" in analyst("GET", f"{path}/page").text
     assert "no gamma bounds what these tell" in analyst("GET", f"{path}/text").text
+
+
+def test_a_tree_through_a_model_says_of_its_questions_the_same_on_its_page_and_as_text():
+    said = "it and those below it let more records be told right"
+    template = importlib.resources.files("miner_service.kinds") / "templates/tree.html.j2"
+    assert said in " ".join(template.read_text(encoding="utf-8").split())
+    assert said in said_of_model(SimpleNamespace(through="tan"))

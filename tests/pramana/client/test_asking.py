@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.client.asking import job_of, learner_of
+from pramana.client.asking import job_of, learner_of, written
 from shared.errors import OptionError, StructureError
 from shared.wire.learning.counting import CountsSpec
 from shared.wire.learning.jobs import JobCreate
@@ -54,6 +56,17 @@ def test_counts_are_asked_for_beside_the_options():
     spec = job_of(pm.NaiveBayes("ill"), counts)
     assert spec.model_dump(include=set(CountsSpec.model_fields)) == counts
     assert spec.model == "naive-bayes"
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_an_order_that_is_left_to_the_miner_is_not_sent(kind):
+    """Miners that know no such order refuse one that is null."""
+    spec = job_of(PLAIN[kind][0], COUNTS)
+    sent = json.loads(written(spec))["spec"]
+    assert "order" not in sent
+    assert JobCreate.model_validate({"spec": sent}).spec == spec
+    given = job_of(PLAIN[kind][0], COUNTS | {"order": 3})
+    assert json.loads(written(given))["spec"] == sent | {"order": 3}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.base import Estimator
+from shared.domain import Domain
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.linear.options import LinearOptions
 from shared.learn.prediction import read_predictor
@@ -185,3 +186,24 @@ def test_what_is_not_learned_is_not_there():
     for name in CLASSIFIERS:
         assert not hasattr(getattr(pm, name)("survived"), "classes_")
     assert domain()["survived"].categories == tuple(fitted("NaiveBayes").classes_)
+
+
+def test_a_model_names_the_tables_that_it_took_whoever_took_others_before():
+    """The third variable is the exclusive or of two coins, which tables of pairs cannot say."""
+    cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
+    frame = {name: np.where(column, "y", "x") for name, column in zip("abc", cells.T, strict=True)}
+    plan = pm.Plan.unrandomized(Domain.of(**{name: ["x", "y"] for name in frame}))
+    counts = pm.estimate(frame, plan, estimator="pooled", order=2)
+    with pytest.warns(UserWarning, match="a, b, c do not fit"):
+        counts.table(["a", "b", "c"])
+    assert "a, b, c" in counts.filled_in
+    # It takes pairs. Warnings are errors here.
+    pairs = pm.NaiveBayes("c").fit(counts)
+    assert (pairs.lack_of_fit_, pairs.filled_in_) == ((), "")
+    # This takes the table that is there already.
+    with pytest.warns(UserWarning, match="a, b, c do not fit") as told:
+        net = pm.BayesNet({"c": ["a", "b"]}).fit(counts)
+    assert [one.filename for one in told] == [__file__]
+    assert len(net.lack_of_fit_) == 1
+    assert net.filled_in_.startswith("Counts of a, b, c together are filled in")
+    assert len(counts.lack_of_fit) == 1

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import pramana as pm
+from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose, sources_of
 from shared.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from shared.domain import Domain, Variable
@@ -110,7 +111,7 @@ def test_a_table_is_drawn_with_its_intervals(counts: pm.EstimatedCounts):
 
 
 def test_variables_may_be_called_as_the_columns_of_numbers_are():
-    names = ["count", "share", "low", "projected", "variable", "category"]
+    names = ["count", "share", "low", "projected", "variable", "category", "filled_in"]
     frame = pd.DataFrame({name: ["a", "b", "b", "b"] for name in names})
     plan = Plan.unrandomized(Domain.of(**{name: ["a", "b"] for name in names}))
     counts = pm.estimate(frame, plan)
@@ -126,6 +127,16 @@ def test_variables_may_be_called_as_the_columns_of_numbers_are():
     assert everything["category"].tolist() == ["a", "b"] * len(names)
     assert "by share (variable)" in counts.plot("share", shares=True).get_title(loc="left")
     assert "low" in counts._repr_html_()
+
+
+def test_a_variable_may_be_called_as_what_is_filled_in():
+    frame = pd.DataFrame({"filled_in": ["a", "b", "b"], "x": ["a", "a", "b"]})
+    plan = Plan.unrandomized(Domain.of(filled_in=["a", "b"], x=["a", "b"]))
+    counts = pm.estimate(frame, plan, estimator="log-linear", order=2)
+    table = counts.table(["x", "filled_in"])
+    assert list(table.columns[:2]) == ["x", "filled_in (variable)"]
+    assert table["filled_in (variable)"].tolist() == ["a", "b", "a", "b"]
+    assert table["filled_in"].tolist() == [False] * 4
 
 
 def test_independence_is_the_g_test_on_plain_counts(
@@ -280,18 +291,46 @@ def test_fewer_variables_are_the_same_counts(counts: pm.EstimatedCounts):
     pd.testing.assert_frame_equal(part.table("sex"), counts.table("sex"))
 
 
-def test_what_a_model_of_pairs_does_not_fit_is_said():
+def parity(estimator: EstimatorName) -> pm.EstimatedCounts:
     """The third is the exclusive or of two coins: all pairs are independent, all three are not."""
     cells = np.array([(a, b, a ^ b) for a in (0, 1) for b in (0, 1)] * 500)
     frame = pd.DataFrame(np.where(cells, "y", "x"), columns=["a", "b", "c"])
     domain = Domain.of(a=["x", "y"], b=["x", "y"], c=["x", "y"])
-    counts = pm.estimate(frame, Plan.unrandomized(domain), estimator="log-linear", order=2)
+    return pm.estimate(frame, Plan.unrandomized(domain), estimator=estimator, order=2)
+
+
+def test_what_a_model_of_pairs_does_not_fit_is_said():
+    counts = parity("log-linear")
     assert counts.lack_of_fit == []
     with pytest.warns(UserWarning, match="a, b, c do not fit a log-linear model"):
         counts.table(["a", "b", "c"])
     assert len(counts.lack_of_fit) == 1
     assert "a, b, c" in counts.lack_of_fit[0]
     assert "see lack_of_fit" in repr(counts)
+
+
+def test_a_table_is_warned_of_where_it_is_asked_for_and_others_are_not():
+    counts = parity("pooled")
+    with pytest.warns(UserWarning, match="a, b, c do not fit") as told:
+        counts.table(["a", "b", "c"])
+    assert [one.filename for one in told] == [__file__]
+    # Warnings are errors here: what was asked before is not told again.
+    counts.table(["a", "b"])
+    assert len(counts.to_frame()) == 6
+    assert len(counts.lack_of_fit) == 1
+
+
+@pytest.mark.parametrize("part", [lambda counts: counts, lambda counts: counts.project(["a", "b"])])
+def test_all_tables_at_once_are_warned_of_once_and_pictures_and_cards_warn_of_none(part):
+    counts = part(parity("log-linear"))
+    # One model is of all variables, so that every table is of what does not fit.
+    card = counts._repr_html_()
+    assert "a, b, c do not fit" in card
+    assert counts.lack_of_fit == []
+    assert counts.plot() is not None
+    with pytest.warns(UserWarning, match="a, b, c do not fit") as told:
+        counts.to_frame()
+    assert [one.filename for one in told] == [__file__]
 
 
 @pytest.mark.parametrize(

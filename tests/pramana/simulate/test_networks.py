@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import os
+import warnings
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.networks import running
 from benchmarks.networks.running import arguments_of, network_file
 from benchmarks.networks.settings import LEARNERS, NETWORKS, WAYS, Setting, settings
 from benchmarks.networks.table import read, section
@@ -63,6 +66,15 @@ def test_the_table_tells_of_every_command_how_it_ended():
     }  # fmt: skip
     assert "| asia, 8 | tree | 7.0 s, 50.0 (75.0) | refused, 2 s | - | - |" in section(made)
     assert "280 commands 2 were run, with 9 records; 1 of them learned" in section(made)
+
+
+def test_a_command_that_dies_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(running, "_answer", lambda *_: os._exit(9))
+    with warnings.catch_warnings():
+        # Of threads of the tests', which the process that is forked does not need.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        found = running.measured(Setting("cancer", "tree", "gamma 5"), tmp_path, 9, 600.0)
+    assert (found["ended"], found["records"]) == ("died", 9)
 
 
 def test_the_networks_are_all_of_up_to_80_nodes(tmp_path: Path):

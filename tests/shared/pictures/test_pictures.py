@@ -81,6 +81,11 @@ def test_a_legend_ends_beyond_its_last_name():
     assert end == pytest.approx(5 + 2 * 40 + svg.breadth("north<south>", 13))
 
 
+def test_a_picture_without_words_stays_as_it_is():
+    picture = svg.document(120, 80, "t", [])
+    assert svg.captioned(picture, "") == picture
+
+
 @pytest.mark.parametrize(
     "picture", [svg.document(120, 80, "t", [svg.box(0, 0, 9, 9, "#123")]), drawn()]
 )

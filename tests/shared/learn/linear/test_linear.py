@@ -641,3 +641,9 @@ def test_two_categories_given_with_other_variables_are_one_column() -> None:
     )
     # By hand: the mean target is 0 where a is 0, and 1 where a is 1.
     assert vectors(model)[0] == pytest.approx([0.0, 1.0])
+
+
+def test_the_accuracy_and_its_ends_are_plain_numbers() -> None:
+    found = learn_linear(exact(records(5, 300), DOMAIN), "class").accuracy
+    assert found is not None
+    assert {type(found.estimate), type(found.low), type(found.high)} == {float}

@@ -1,0 +1,41 @@
+"""What two attributes share besides the class, where the reports do or do not tell of it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pramana.setups.owner import SeededOwner
+from shared.channels import RESOLUTION, Choice, Dense, Identity, Mixture, Sampled
+from shared.domain import Domain
+from shared.errors import SingularChannel
+from shared.estimation.estimated import EstimatedMarginals
+from shared.learn.bayes_classifier.dependence import Dependence, dependences
+from shared.plan import Block, Plan
+
+DOMAIN = Domain.of(**{name: ["no", "yes"] for name in ("kind", "x", "y")})
+DRAWN = np.random.default_rng(1).integers(2, size=(3, 900), dtype=np.uint8)
+COLUMNS = dict(zip(DOMAIN.names, DRAWN, strict=True))
+
+
+def found(plan: Plan) -> dict[tuple[str, str], Dependence]:
+    owner = SeededOwner.of("dependence", 1, 900)
+    marginals = EstimatedMarginals(owner.report(plan, COLUMNS, 0), plan)
+    return dependences(marginals, "kind", ["x", "y"], lambda *_: None)
+
+
+def test_what_no_record_reports_with_the_class_is_independent_given_it():
+    pairs = list(itertools.combinations(range(3), 2))
+    channel = Mixture.from_gamma(4, 19.0)
+    choices = tuple(Choice(pair, RESOLUTION // 3, channel) for pair in pairs)
+    plan = Plan((Block(tuple(DOMAIN), Sampled((2, 2, 2), choices)),))
+    assert found(plan) == {("x", "y"): Dependence(0.0, 0.0)}
+
+
+def test_a_channel_without_an_inverse_tells_nothing_of_independence():
+    useless = Dense.from_probabilities([[0.5, 0.5], [0.5, 0.5]])
+    channels = {"kind": useless, "x": Identity(2), "y": Identity(2)}
+    with pytest.raises(SingularChannel):
+        found(Plan(tuple(Block((v,), channels[v.name]) for v in DOMAIN)))
