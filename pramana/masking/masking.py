@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame
-from pramana.masking.bounds import Bounds, bound_cautions, bounded, bounds_of
+from pramana.masking.bounds import Bounds, bound_cautions, bounds_of
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.earlier import remembered, sketch, sketches_of
 from pramana.masking.masked_frame import MaskedFrame
@@ -79,8 +79,8 @@ def mask(
             of those masked in this session, the difference of both gives records away. That is a
             Python warning, and the first in `warnings`.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), `max_told=0.1` of `nmegadp` (how much of
-            what the told columns leave of a record may be told), or `bandwidth`, `penalty` and
+            true value may weigh in its own masked one), `max_told=0.1` (how much of what
+            the told columns leave of a record may be told), or `bandwidth`, `penalty` and
             `landmarks` of its kernel.
 
     Returns:
@@ -103,6 +103,7 @@ def mask(
         True
     """
     from shared.mask.copies.limits import require_few_copies
+    from shared.mask.core.bounds import bounded
     from shared.mask.core.caution import gravest_first
 
     named = method_of(method)
