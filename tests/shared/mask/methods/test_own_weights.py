@@ -4,8 +4,8 @@ Tables of twenty shapes. The records that stand most alone, and those that the s
 move most, are looked at: the secret of each is moved by a standard deviation of what S leaves, the
 table is masked again from the start, and it is measured how far the record's expectation follows.
 Weights are those of the bandwidth, penalty, lines or curves and held-back records chosen; where a
-step changes the choice, which moves all records, a smaller one is made. What the owner's page says of the records
-named is in `tests/owner_agent/masking/test_mask_limits.py`.
+step changes the choice, which moves all records, a smaller one is made. What the owner's page says
+of the records named is in `tests/owner_agent/masking/test_mask_limits.py`.
 """
 
 from __future__ import annotations
