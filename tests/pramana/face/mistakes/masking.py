@@ -173,7 +173,7 @@ MISTAKES = [
         "a bound that is no number",
         lambda: _mask(bounds={"debt": (float("nan"), None)}),
         OptionError,
-        ("bounds of 'debt' must be a lower and a larger upper number", "nan"),
+        ("bounds of 'debt' must be a lower and a larger upper number",),
     ),
     Mistake(
         "bounds as text",
