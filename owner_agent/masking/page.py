@@ -51,6 +51,7 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
         cautions=_cautions(report),
         named=report.named,
         stated=report.stated,
+        bounded=report.bounded,
         losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         pictures=relationship_pictures(report.made, tick),
     )

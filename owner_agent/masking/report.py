@@ -104,6 +104,12 @@ class MaskReport:
         return float(np.max(others, initial=0.0))
 
     @property
+    def bounded(self) -> tuple[str, ...]:
+        """The columns that bounds may change: none where true values are reordered."""
+        chosen = self.made.chosen
+        return () if chosen.choice.method.released_values else tuple(chosen.bounds)
+
+    @property
     def exposed(self) -> int:
         """How many records are to be named, shown or not."""
         return 0 if self.influence is None else int(np.count_nonzero(self.influence.exposed))

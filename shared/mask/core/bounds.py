@@ -65,7 +65,7 @@ def cut_cautions(
             one = f"1 masked value of {name!r} was"
             said = (
                 f"{one if count == 1 else values} cut to its bounds: that moves its mean by"
-                f" {moved:.2g} standard deviations and narrows its spread by {shrunk:.2%}:"
+                f" {moved:.2g} standard deviations and narrows its spread by {shrunk:.1%}:"
                 " moments are not exact then."
             )
             found.append(Caution(said))
