@@ -14,6 +14,7 @@ from owner_agent.table.encode import record_id_problems
 from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
 from owner_agent.table.table import TextTable, read_table
 from shared.errors import PramanaError
+from shared.mask.core.bounds import require_within
 from shared.mixed.table import MixedTable
 
 
@@ -39,6 +40,7 @@ def read_columns(site: Site) -> MaskTable:
         ConfigError: the site masks nothing.
         TableError: the table cannot be read, record ids are missing or repeated, or cells are
             empty (unless records with empty cells are dropped) or no numbers.
+        OptionError: true values lie beyond their bounds.
         UnknownCategory: cells hold none of the categories listed.
     """
     section = site.mask
@@ -64,10 +66,12 @@ def read_columns(site: Site) -> MaskTable:
         used="masked or told",
     )
     names: list[str] = table.columns[ids].to_pylist()
+    masked = MixedTable(tuple(read.column(kept) for read in confidential), len(kept))
+    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
     return MaskTable(
         [names[place] for place in kept],
         MixedTable(tuple(read.column(kept) for read in told), len(kept)),
-        MixedTable(tuple(read.column(kept) for read in confidential), len(kept)),
+        masked,
         table.rows - len(kept),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,9 @@ from shared.errors import ConfigError
 from shared.mask import METHODS, Masked, Method
 from shared.mask.advice import Recommendation, recommend
 from shared.mask.copies import require_few_copies
-from shared.mixed.table import CategoricalColumn, Column
+from shared.mask.core.bounds import Bounds, bounded, cut_cautions
+from shared.mask.core.caution import gravest_first
+from shared.mixed.table import CategoricalColumn, Column, numeric_table
 from shared.progress import StagedProgress
 from shared.wire.parts import Keys, key_order
 from shared.wire.releases.base import MASKED
@@ -58,6 +60,7 @@ class Chosen:
         keys: their pseudonyms.
         choice: the method.
         copies: how many masked copies leave.
+        bounds: to which masked values are cut, by column.
         identity: what is masked and how, 64 digits; equal exactly if the masked values are.
         secrets: the owner's.
         study: the study.
@@ -67,6 +70,7 @@ class Chosen:
     keys: Keys
     choice: Choice
     copies: int
+    bounds: Bounds
     identity: str
     secrets: Secrets
     study: str
@@ -83,7 +87,7 @@ class Chosen:
             TableColumn(name=name, role="masked", type="numeric")
             for name in self.table.confidential.names
         ]
-        words = protection(method, told.names, self.copies)
+        words = protection(method, told.names, self.copies, self.bounds)
         return MaskedTableMessage(
             columns=columns, method=method.name, copies=self.copies, protection=list(words)
         )
@@ -137,10 +141,11 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
     method = METHODS[section.method if advice is None else advice.method]
     options = section.options_of(method.name)
     how = [FORM, content, method.name, _written(options), str(section.copies)]
+    if section.limits:
+        how.append(_written(section.limits))
     identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
-    chosen = Chosen(
-        table, keys, Choice(method, options, advice), section.copies, identity, secrets, study
-    )
+    choice = Choice(method, options, advice)
+    chosen = Chosen(table, keys, choice, section.copies, section.limits, identity, secrets, study)
     try:
         _ = chosen.message
     except ValidationError as error:
@@ -165,9 +170,25 @@ def masked_copies(chosen: Chosen, watch: StagedProgress) -> tuple[Masked, ...]:
         watch("masking", copy - 1, chosen.copies)
         rng, given = chosen.randomness(copy), chosen.table
         choice = chosen.choice
-        made.append(choice.method(given.told, given.confidential, rng, **choice.options))
+        masked = choice.method(given.told, given.confidential, rng, **choice.options)
+        made.append(_cut(chosen, masked, first=copy == 1))
     watch("masking", chosen.copies, chosen.copies)
     return tuple(made)
+
+
+def _cut(chosen: Chosen, masked: Masked, *, first: bool) -> Masked:
+    """Return a copy cut to the bounds; the first has what that costs among its warnings."""
+    if not chosen.bounds:
+        return masked
+    table = chosen.table.confidential
+    costs = cut_cautions(table.names, chosen.bounds, table.matrix(), masked.matrix)
+    matrix = bounded(table.names, chosen.bounds, masked.matrix)
+    return replace(
+        masked,
+        values=numeric_table(table.names, matrix),
+        matrix=matrix,
+        warnings=gravest_first((*masked.warnings, *(costs if first else ()))),
+    )
 
 
 def outgoing(chosen: Chosen, copies: Iterable[Masked]) -> Outgoing:

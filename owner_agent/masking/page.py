@@ -50,7 +50,8 @@ def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str
         evidence=_evidence(report),
         cautions=_cautions(report),
         named=report.named,
-        stated=None if report.influence is None else report.influence.stated,
+        stated=report.stated,
+        bounded=report.bounded,
         losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
         pictures=relationship_pictures(report.made, tick),
     )

@@ -102,10 +102,27 @@ class MaskReport:
         )
 
     @property
+    def stated(self) -> float | None:
+        """By how much no record's masked value moves with its own true one, but for those in
+        `named` that are exposed: where these are too many to be shown, the others count."""
+        if self.influence is None:
+            return None
+        shown = sum(record.exposed for record in self.named)
+        others = self.influence.weights[self.influence.order[shown:]]
+        return float(np.max(others, initial=0.0))
+
+    @property
+    def bounded(self) -> tuple[str, ...]:
+        """The columns that bounds may change: none where true values are reordered."""
+        chosen = self.made.chosen
+        return () if chosen.choice.method.released_values else tuple(chosen.bounds)
+
+    @property
     def protection(self) -> tuple[str, ...]:
         """What the method protects and what it does not."""
         chosen = self.made.chosen
-        return protection(chosen.choice.method, chosen.table.told.names, chosen.copies)
+        told = chosen.table.told.names
+        return protection(chosen.choice.method, told, chosen.copies, chosen.bounds)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -123,8 +140,9 @@ class MaskReport:
             found += advice.lost
         table = self.made.chosen.table.confidential
         matrix = self.made.copies[0].matrix
-        for _, fact in below_zero(table.names, table.matrix(), matrix):
-            found.append(f"{fact}. Methods that shuffle keep to true values.")
+        for name, fact in below_zero(table.names, table.matrix(), matrix):
+            cuts = f'bounds = {{ "{name}" = {{ low = 0 }} }} in [mask] cuts them off'
+            found.append(f"{fact}: {cuts}; methods that shuffle keep to true values.")
         dropped = self.made.chosen.table.dropped
         if dropped:
             have = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from shared.mask.core.method import Method
 
@@ -28,13 +28,16 @@ def listed(names: Sequence[str]) -> str:
     return text if len(text) <= LISTED else f"the {len(names)} columns told"
 
 
-def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, ...]:
+def protection(
+    method: Method, told: Sequence[str], copies: int, bounds: Collection[str] = ()
+) -> tuple[str, ...]:
     """Return what a method gives and what it does not: facts of the method, none of the table.
 
     Args:
         method: the method.
         told: the columns that are told as they are.
         copies: how many masked copies leave.
+        bounds: the columns whose masked values are cut to bounds.
     """
     beside = listed(told) if told else "nothing"
     said = [NO_BOUND, method.protects]
@@ -67,4 +70,9 @@ def protection(method: Method, told: Sequence[str], copies: int) -> tuple[str, .
         )
     if not method.independent and copies > 1:
         said.append(f"Here {copies} copies leave at once, and their noise averages out.")
+    if bounds and not method.released_values:
+        said.append(
+            f"Masked values of {listed(tuple(bounds))} are cut to bounds: means and covariances are"
+            " nearly, not exactly, what they would be without."
+        )
     return tuple(said)

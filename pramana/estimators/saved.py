@@ -149,10 +149,7 @@ class SavedModel(DocumentPart):
         try:
             return found(**self.params)
         except (TypeError, OptionError) as error:
-<<<<<<< HEAD
-=======
             said = str(error).removesuffix(".")
->>>>>>> i29-small
             raise InputError(
                 f"{argument} has no options of a {self.estimator}: {said}.", where=argument
             ) from error

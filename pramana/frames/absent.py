@@ -68,16 +68,11 @@ def tell_of_missing(
         raise MissingColumn(
             f"{said}, which the model uses; it has {quoted(table.columns)}.", where="frame"
         )
-    if said and missing_columns == "warn":
-<<<<<<< HEAD
+    # Without any of them it is refused anyway, which says more.
+    some = any(name in table.columns for name in used)
+    if said and some and missing_columns == "warn":
         warn_caller(
-            f"{said}, which the model uses: what is missing is summed out; missing_columns='error'"
-            " refuses such a frame, 'ignore' says nothing."
-=======
-        warnings.warn(
             f"{said}, which the model uses: what is missing is"
             f" {'predicted' if predicted else 'summed out'}; missing_columns='error' refuses such a"
-            " frame, 'ignore' says nothing.",
-            stacklevel=4,
->>>>>>> i29-small
+            " frame, 'ignore' says nothing."
         )

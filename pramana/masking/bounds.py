@@ -27,6 +27,8 @@ def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -
         OptionError: they are of no confidential column, are no pair of a lower and an upper one, or
             true values lie beyond them.
     """
+    from shared.mask.core.bounds import require_within
+
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -43,19 +45,16 @@ def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -
                 where="bounds",
             )
         found[name] = _pair(name, pair)
-        low, high = found[name]
-        values = table[name].to_numpy(dtype=float)
-        if (low is not None and values.min() < low) or (high is not None and values.max() > high):
-            raise OptionError(
-                f"bounds of {name!r} must hold all its true values; some lie beyond them.",
-                where="bounds",
-            )
+    true = table[list(confidential)].to_numpy(dtype=float)
+    require_within(found, confidential, true, "bounds")
     return found
 
 
 def _pair(name: str, given: Any) -> tuple[float | None, float | None]:
     try:
-        low, high = (None if one is None else float(one) for one in given)
+        # Digits of a text would be taken for a pair.
+        pair = () if isinstance(given, str) else given
+        low, high = (None if one is None else float(one) for one in pair)
     except (TypeError, ValueError):
         low = high = float("nan")
     if (low is not None and high is not None and not low < high) or any(
@@ -69,16 +68,6 @@ def _pair(name: str, given: Any) -> tuple[float | None, float | None]:
     return low, high
 
 
-def bounded(names: Sequence[str], bounds: Bounds, masked: Floats) -> Floats:
-    """Return masked values, n x q, cut to the bounds of their columns."""
-    found = masked.copy()
-    for place, name in enumerate(names):
-        low, high = bounds.get(name, (None, None))
-        if low is not None or high is not None:
-            found[:, place] = np.clip(masked[:, place], low, high)
-    return found
-
-
 def bound_cautions(
     names: Sequence[str], bounds: Bounds, true: Floats, masked: Floats
 ) -> tuple[Caution, ...]:
@@ -90,23 +79,11 @@ def bound_cautions(
         true: n x q.
         masked: n x q, before they were cut.
     """
+    from shared.mask.core.bounds import cut_cautions
     from shared.mask.core.caution import Caution
     from shared.mask.core.cautions import below_zero
 
-    found = []
-    cut = bounded(names, bounds, masked)
-    for place, name in enumerate(names):
-        count = int(np.count_nonzero(cut[:, place] != masked[:, place]))
-        if count:
-            before, after = masked[:, place], cut[:, place]
-            moved = abs(float(after.mean() - before.mean())) / float(true[:, place].std())
-            shrunk = 1 - float(after.std() / before.std())
-            said = (
-                f"{count:,} masked values of {name!r} were cut to its bounds: that moves its mean"
-                f" by {moved:.2g} standard deviations and narrows its spread by {shrunk:.0%}:"
-                " moments are not exact then."
-            )
-            found.append(Caution(said))
+    found = list(cut_cautions(names, bounds, true, masked))
     for name, fact in below_zero(names, true, masked):
         if name not in bounds:
             said = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import Frame
-from pramana.masking.bounds import Bounds, bound_cautions, bounded, bounds_of
+from pramana.masking.bounds import Bounds, bound_cautions, bounds_of
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.earlier import earlier_ones, remembered
 from pramana.masking.masked_frame import MaskedFrame
@@ -79,9 +79,9 @@ def mask(
             Python warning, and the first in `warnings`; a note there says so where records are
             too much alike to tell.
         options: the method's own, such as `noise=0.2` of `sadp`, `max_leverage=0.4` (how much a
-            true value may weigh in its own masked one), `max_told=0.1` of `nmegadp` (of what the
-            told columns leave unknown of a record, its masked value tells at most a tenth), or
-            `bandwidth`, `penalty` and `landmarks` of its kernel.
+            true value may weigh in its own masked one), `max_told=0.1` (of what the told columns
+            leave unknown of a record, its masked value tells at most a tenth), or `bandwidth`,
+            `penalty` and `landmarks` of its kernel.
 
     Returns:
         the masked records, with measures and pictures for whoever has the true ones.
@@ -103,6 +103,7 @@ def mask(
         True
     """
     from shared.mask.copies.limits import require_few_copies
+    from shared.mask.core.bounds import bounded
     from shared.mask.core.caution import Gravity, gravest_first
 
     named = method_of(method)

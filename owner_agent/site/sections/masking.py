@@ -45,13 +45,28 @@ class TellSection(_Section):
         return self
 
 
+class BoundsSection(_Section):
+    """The smallest and the largest value that a masked column may have; one may be left out."""
+
+    low: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    high: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low is None and self.high is None:
+            raise ValueError("bounds need low, high or both")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ValueError(f"low must be below high, and {self.low:g} is not below {self.high:g}")
+        return self
+
+
 class MaskSection(_Section):
     """Masking: the confidential columns, all numeric, and those that are told as they are.
 
-    `method` is one of
-    `shared.mask.METHODS`, or "auto"; `options` are the method's. `max_leverage` is how much of its
-    own masked value a record's true one may decide. Records with empty cells are refused, or
-    dropped and counted.
+    `method` is one of `shared.mask.METHODS`, or "auto"; `options` are the method's. `max_leverage`
+    is how much of its own masked value a record's true one may decide, `max_told` how much of what
+    the told columns leave of it may be told. Masked values beyond `bounds` are cut to them. Records
+    with empty cells are refused, or dropped and counted.
     """
 
     confidential: Annotated[tuple[_ColumnName, ...], Field(min_length=1)]
@@ -60,6 +75,8 @@ class MaskSection(_Section):
     options: dict[str, Any] = Field(default_factory=dict)
     copies: Annotated[int, Field(ge=1, le=MAX_COPIES, strict=True)] = 1
     max_leverage: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_told: Annotated[float, Field(gt=0, lt=1)] | None = None
+    bounds: dict[_ColumnName, BoundsSection] = Field(default_factory=dict)
     missing: Literal["refuse", "drop"] = "refuse"
 
     @property
@@ -72,6 +89,15 @@ class MaskSection(_Section):
         """The names of all columns that leave."""
         return self.told + self.confidential
 
+    @property
+    def limits(self) -> dict[str, tuple[float | None, float | None]]:
+        """The bounds of masked columns, by their names, in the order of the columns."""
+        return {
+            name: (self.bounds[name].low, self.bounds[name].high)
+            for name in self.confidential
+            if name in self.bounds
+        }
+
     @model_validator(mode="after")
     def _columns_once(self) -> Self:
         names = self.columns
@@ -79,6 +105,12 @@ class MaskSection(_Section):
             raise ValueError(
                 f"column {twice[0]!r} is named twice; it is told as it is or confidential, once"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _bounds_of_masked_columns(self) -> Self:
+        if unknown := sorted(set(self.bounds) - set(self.confidential)):
+            raise ValueError(f"bounds are of confidential columns, and {unknown[0]!r} is none")
         return self
 
     @model_validator(mode="after")
@@ -105,16 +137,20 @@ class MaskSection(_Section):
 
         method = method_of(name, METHODS)
         given = dict(self.options)
-        # A recommended method may take none; one that is named must.
+        for beside in ("max_leverage", "max_told"):
+            if beside in self.options:
+                raise OptionError(f"{beside} stands beside options, not in them")
+        # A recommended method may take none; one that is named must. A bound on what is told is
+        # kept or refused, whoever named the method.
         if self.max_leverage is not None and (
             self.method != AUTO or "max_leverage" in method.options
         ):
             given["max_leverage"] = self.max_leverage
+        if self.max_told is not None:
+            given["max_told"] = self.max_told
         if unknown := sorted(set(given) - set(method.options)):
             takes = ", ".join(method.options) or "no options"
             raise OptionError(f"method {name!r} has no option {unknown[0]!r}; it takes {takes}")
-        if "max_leverage" in self.options:
-            raise OptionError("max_leverage stands beside options, not in them")
         if isinstance(given.get("kernel"), dict):
             try:
                 given["kernel"] = KernelOptions(**given["kernel"])

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from shared.errors import MaskingError, OptionError
 from shared.mask.core.caution import Caution, Gravity
 from shared.mixed.design import leverages
 from shared.mixed.table import Floats
@@ -143,3 +144,31 @@ def influence_of(weights: Floats, basis: Floats | None = None, *, columns: int =
         free = np.maximum(1 - leverages(basis), 0.0)
         noise = np.sqrt(free * len(basis) / max(1, len(basis) - basis.shape[1]))
     return Influence(own, np.repeat(noise[:, None], own.shape[1], axis=1))
+
+
+def require_bound(most: float | None) -> None:
+    """Check a bound on what is told of a record. Raises OptionError unless between 0 and 1."""
+    numeric = isinstance(most, int | float) and not isinstance(most, bool)
+    if most is not None and not (numeric and 0 < most < 1):
+        raise OptionError(f"max_told must be above 0 and below 1, not {most}.", where="max_told")
+
+
+def hidden(influence: Influence, most: float | None) -> Influence:
+    """Return what is told of records if it is no more than a bound, None for no bound.
+
+    Raises:
+        OptionError: the bound is not between 0 and 1.
+        MaskingError: more is told of a record.
+    """
+    require_bound(most)
+    over = 0 if most is None else int(np.count_nonzero(influence.told > most))
+    if over:
+        records = "1 record" if over == 1 else f"{over:,} records"
+        raise MaskingError(
+            f"Of {records} the masked values would tell {influence.told.max():.2g} of what S leaves"
+            f" unknown, more than max_told, {most:g}.",
+            where="max_told",
+            remedy="Merge rare categories, cut outlying numbers off, leave those records out or"
+            " mask more of their kind.",
+        )
+    return influence

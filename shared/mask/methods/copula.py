@@ -9,7 +9,7 @@ import numpy as np
 
 from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
-from shared.mask.core.influence import influence_of
+from shared.mask.core.influence import hidden, influence_of
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -34,6 +34,7 @@ def cgadp(
     rng: Randomness,
     *,
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Mask by the copula form of GADP: EGADP on the normal scores, then back to the marginals.
 
@@ -47,12 +48,13 @@ def cgadp(
         X: the confidential columns, n x q or a frame.
         rng: the randomness.
         max_leverage: the largest weight that a record's own score may have in its prediction.
+        max_told: the largest share that may be told of a record's score; see `gadp`.
 
     Raises:
-        OptionError: `max_leverage` is out of its range.
+        OptionError: an option is out of its range.
         TableError: see `inputs`.
-        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, or
-            there are too few records.
+        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, more
+            than `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
     given = inputs(S, X)
@@ -61,6 +63,7 @@ def cgadp(
     perturbed = masked_scores(given, scored, rng, max_leverage) * spread
     values = from_normal_scores(perturbed, given.matrix)
     influence = influence_of(scored.leverages, scored.both, columns=given.columns)
+    influence = hidden(influence, max_told)
     return Masked(
         "cgadp",
         given.restore(values),

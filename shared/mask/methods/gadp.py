@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shared.mask.core.assembling import predicted_and_noise
-from shared.mask.core.influence import influence_of
+from shared.mask.core.influence import Influence, hidden, influence_of
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -31,6 +31,7 @@ def gadp(
     rng: Randomness,
     *,
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
 
@@ -43,18 +44,21 @@ def gadp(
         X: the confidential columns, n x q or a frame.
         rng: the randomness.
         max_leverage: the largest weight that a record's own value may have in its prediction.
+        max_told: the largest share of what S leaves of a record that its masked value may tell
+            (`Influence.told`), above 0 and below 1; None for no bound but warnings.
 
     Raises:
-        OptionError: `max_leverage` is out of its range.
+        OptionError: an option is out of its range.
         TableError: see `inputs`.
-        MaskingError: S tells a column of X exactly, a record stands alone in S, or there are too
-            few records.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
+            `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
     given = inputs(S, X)
     require_maskable(given, given.basis.shape[1], max_leverage)
+    influence = _influence(given, None, max_told)
     root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
-    return _masked("gadp", given, normal_noise(rng, given.records, root), None)
+    return _masked("gadp", given, normal_noise(rng, given.records, root), influence)
 
 
 def ipso(
@@ -63,6 +67,7 @@ def ipso(
     rng: Randomness,
     *,
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Mask by information-preserving statistical obfuscation: exact moments, e orthogonal to S.
 
@@ -80,8 +85,9 @@ def ipso(
     require_randomness(rng)
     given = inputs(S, X)
     require_maskable(given, given.basis.shape[1], max_leverage)
+    influence = _influence(given, given.basis, max_told)
     noise = exact_noise(rng, given.basis, given.standard_residuals)
-    return _masked("ipso", given, noise, given.basis)
+    return _masked("ipso", given, noise, influence)
 
 
 def egadp(
@@ -90,6 +96,7 @@ def egadp(
     rng: Randomness,
     *,
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Mask by exact general additive data perturbation: exact moments, e orthogonal to S and X.
 
@@ -108,11 +115,15 @@ def egadp(
     require_randomness(rng)
     given = inputs(S, X)
     require_maskable(given, given.both.shape[1], max_leverage)
+    influence = _influence(given, given.both, max_told)
     noise = exact_noise(rng, given.both, given.standard_residuals)
-    return _masked("egadp", given, noise, given.both)
+    return _masked("egadp", given, noise, influence)
 
 
-def _masked(method: str, given: Inputs, noise: Floats, basis: Floats | None) -> Masked:
+def _influence(given: Inputs, basis: Floats | None, max_told: float | None) -> Influence:
+    return hidden(influence_of(given.leverages, basis, columns=given.columns), max_told)
+
+
+def _masked(method: str, given: Inputs, noise: Floats, influence: Influence) -> Masked:
     prediction = given.standard - given.standard_residuals
-    influence = influence_of(given.leverages, basis, columns=given.columns)
     return predicted_and_noise(method, given, prediction, noise, influence)

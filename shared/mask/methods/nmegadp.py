@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-import numpy as np
-
-from shared.errors import MaskingError, OptionError
+from shared.errors import OptionError
 from shared.kernel_regression.options import KernelOptions
-from shared.learn.common.options import InnerShare, require_limit
 from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
-from shared.mask.core.influence import Influence
+from shared.mask.core.influence import Influence, hidden, require_bound
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -114,7 +111,7 @@ def nmegadp(
             `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
-    require_limit(max_told, InnerShare | None, "max_told")
+    require_bound(max_told)
     if form not in get_args(Form):
         raise OptionError(
             f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
@@ -124,27 +121,12 @@ def nmegadp(
     relation = learned(given, kernel or KernelOptions(), rng, max_leverage, max_told)
     copula = form.startswith("copula")
     basis = relation.orthogonal(given, wide=not copula)
-    influence = relation.influence(basis)
-    _require_hidden(influence, max_told)
+    influence = hidden(relation.influence(basis), max_told)
     if copula:
         noise = _copula_noise(relation, basis, rng)
     else:
         noise = exact_noise(rng, basis, relation.residuals)
     return _released(form, given, relation, noise, influence)
-
-
-def _require_hidden(influence: Influence, most: float | None) -> None:
-    """Check that no more is told of a record than a bound. Raises MaskingError."""
-    over = 0 if most is None else int(np.count_nonzero(influence.told > most))
-    if over:
-        records = "1 record" if over == 1 else f"{over} records"
-        raise MaskingError(
-            f"Of {records} the masked values would tell {influence.told.max():.0%} of what S leaves"
-            f" unknown, more than max_told, {most:g}.",
-            where="max_told",
-            remedy="Merge rare categories, cut outlying numbers off, leave those records out or"
-            " mask more of their kind.",
-        )
 
 
 def _copula_noise(relation: Learned, basis: Floats, rng: Randomness) -> Floats:

@@ -21,9 +21,9 @@ from shared.mask.methods.shuffling import shuffle
 __all__ = ["METHODS", "Method"]
 
 
-_LEVERAGE = {"max_leverage": MAX_LEVERAGE}
+_LONE = {"max_leverage": MAX_LEVERAGE, "max_told": None}
 
-_KERNEL = {"kernel": KernelOptions(), **_LEVERAGE, "max_told": None}
+_KERNEL = {"kernel": KernelOptions(), **_LONE}
 
 _UNLINKED = (
     "Beyond what S and the relationships that are kept tell of a record, its masked values tell"
@@ -69,7 +69,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 gadp,
                 keeps="Linear relationships, up to sampling error.",
                 protects=_NO_MORE,
-                options=_LEVERAGE,
+                options=_LONE,
             ),
             Method(
                 "ipso",
@@ -77,7 +77,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 keeps="Linear relationships, exactly: means and covariances are the original ones.",
                 protects=f"{_NO_MORE} Chance correlations with the true values remain, which tell"
                 " something in small tables.",
-                options=_LEVERAGE,
+                options=_LONE,
                 exact_moments=True,
             ),
             Method(
@@ -85,7 +85,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 egadp,
                 keeps="Linear relationships, exactly: means and covariances are the original ones.",
                 protects=_NO_MORE,
-                options=_LEVERAGE,
+                options=_LONE,
                 exact_moments=True,
                 orthogonal=True,
             ),
@@ -94,7 +94,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 cgadp,
                 keeps="Monotonic relationships between pairs of columns, and nearly the marginals.",
                 protects=_NO_MORE,
-                options=_LEVERAGE,
+                options=_LONE,
                 orthogonal=True,
             ),
             Method(
@@ -103,7 +103,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 keeps="Monotonic relationships between pairs of columns, and exactly the"
                 " marginals.",
                 protects=_TRUE_VALUES,
-                options=_LEVERAGE,
+                options=_LONE,
                 released_values=True,
                 orthogonal=True,
             ),
@@ -113,7 +113,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 keeps="Relationships that are linear once each column is made normal by a fitted"
                 " family, and exactly the marginals.",
                 protects=_TRUE_VALUES,
-                options=_LEVERAGE,
+                options=_LONE,
                 released_values=True,
                 orthogonal=True,
             ),

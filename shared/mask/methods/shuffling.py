@@ -9,7 +9,7 @@ import numpy as np
 from shared.errors import OptionError
 from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
-from shared.mask.core.influence import influence_of
+from shared.mask.core.influence import hidden, influence_of
 from shared.mask.core.inputs import MAX_LEVERAGE, inputs
 from shared.mask.core.masked import Masked
 from shared.mask.core.randomness import Randomness, require_randomness
@@ -27,6 +27,7 @@ def shuffle(
     *,
     marginals: Marginals = "rank",
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Mask by data shuffling: released values are those of X, at other records.
 
@@ -43,12 +44,13 @@ def shuffle(
             fitted to each column (see `fit_marginal`); the correlations are those of the scores.
             Of indicators of categories and of columns with ties see `copula_correlations`.
         max_leverage: the largest weight that a record's own score may have in its prediction.
+        max_told: the largest share that may be told of a record's score; see `gadp`.
 
     Raises:
         OptionError: an option is out of its range.
         TableError: see `inputs`.
-        MaskingError: S tells a column of X exactly, a record stands alone in S, or there are too
-            few records.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
+            `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
     if marginals not in ("rank", "parametric"):
@@ -67,6 +69,7 @@ def shuffle(
     perturbed = masked_scores(given, scored, rng, max_leverage, by_ranks=marginals == "rank")
     values = reordered(given.matrix, perturbed)
     influence = influence_of(scored.leverages, scored.both, columns=given.columns)
+    influence = hidden(influence, max_told)
     return Masked(
         "shuffle" if marginals == "rank" else "shuffle-parametric",
         given.restore(values, same_type=True),

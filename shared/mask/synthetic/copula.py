@@ -6,7 +6,7 @@ from typing import Any
 
 from shared.mask.core.caution import gravest_first
 from shared.mask.core.cautions import cautions, facts
-from shared.mask.core.influence import influence_of
+from shared.mask.core.influence import hidden, influence_of
 from shared.mask.core.inputs import MAX_LEVERAGE, inputs, require_maskable
 from shared.mask.core.latent import conditional, copula_correlations
 from shared.mask.core.masked import Masked
@@ -22,6 +22,7 @@ def synthetic_copula(
     rng: Randomness,
     *,
     max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
 ) -> Masked:
     """Draw X anew given S, by a Gaussian copula whose marginals are the empirical ones.
 
@@ -40,15 +41,17 @@ def synthetic_copula(
         X: the confidential columns, n x q numbers or a frame.
         rng: the randomness.
         max_leverage: records whose own value weighs more than this in its prediction are refused.
+        max_told: the largest share of what S leaves of a record's score that may be told of it,
+            above 0 and below 1; None for no bound but warnings.
 
     Returns:
         Y in X's form. `expectation` and `noise` are None: they are of scores, not of values.
 
     Raises:
-        OptionError: `max_leverage` is out of its range.
+        OptionError: an option is out of its range.
         TableError: see `inputs`.
-        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, or
-            there are too few records.
+        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, more
+            than `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
     given = inputs(S, X)
@@ -57,7 +60,7 @@ def synthetic_copula(
     prediction, root = conditional(scored, copula_correlations(scored))
     drawn = prediction + normal_noise(rng, given.records, root)
     values = from_normal_scores(drawn, given.matrix)
-    influence = influence_of(scored.leverages, columns=given.columns)
+    influence = hidden(influence_of(scored.leverages, columns=given.columns), max_told)
     return Masked(
         "synthetic-copula",
         given.restore(values),

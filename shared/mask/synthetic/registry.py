@@ -21,7 +21,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 protects="Drawn from what S tells of a record by the fitted copula, the values"
                 " tell nothing more of its true ones; they carry no bound on what one record may"
                 " tell. They lie between true values, and the extremes may occur, unlinked.",
-                options={"max_leverage": MAX_LEVERAGE},
+                options={"max_leverage": MAX_LEVERAGE, "max_told": None},
             ),
             Method(
                 "synthetic-trees",

@@ -70,7 +70,21 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
             "options.kernel takes",
         ),
         (MASK + 'method = "nmegadp"\noptions = { kernel = { landmarks = 1 } }\n', "at least 10"),
+        (MASK + 'method = "sadp"\nmax_told = 0.3\n', "'sadp' has no option 'max_told'"),
+        (MASK + 'method = "nmegadp"\noptions = { max_told = 0.3 }\n', "max_told stands beside"),
         (MASK + "max_leverage = 0\n", "mask.max_leverage"),
+        (MASK + "max_told = 0\n", "mask.max_told"),
+        (MASK + "max_told = 1\n", "mask.max_told"),
+        (MASK + "max_told = nan\n", "mask.max_told"),
+        (MASK + "bounds = { income = { low = 0 } }\n", "of confidential columns, and 'income' is"),
+        (MASK + "bounds = { age = { low = 0 } }\n", "of confidential columns, and 'age' is none"),
+        (MASK + "bounds = { debt = { low = 1, high = 0 } }\n", "1 is not below 0"),
+        (MASK + "bounds = { debt = { low = 1, high = 1 } }\n", "1 is not below 1"),
+        (MASK + "bounds = { debt = {} }\n", "bounds need low, high or both"),
+        (MASK + "bounds = { debt = { low = nan } }\n", r"mask\.bounds\.debt\.low"),
+        (MASK + "bounds = { debt = { least = 0 } }\n", r"unknown key mask\.bounds\.debt\.least"),
+        (MASK + "bounds = { debt = 0 }\n", r"mask\.bounds\.debt"),
+        (MASK + "bounds = [0, 1]\n", r"mask\.bounds"),
         (MASK + "copies = 0\n", "mask.copies"),
         (MASK + "copies = 101\n", "mask.copies"),
         (MASK + 'missing = "guess"\n', "mask.missing"),
@@ -99,6 +113,20 @@ def test_options_are_those_of_the_method(tmp_path):
     mask = _site(MASK + "max_leverage = 0.3\n", tmp_path).mask
     assert mask.options_of("egadp") == {"max_leverage": 0.3}
     assert mask.options_of("sadp") == {}
+
+
+def test_a_bound_on_what_is_told_is_asked_of_whichever_method(tmp_path):
+    mask = _site(MASK + "max_told = 0.1\n", tmp_path).mask
+    assert mask.options_of("egadp") == mask.options_of("nmegadp") == {"max_told": 0.1}
+
+
+def test_bounds_are_pairs_in_the_order_of_the_columns(tmp_path):
+    text = "bounds = { debt = { high = 9 }, expenditure = { low = 0, high = 1e6 } }\n"
+    assert _site(MASK + text, tmp_path).mask.limits == {
+        "expenditure": (0.0, 1e6),
+        "debt": (None, 9.0),
+    }
+    assert _site(MASK, tmp_path).mask.limits == {}
 
 
 def test_a_site_without_the_section_says_what_to_add(tmp_path):

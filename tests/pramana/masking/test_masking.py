@@ -182,6 +182,17 @@ def test_a_table_that_is_nearly_one_masked_before_is_warned_of(store, tmp_path):
         pm.mask(other, ["debt"], "egadp", 5, earlier=[before])
 
 
+def test_earlier_frames_of_other_columns_say_nothing(store):
+    _SESSION.clear()
+    people = store.head(200)
+    before = pm.mask(people, ["debt"], "egadp", 1, tell=["age"])
+    other = people[["age", "debt"]].rename(columns=str.upper)
+    assert not pm.mask(other, ["DEBT"], "egadp", 1, tell=["AGE"], earlier=before).warnings
+    # Of which one confidential column is enough to compare records by.
+    with pytest.warns(UserWarning, match="differ by one record"):
+        pm.mask(people[["debt"]].iloc[1:], ["debt"], "egadp", 1, earlier=[before])
+
+
 def test_bounds_cut_masked_values_and_say_what_that_costs(store):
     gains = np.random.default_rng(1).exponential(size=len(store))
     people = store.assign(gain=np.where(gains > 2, gains, 0.0))
