@@ -113,7 +113,7 @@ def settled(spec: CountsSpec, prepared: CountsJob) -> CountsSpec:
 def _affordable_order(
     spec: CountsSpec,
     kind: JobKind[CountsSpec],
-    variables: Sequence[str],
+    variables: tuple[str, ...],
     layout: RecordLayout,
     limits: Limits,
 ) -> int | None:
