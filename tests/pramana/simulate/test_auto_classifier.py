@@ -12,26 +12,17 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 
-RUNS = 3
+RUNS = 2
 
 
 def graded(tmp_path: Path) -> Path:
-    """Write a table like car's: a full product of grades, and a class that hangs on all of them."""
-    price, upkeep, doors, seats, boot, safety = np.indices((4, 4, 3, 3, 3, 3)).reshape(6, -1)
-    score = (3 - price) + (3 - upkeep) + seats + boot + 2 * safety
+    """Write a table like car's: the products of grades, and a class that hangs on all of them."""
+    price, seats, safety = np.tile(np.indices((4, 3, 3)).reshape(3, -1), 36)
+    score = (3 - price) + seats + 2 * safety
     usable = (seats > 0) & (safety > 0)
-    classes = np.where(~usable | (score < 8), "no", np.where(score < 11, "fair", "good"))
-    columns = {
-        name: [f"{name}{code}" for code in codes]
-        for name, codes in (
-            ("price", price),
-            ("upkeep", upkeep),
-            ("doors", doors),
-            ("seats", seats),
-            ("boot", boot),
-            ("safety", safety),
-        )
-    }
+    classes = np.where(~usable | (score < 4), "no", np.where(score < 7, "fair", "good"))
+    columns = {"price": price, "seats": seats, "safety": safety}
+    columns = {name: [f"{name}{code}" for code in codes] for name, codes in columns.items()}
     path = tmp_path / "graded.csv"
     pd.DataFrame({**columns, "class": classes}).to_csv(path, index=False)
     return path
@@ -43,11 +34,11 @@ def test_every_model_gets_the_same_reports_and_auto_is_right_as_often_as_naive_b
 ) -> None:
     """Same plan and seed, hence the same reports: what differs is the model alone.
 
-    Judged on the same records in each run. Of some 520 records and three runs the error of a
-    difference is below .01 where two models differ on a tenth of them.
+    Judged on the same records in each run. Of some 390 records and two runs the error of a
+    difference is below .012 where two models differ on a tenth of them.
     """
     table, found = graded(tmp_path), {}
-    for model in ("auto", "naive-bayes", "tan"):
+    for model in ("auto", "naive-bayes"):
         out = tmp_path / f"{model}.json"
         asked = ["simulate", "classifier", "--table", str(table), "--target", "class"]
         asked += ["--design", "auto", "--gamma", "19", "--model", model, "--runs", str(RUNS)]
