@@ -56,6 +56,7 @@ SAMPLERS = {
     "shared.estimation.tables.estimates",
     "shared.estimation.tables.pooled",
     "shared.learn.common.resampling",
+    "shared.learn.linear.errors",
     "shared.learn.linear.pocket",
     "shared.learn.networks.network",
     "shared.learn.networks.search.dependence",
