@@ -11,7 +11,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import settings
 from scipy import stats
+
+settings.register_profile("fixed", derandomize=True)
+settings.load_profile("fixed")
 
 AssertDistribution = Callable[..., None]
 

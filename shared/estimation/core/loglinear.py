@@ -119,8 +119,8 @@ def parameters(shape: Sequence[int], order: int) -> int:
     return sum(of_size[1:])
 
 
-def affordable(shape: Sequence[int], order: int, reports: int) -> bool:
-    """Whether a model can be fitted to this many different reports.
+def affordable(shape: Sequence[int], order: int, reports: int, most: int = STEP_COST) -> bool:
+    """Whether a model can be fitted to this many different reports, a step costing so much at most.
 
     Its derivatives are tables of cells and of reports by parameters; a step costs as much times the
     parameters.
@@ -128,7 +128,7 @@ def affordable(shape: Sequence[int], order: int, reports: int) -> bool:
     count = parameters(shape, order)
     cells = math.prod(shape)
     entries = max(cells, reports) * count
-    return entries <= DESIGN_ENTRIES and (cells + reports) * count**2 <= STEP_COST
+    return entries <= DESIGN_ENTRIES and (cells + reports) * count**2 <= most
 
 
 def design(shape: Sequence[int], order: int) -> EffectMatrix:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shared.estimation.core.loglinear import affordable
+from shared.estimation.core.loglinear import STEP_COST, affordable
 from shared.marginals.counts import Tensor
 from shared.marginals.support_counts import Flags, Indices
 from shared.plan import Plan
@@ -151,8 +151,19 @@ def default_order(plans: Iterable[Plan]) -> int:
     return min(MOST_ORDER, max((LEAST_ORDER, *(plan.together for plan in plans))))
 
 
-def fitting_order(most: int, shape: Sequence[int], reports: int) -> int:
-    """Return the highest order, pairs at least, up to `most` of a model that can be fitted."""
+QUICK_COST = 1 << 23
+"""Of a model of all variables, interactions of more than pairs may cost a step so much."""
+
+
+def fitting_order(most: int, shape: Sequence[int], reports: int, cost: int = STEP_COST) -> int:
+    """Return the highest order, pairs at least, up to `most` of a model that can be fitted.
+
+    Args:
+        most: the highest order wanted.
+        shape: the categories of the variables.
+        reports: how many different reports there are.
+        cost: what a step of its fit may cost where more than pairs interact (`affordable`).
+    """
     least = min(LEAST_ORDER, most)
     tried = range(most, least, -1)
-    return next((order for order in tried if affordable(shape, order, reports)), least)
+    return next((order for order in tried if affordable(shape, order, reports, cost)), least)

@@ -16,7 +16,7 @@ from shared.estimation.core.axes import Axis, axes_of, observed
 from shared.estimation.core.information import INFORMATION_CELLS
 from shared.estimation.core.lack_of_fit import score_test, why_untested
 from shared.estimation.core.loglinear import LogLinearFit, affordable, fit
-from shared.estimation.core.models import LEAST_ORDER, default_order, fitting_order
+from shared.estimation.core.models import QUICK_COST, default_order, fitting_order
 from shared.estimation.core.profile import Profile
 from shared.estimation.core.strata import Stratum
 from shared.estimation.tables.estimates import EstimatedTable
@@ -172,9 +172,9 @@ class ModelledTables:
     """Tables without interactions of more than `order` variables, shrunk as the reports demand.
 
     All variables are fitted at once where that is possible, so that all answers agree. Without an
-    `order` that is the model of pairs, and a table of more variables is fitted by itself, with all
-    interactions of as many as records report together: a model of all variables with these too
-    would take far longer and tell the table no better.
+    `order` that is the model with interactions of as many as records report together, as far as it
+    is quick: a table of more variables is then fitted by itself, with all of its interactions up to
+    so many. A model of all variables with these too would tell the table no better.
     """
 
     def __init__(
@@ -206,11 +206,14 @@ class ModelledTables:
 
     def _model_of(self, domain: Domain) -> FittedModel:
         """Return the model of all variables, or where that is too large that of a table's own."""
-        if self._given is None and len(domain) > LEAST_ORDER:
-            return self._fitted(domain, min(default_order([self._plan]), len(domain)))
         whole = self._plan.domain
-        order = LEAST_ORDER if self._given is None else self._given
         reports = math.prod(self._plan.reported_sizes.values())
+        order = self._given
+        if order is None:
+            most = min(default_order([self._plan]), len(whole))
+            order = fitting_order(most, whole.shape, reports, QUICK_COST)
+            if order < min(len(domain), most):
+                return self._fitted(domain, min(len(domain), most))
         at_once = affordable(whole.shape, min(order, len(whole)), reports)
         return self._fitted(whole if at_once else domain, order)
 

@@ -1,4 +1,4 @@
-"""What a masking method gives back."""
+"""What a masking method gives back, made of what it predicted and the noise that it added."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.mask.core.caution import gravest_first
+from shared.mask.core.cautions import cautions, facts
 from shared.mask.core.influence import Influence
+from shared.mask.core.inputs import Inputs
 from shared.mixed.table import Floats
 
 
@@ -35,3 +38,20 @@ class Masked:
     details: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     influence: Influence | None = field(default=None, repr=False)
+
+
+def predicted_and_noise(
+    method: str, given: Inputs, prediction: Floats, noise: Floats, influence: Influence
+) -> Masked:
+    """Return Y = prediction from S + noise, both of the standardized X: n x q."""
+    values = given.in_units(prediction + noise)
+    return Masked(
+        method,
+        given.restore(values),
+        values,
+        given.in_units(prediction),
+        noise * given.scales,
+        facts(given),
+        gravest_first((*influence.warnings, *cautions(given))),
+        influence,
+    )

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from shared.mask.core.assembling import predicted_and_noise
 from shared.mask.core.influence import Influence, hidden, influence_of
 from shared.mask.core.inputs import (
     MAX_LEVERAGE,
@@ -19,7 +18,7 @@ from shared.mask.core.inputs import (
     inputs,
     require_maskable,
 )
-from shared.mask.core.masked import Masked
+from shared.mask.core.masked import Masked, predicted_and_noise
 from shared.mask.core.noise import exact_noise, normal_noise, symmetric_root
 from shared.mask.core.randomness import Randomness, require_randomness
 from shared.mixed.table import Floats

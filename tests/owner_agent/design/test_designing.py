@@ -577,7 +577,7 @@ def test_more_lengths_than_fit_are_told_apart(command, tmp_path):
     path.write_text("\n".join(lines))
     out = command("design", "--spec", str(path)).out
     assert max(map(len, out.splitlines())) <= 100
-    assert re.search(r"estimator +1 +2 +3 +4 +5 +8 +eff\.\n", out)
+    assert re.search(r"estimator +loss +1 +2 +3 +4 +8 +eff\.\n", out)
     assert "35 tables were left out of the prediction" in " ".join(out.split())
 
 

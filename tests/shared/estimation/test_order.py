@@ -9,7 +9,7 @@ from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled, sampled_pairs
 from benchmarks.coverage.settings.together import parity
 from shared.channels import CutAndPaste, Identity
-from shared.domain import Variable
+from shared.domain import Domain, Variable
 from shared.estimation.core.models import MOST_ORDER, default_order, fitting_order
 from shared.estimation.estimated import EstimatedMarginals
 from shared.plan import Block, Plan
@@ -90,14 +90,19 @@ def test_cut_and_paste_tells_no_more_variables_together_than_it_keeps():
 
 
 def test_by_default_a_large_table_is_fitted_by_itself_and_pairs_at_once():
-    marginals = read(columns(DOMAIN, 0.1), estimator="log-linear")
+    wide = Domain.of(**dict.fromkeys("abcdefghij", ("no", "yes")))
+    rng = np.random.default_rng(30)
+    law = np.full(wide.shape, 1 / wide.size)
+    reports = reports_of(columns(wide, 0.1), records_of(columns(wide, 0.1), law, 500, rng), rng)
+    marginals = EstimatedMarginals(reports, columns(wide, 0.1), estimator="log-linear")
     pair, triple = (marginals.marginal(names) for names in (["a", "b"], TRIPLE))
-    assert (pair.model.names, pair.model.order) == (DOMAIN.names, 2)
+    assert (pair.model.names, pair.model.order) == (wide.names, 2)
     assert (triple.model.names, triple.model.order) == (tuple(TRIPLE), 3)
     assert not triple.filled_in
-    # With an order all tables are of one model.
-    same = read(columns(DOMAIN, 0.1), estimator="log-linear", order=3)
-    assert same.marginal(["a", "b"]).model is same.marginal(TRIPLE).model
+    # A small model has all interactions at once, and so has one with an order.
+    for order in (None, 3):
+        same = read(columns(DOMAIN, 0.1), estimator="log-linear", order=order)
+        assert same.marginal(["a", "b"]).model is same.marginal(TRIPLE).model
 
 
 def test_itemsets_that_are_made_of_pairs_are_named():
