@@ -124,7 +124,7 @@ def _affordable_order(
     Raises:
         LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
     """
-    order = spec.order
+    order = spec.order if spec.models else spec.interacting
     if order is None and spec.estimator == "pooled" and not isinstance(spec, AssociationRulesSpec):
         for order in range(default_order(layout.plans), LEAST_ORDER, -1):
             higher = spec.model_copy(update={"order": order})
