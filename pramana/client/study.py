@@ -167,7 +167,7 @@ class Study:
                 of a record is missing there, which must have nothing to do with its value).
             estimator: how counts are estimated, as in `pm.estimate`.
             order: the most variables that interact, for `log-linear` and `pooled`; None follows
-                the records, as in `pm.estimate`, and is 2 for itemsets.
+                the records, as in `pm.estimate`.
 
         Returns:
             the job; `wait()` for its `model`.

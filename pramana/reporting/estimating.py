@@ -315,9 +315,9 @@ def estimate(
             `ml` where some of several sources withhold or lack a variable, or a channel has no
             inverse; and otherwise `moment`. A design's `estimator` is the one that its errors were
             predicted for.
-        order: the most variables that interact, for `log-linear` and `pooled`. None for as many as
-            records report together, up to 8 and to what can be fitted: what is reported together
-            is estimated together, and the frame of a table says whether it was filled in.
+        order: the most variables that interact, for `log-linear` and `pooled`. By default a
+            table of three to eight variables that records report together is told with all their
+            interactions; others are filled in, and the frame of a table says so.
 
     Returns:
         the counts; a table is estimated when it is asked for.
