@@ -84,7 +84,7 @@ def test_of_more_records_than_are_shown_the_rest_is_stated(masked, monkeypatch):
     made = masked("max_leverage = 1.0\n", lone=2)
     found, stated, page = _page(made)
     assert list(found.values()) == [True]
-    assert "1 more has over a quarter told" in page
+    assert "These are the first 1 of 2 such records" in page
     assert stated > 0.4
     assert _report(made).as_dict()["named"] == 2
 

@@ -43,4 +43,4 @@ def test_the_page_says_that_it_shows_the_first_of_them():
     shown = templates("owner_agent.masking").from_string(note)
     found = shown.render(report={"named": 250}, named=report_of_exposed(250).named)
     assert "the first 100 of 250 such records" in found
-    assert "All others are told less of" in shown.render(report={"named": 3}, named=[1, 2, 3, 4, 5])
+    assert "Of all others less is told" in shown.render(report={"named": 3}, named=[1, 2, 3, 4, 5])
