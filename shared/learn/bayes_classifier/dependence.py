@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shared.errors import SingularChannel
+from shared.errors import LimitExceeded, SingularChannel
 from shared.learn.bayes_classifier.options import BayesClassifierOptions
 from shared.learn.bayes_classifier.tables import is_raw
 from shared.learn.networks.search.chow_liu import outward, spanning_forest
@@ -71,10 +71,11 @@ def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
         return Dependence(0.0, 0.0)
     try:
         table = marginals.marginal([target, *pair])
-    except SingularChannel:
+    except (LimitExceeded, SingularChannel):
         if marginals.tells([target, *pair]):
             raise  # a channel has no inverse, which says nothing of what they share
-        # No record reports the two with the class: nothing tells what they share besides it.
+        # Nothing tells what the two share besides the class: no record reports all three, or their
+        # table is too large to be made of smaller ones.
         return Dependence(0.0, 0.0)
     classes, *sizes = table.counts.shape
     found = information(valid_shares(table.counts))

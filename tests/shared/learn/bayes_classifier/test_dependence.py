@@ -39,3 +39,19 @@ def test_a_channel_without_an_inverse_tells_nothing_of_independence():
     channels = {"kind": useless, "x": Identity(2), "y": Identity(2)}
     with pytest.raises(SingularChannel):
         found(Plan(tuple(Block((v,), channels[v.name]) for v in DOMAIN)))
+
+
+def test_a_table_too_large_to_be_filled_in_tells_nothing_either():
+    """Three variables of 18 categories; of pairs of them, pooled, up to 4,096 cells are made."""
+    domain = Domain.of(**{name: [f"{name}{i}" for i in range(18)] for name in DOMAIN.names})
+    channel = Mixture.from_gamma(18 * 18, 19.0)
+    choices = [
+        Choice(pair, RESOLUTION // 3, channel) for pair in itertools.combinations(range(3), 2)
+    ]
+    plan = Plan((Block(tuple(domain), Sampled(domain.shape, tuple(choices))),))
+    drawn = np.random.default_rng(2).integers(18, size=(3, 900), dtype=np.uint8)
+    owner = SeededOwner.of("dependence", 1, 900)
+    reported = owner.report(plan, dict(zip(domain.names, drawn, strict=True)), 0)
+    marginals = EstimatedMarginals(reported, plan, estimator="pooled")
+    found = dependences(marginals, "kind", ["x", "y"], lambda *_: None)
+    assert found == {("x", "y"): Dependence(0.0, 0.0)}
