@@ -14,10 +14,9 @@ from shared.errors import OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from shared.mask.core.bounds import Bounds
     from shared.mask.core.caution import Caution
     from shared.mixed.table import Floats
-
-Bounds = Mapping[str, tuple[float | None, float | None]]
 
 
 def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -> Bounds:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import Frame
-from pramana.masking.bounds import Bounds, bound_cautions, bounds_of
+from pramana.masking.bounds import bound_cautions, bounds_of
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.earlier import earlier_ones, remembered
 from pramana.masking.masked_frame import MaskedFrame
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from shared.mask import Masked
+    from shared.mask.core.bounds import Bounds
 
 
 @options_told
