@@ -29,8 +29,11 @@ from shared.marginals.tabulated_counts import refuse_noise
 from shared.plan import Block, Plan
 from shared.progress import Tick
 
-SET_CELLS = 1 << 12
-"""Blocks with sets of more cells than this are read by the channels of the variables asked."""
+LISTED_CELLS = 1 << 12
+"""Blocks with a set of more cells than this, whose channel has to be listed, are read by the
+channels of the variables asked."""
+COUNTED_CELLS = 1 << 16
+"""As are blocks with a set of more cells than this, whose counts take so much memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +230,7 @@ class _Source:
     def _sets(self, block: Block) -> _SampledBlock | None:
         if block.names[0] not in self._sampled:
             made, channel = None, block.channel
-            if isinstance(channel, Sampled) and _widest(channel) <= SET_CELLS:
+            if isinstance(channel, Sampled) and _read_by_sets(channel):
                 made = _SampledBlock(self._reports, block, channel, self._tick)
             self._sampled[block.names[0]] = made
         return self._sampled[block.names[0]]
@@ -375,6 +378,10 @@ def _decoder(
     return Decoder.of(turned, estimator)
 
 
-def _widest(channel: Sampled) -> int:
-    """Return the most cells that a choice's variables have."""
-    return max(math.prod(channel.sizes[a] for a in c.axes) for c in channel.choices)
+def _read_by_sets(channel: Sampled) -> bool:
+    """Return whether no set of the channel is too large to be counted and decoded by itself."""
+    for choice in channel.choices:
+        most = LISTED_CELLS if choice.channel.mixture is None else COUNTED_CELLS
+        if math.prod(channel.sizes[axis] for axis in choice.axes) > most:
+            return False
+    return True

@@ -165,6 +165,19 @@ class TestWhatIsTold:
         told = Readings([(reports, plan)], plan.domain, unstopped).of(("a", "b"))
         assert told.shares == pytest.approx(margin(theta, (0, 1)).ravel(), abs=1e-9)
 
+    def test_a_wide_set_leaves_the_others_their_own_readings(self):
+        # Read by the channel of all three, each table of two would take a matrix of its cells by
+        # all reports: minutes for thirty columns of which two have 72 categories.
+        sizes = (72, 72, 2)
+        plan = plan_of(PAIRS, sizes=sizes)
+        theta = joint(sizes=sizes)
+        reports = ExpectedReports(plan, theta, 10**15)
+        readings = Readings([(reports, plan)], plan.domain, unstopped)
+        for axes in PAIRS:
+            told = readings.of([NAMES[a] for a in axes])
+            assert [reading.decoder.mixture is None for reading in told.readings] == [False]
+            assert told.shares == pytest.approx(margin(theta, axes).ravel(), abs=1e-9)
+
     def test_several_blocks_are_read_together(self):
         domain = domain_of()
         first = Block(domain.project(["a", "b"]).variables, sampled(((0, 1), (0,)), 19.0, (3, 2)))
