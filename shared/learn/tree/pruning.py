@@ -30,6 +30,16 @@ Of nursery at gamma 19 trees with 0.2, with 1 and with none were right as often,
 had half the nodes of those with none.
 """
 
+REPEATED = 2
+"""How much likelier it is that a question repeats what was asked than that it tells anew.
+
+Of mushroom at gamma 19 (6 runs) trees with 1 told 96.0 % right, with 2 97.5 % and with 9 97.5 %; of
+nursery, car and four other tables all as many.
+"""
+
+LEAST_TOLD = 1.0
+"""The effective records of a node below which no model splits it."""
+
 
 def pruned(root: Node) -> Node:
     """Return a tree without the subtrees that are worth nothing."""
@@ -63,10 +73,12 @@ def pruned_by_gain(root: Node, told: Told) -> Node:
 
     That what is asked tells anew, as the model has it, is an assumption where no reports tell it
     together with what was asked above. It may as well repeat that. Where it is not beyond chance
-    that a node has records of another class than its decision's at all, both count alike: if all
-    is repeated, each leaf has the classes of the node, and what its records lose where it decides
-    otherwise is taken off what the model expects to be gained. So the decision by an attribute
-    that tells nearly all is not undone by what the model makes of several weak ones.
+    that a node has records of another class than its decision's at all, that it repeats counts
+    `REPEATED` times: if all is repeated, each leaf has the classes of the node, and what its
+    records lose where it decides otherwise is taken off what the model expects to be gained. So
+    the decision by an attribute that tells nearly all is not undone by what the model makes of
+    several weak ones. Nor is a node split so of which the reports tell less than `LEAST_TOLD`
+    records would that are not randomized: there the model has nothing but its assumption.
 
     Args:
         root: the tree as it was grown.
@@ -94,8 +106,12 @@ def _by_gain(node: Node, path: tuple[str, ...], told: Told) -> tuple[Node, tuple
     below = [_by_gain(child, asked, told) for child in node.children]
     leaves = tuple(leaf for _, found in below for leaf in found)
     gained = math.fsum(_gained(leaf, node.classes, leaf) for leaf in leaves)
-    if may_be_pure(node.classes) and not told(asked):
-        gained += math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
+    if not told(asked):
+        if not reaches(node.classes.effective, LEAST_TOLD):
+            return alone
+        if may_be_pure(node.classes):
+            lost = math.fsum(_gained(leaf, node.classes, node.classes) for leaf in leaves)
+            gained += REPEATED * lost
     slack = TIE * max(node.classes.total, 1.0)
     if gained < PAYS * (len(leaves) - 1) - slack or gained <= slack:
         return alone

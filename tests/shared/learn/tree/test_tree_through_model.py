@@ -19,9 +19,9 @@ from shared.learn.tree.exchange.drawing import draw_tree
 from shared.learn.tree.exchange.text import write_tree_text
 from shared.learn.tree.growth import learn_tree
 from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import Node
+from shared.learn.tree.node import Node, NodeClasses, Split
 from shared.learn.tree.options import TreeOptions
-from shared.learn.tree.pruning import PAYS
+from shared.learn.tree.pruning import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
 from shared.marginals.counts import ReportedCounts
 from shared.plan import Plan
 
@@ -138,10 +138,44 @@ def test_pruning_keeps_what_pays_also_where_it_repeats_what_was_asked(
             gained += leaf.classes.total * (own[other] - own[one])
             # That of an attribute and the class is reported; what is asked next is supposed.
             if depth and node.classes.high[one] == 1:
-                gained += leaf.classes.total * (shares[other] - shares[one])
+                gained += REPEATED * leaf.classes.total * (shares[other] - shares[one])
         assert gained >= PAYS * (len(leaves) - 1)
+        assert not depth or node.classes.effective >= LEAST_TOLD
         asked += 1
     assert asked > 3
+
+
+def node_of(
+    shares: tuple[float, float], records: float, high: float, effective: float
+) -> NodeClasses:
+    """A node's classes; `high` is that of the first class."""
+    counts, errors = (shares[0] * records, shares[1] * records), (1.0, 1.0)
+    ends = (0.0, 1 - high), (high, 1.0)
+    return NodeClasses(counts, errors, errors, *ends, effective, 0.0, shares)
+
+
+@pytest.mark.parametrize(
+    ("high", "effective", "reported", "stays"),
+    [
+        (0.9, 50.0, False, True),  # surely of both classes: the model is believed
+        (1.0, 50.0, False, False),  # gains 18 if it tells anew, loses twice 12 if it repeats
+        (1.0, 50.0, True, True),  # it is reported, not supposed
+        (0.9, 0.9, False, False),  # nothing is known of the node
+        (0.9, 0.9, True, True),
+    ],
+)
+def test_a_question_that_no_report_tells_must_pay_if_it_repeats(
+    high: float, effective: float, reported: bool, stays: bool
+) -> None:
+    above = node_of((0.7, 0.3), 100.0, high, effective)
+    sides = [
+        Node(node_of((0.2, 0.8), 30.0, 1.0, effective)),
+        Node(node_of((0.64 / 0.7, 0.06 / 0.7), 70.0, 1.0, effective)),
+    ]
+    split = Split("x", 0.3, 0.2, 0.1, 0.3, 0.1, 0.3, None, 1, 1, 1.0)
+    root = Node(above, split, tuple(sides))
+    found = pruned_by_gain(root, lambda _asked: reported)
+    assert (found.split is not None) == stays
 
 
 def with_depth(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
@@ -150,7 +184,7 @@ def with_depth(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
         yield from with_depth(child, depth + 1)
 
 
-REPEATED = 5
+AGAIN = 5
 """How many attributes say again, of the first, the same that misleads for a quarter of records."""
 
 
@@ -159,7 +193,7 @@ def repeating(number: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     first = rng.integers(0, 8, number)
     columns = {"first": first}
     misleading = np.isin(first, (3, 4, 5, 6))
-    for place in range(1, REPEATED + 1):
+    for place in range(1, AGAIN + 1):
         columns[f"again{place}"] = np.where(rng.random(number) < 0.9, misleading, ~misleading)
     columns["y"] = np.where(rng.random(number) < 0.99, first // 4, 1 - first // 4)
     return {name: column.astype(np.uint8) for name, column in columns.items()}
@@ -174,7 +208,7 @@ def test_no_depth_is_better_than_the_default() -> None:
     allowed. Asked for all that the model expects to gain, the tree was a tenth worse than one
     question.
     """
-    sizes = {"first": 8, **{f"again{n}": 2 for n in range(1, REPEATED + 1)}, "y": 2}
+    sizes = {"first": 8, **{f"again{n}": 2 for n in range(1, AGAIN + 1)}, "y": 2}
     domain = Domain.of(**{name: "abcdefgh"[:size] for name, size in sizes.items()})
     sets = [(name, "y") for name in domain.names[:-1]]
     plan = sampled(sets)(Requirements(domain, dict.fromkeys(domain.names, 19.0), 19.0))
