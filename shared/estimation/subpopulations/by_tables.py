@@ -10,7 +10,7 @@ import numpy as np
 
 from shared.domain import Domain
 from shared.errors import LimitExceeded, OptionError
-from shared.estimation.subpopulations.laws import CellLaw
+from shared.estimation.subpopulations.laws import CellLaw, ExactLaw
 from shared.marginals.counts import (
     MARGINAL_CELLS,
     CellMoments,
@@ -39,7 +39,7 @@ class CountedSubtable:
     counts: Tensor
     records: int
     products: Tensor
-    laws: tuple[CellLaw, ...] = ()
+    laws: tuple[CellLaw | ExactLaw, ...] = ()
     counted = True
 
     def covariance(self, *, population: bool) -> Tensor:

@@ -60,6 +60,24 @@ class CellLaw:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class ExactLaw:
+    """The same of records that are reported as they are: each says that it is in its own cell.
+
+    Args:
+        share: of all records, how many report so.
+    """
+
+    cells: int
+    share: float = 1.0
+
+    def moments(self, width: int) -> CellMoments:
+        """Return what records say of their row of so many cells."""
+        rows = self.cells // width
+        own = np.broadcast_to(self.share * np.eye(width), (rows, width, width))
+        return CellMoments(own, own, np.full((rows, width), self.share))
+
+
 def outer(rows: Tensor, more: Tensor) -> Tensor:
     """Return the products of two tables' entries, by pairs of rows and pairs of columns."""
     made: Tensor = np.einsum("cr,ds->cdrs", rows, more).reshape(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shared.estimation.core.axes import Axis, axes_of
 from shared.estimation.subpopulations.by_tables import CountedSubtable, asked_of, narrowed
-from shared.estimation.subpopulations.laws import CellLaw, outer, rows_of
+from shared.estimation.subpopulations.laws import CellLaw, ExactLaw, outer, rows_of
 from shared.marginals.counts import Codes, ReportedCounts, ReportTables, Tensor, tabulate
 from shared.plan import Plan
 
@@ -136,13 +136,15 @@ class RecordSubpopulation:
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         domain = asked_of(self._plan.domain, self.given, variables)
-        plan = Plan(tuple(self._plan.block_of(name) for name in variables))
         counts = tabulate([self._column(name) for name in variables], domain.shape)
-        cube = counts.astype(np.float64)
-        everyone = ReportedSubpopulation(
-            plan, self._reports.records, plan.domain.names, cube, cube, {}, {}
+        flat = counts.ravel().astype(np.float64)
+        return CountedSubtable(
+            domain,
+            flat.reshape(domain.shape),
+            self._reports.records,
+            np.diag(flat),
+            (ExactLaw(len(flat)),),
         )
-        return everyone.table(variables)
 
     def _column(self, name: str) -> Codes:
         column = self._reports.column(name)

@@ -254,10 +254,16 @@ def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
     """
     k, m = counts.shape
     blocks = covariance.reshape(k, m, k, m)
+    # Views: of a large table no covariance but those within a row or a column are looked at.
+    of_rows, of_columns = np.einsum("iaib->iab", blocks), np.einsum("iaja->aij", blocks)
     left = [np.arange(k), np.arange(m)]
     while True:
-        table, noise = counts[np.ix_(*left)], blocks[np.ix_(*left, *left)]
-        errors = np.einsum("iaib->i", noise), np.einsum("iaja->a", noise)
+        rows, columns = left
+        table = counts[np.ix_(rows, columns)]
+        errors = (
+            of_rows[np.ix_(rows, columns, columns)].sum(axis=(1, 2)),
+            of_columns[np.ix_(columns, rows, rows)].sum(axis=(1, 2)),
+        )
         found = [
             places[margin > EVIDENT * np.sqrt(np.maximum(error, 0.0))]
             for places, margin, error in zip(
