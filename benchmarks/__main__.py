@@ -16,27 +16,27 @@ from owner_agent.randomize.draws import pseudonyms, words
 from owner_agent.randomize.sampling import sample_block, true_cells
 from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Keys
-from shared.channels import Symmetric
-from shared.design.families import independent, sampled
-from shared.design.requirement import Requirements
-from shared.discretize import mgas
-from shared.domain import Domain
-from shared.estimation.core.likelihood import Maximum, climb, maximize, start
-from shared.estimation.core.models import FactoredModel
-from shared.estimation.core.strata import Stratum
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.scores import PlainJudge
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import FoundItemsets, mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.learn.tree.growth import TreeOptions, learn_tree
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Block, Plan
-from shared.terminal import console
+from pramana_core.channels import Symmetric
+from pramana_core.design.families import independent, sampled
+from pramana_core.design.requirement import Requirements
+from pramana_core.discretize import mgas
+from pramana_core.domain import Domain
+from pramana_core.estimation.core.likelihood import Maximum, climb, maximize, start
+from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search.scores import PlainJudge
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.tree.growth import TreeOptions, learn_tree
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.terminal import console
 
 RECORDS = 1_000_000
 SECRETS = Keys(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())

@@ -27,17 +27,17 @@ from miner_service.kinds import kind_of
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.base import MaskedTables, TableExtent
 from miner_service.kinds.common.costs import RATES, Cost, Unit, Work, duration, size
-from shared.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, most_accurate
-from shared.domain import Variable
-from shared.errors import PramanaError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.mixed.table import MixedTable, NumericColumn
-from shared.plan import Block, Plan
-from shared.progress import unwatched
-from shared.terminal import console
-from shared.wire.learning.jobs import JobSpec
-from shared.wire.releases.masked import TableColumn
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, most_accurate
+from pramana_core.domain import Variable
+from pramana_core.errors import PramanaError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.mixed.table import MixedTable, NumericColumn
+from pramana_core.plan import Block, Plan
+from pramana_core.progress import unwatched
+from pramana_core.terminal import console
+from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.releases.masked import TableColumn
 
 _SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from shared.terminal import console
+from pramana_core.terminal import console
 
 RESULTS = Path(__file__).parent / "results.json"
 ROUNDS = 9

@@ -25,15 +25,15 @@ import numpy as np
 from benchmarks.measuring import Measured, record
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys
-from shared.channels import RESOLUTION, Choice, Sampled, most_accurate
-from shared.design import Learn, Problem, Requirements, compare, goal, reference
-from shared.domain import Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Block, Plan
-from shared.terminal import console
+from pramana_core.channels import RESOLUTION, Choice, Sampled, most_accurate
+from pramana_core.design import Learn, Problem, Requirements, compare, goal, reference
+from pramana_core.domain import Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.terminal import console
 
 RECORDS, COLUMNS, GAMMA = 1_000_000, 100, 19.0
 SECRETS = Keys(sha256(b"a wide table's draw key").digest(), sha256(b"its linkage").digest())

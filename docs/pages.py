@@ -41,13 +41,13 @@ GROUPS = (
         "data",
         "Data",
         "Tables as they are passed, variables, and the public lists of their categories.",
-        ("pramana.frames", "shared.domain"),
+        ("pramana.frames", "pramana_core.domain"),
     ),
     Group(
         "plans",
         "Plans",
         "How each column is randomized: channels, plans of them, and the designer.",
-        ("pramana.planning", "shared.channels", "shared.plan"),
+        ("pramana.planning", "pramana_core.channels", "pramana_core.plan"),
         inherited=False,
     ),
     Group(
@@ -66,7 +66,7 @@ GROUPS = (
         "model-sharing",
         "Sharing models",
         "Trees that leave in place of records, and what is learned from several owners' trees.",
-        ("pramana.model_sharing", "shared.model_sharing"),
+        ("pramana.model_sharing", "pramana_core.model_sharing"),
     ),
     Group(
         "reports",
@@ -109,7 +109,7 @@ GROUPS = (
         "errors",
         "Errors",
         "What is raised on purpose; each says in one sentence what was given and what is wanted.",
-        ("shared.errors",),
+        ("pramana_core.errors",),
         inherited=False,
     ),
 )

@@ -15,35 +15,44 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 IMAGES = ROOT / "docs" / "images"
 
-PACKAGES = ("shared", "owner_agent", "miner_service", "pramana")
-MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n")
+PLACES = {
+    "pramana_core": ROOT / "shared",
+    "owner_agent": ROOT,
+    "miner_service": ROOT,
+    "pramana": ROOT,
+}
+"""The packages, each with the folder that it is in."""
+PACKAGES = tuple(PLACES)
 
-LAYERS = """
-shared.errors
-shared.full_disks shared.opening
-shared.domain shared.progress shared.pictures shared.ties
-shared.terminal
-shared.channels shared.discretize shared.mixed shared.audit
-shared.marginals shared.plan shared.kernel_regression shared.mask.core shared.model_sharing.core
-shared.estimation.core shared.privacy.structures shared.model_sharing.anonymity
-shared.estimation.evidence shared.estimation.plausibility shared.estimation.subpopulations
-shared.estimation.supports shared.estimation.tables shared.privacy shared.learn.common
-shared.model_sharing.publishing
-shared.mask.methods shared.mask.copies shared.mask.measures.core
-shared.mask.synthetic shared.regression shared.mask.measures.security shared.mask.measures.utility
-shared.mask shared.mask.measures shared.regression.exchange
-shared.mask.advice shared.mask.comparison shared.mask.pictures
-shared.estimation.pooled shared.study_plan shared.model_sharing.growing shared.model_sharing.private
-shared.estimation shared.learn.networks shared.model_sharing.generation
-shared.model_sharing.global_models
-shared.learn.networks.search shared.model_sharing.combination
-shared.learn.networks.exchange shared.model_sharing.exchange shared.design
-shared.learn.bayes_classifier
-shared.learn.rules shared.learn.tree shared.learn.linear shared.learn.bayes_classifier.exchange
-shared.learn.rules.exchange shared.learn.tree.exchange shared.learn.linear.exchange
-shared.learn shared.model_sharing shared.wire
-shared.wire.releases
-shared.wire.learning
+MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n")
+TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
+
+_LAYERS = """
+core.errors
+core.full_disks core.opening
+core.domain core.progress core.pictures core.ties
+core.terminal
+core.channels core.discretize core.mixed core.audit
+core.marginals core.plan core.kernel_regression core.mask.core core.model_sharing.core
+core.estimation.core core.privacy.structures core.model_sharing.anonymity
+core.estimation.evidence core.estimation.plausibility core.estimation.subpopulations
+core.estimation.supports core.estimation.tables core.privacy core.learn.common
+core.model_sharing.publishing
+core.mask.methods core.mask.copies core.mask.measures.core
+core.mask.synthetic core.regression core.mask.measures.security core.mask.measures.utility
+core.mask core.mask.measures core.regression.exchange
+core.mask.advice core.mask.comparison core.mask.pictures
+core.estimation.pooled core.study_plan core.model_sharing.growing core.model_sharing.private
+core.estimation core.learn.networks core.model_sharing.generation
+core.model_sharing.global_models
+core.learn.networks.search core.model_sharing.combination
+core.learn.networks.exchange core.model_sharing.exchange core.design
+core.learn.bayes_classifier
+core.learn.rules core.learn.tree core.learn.linear core.learn.bayes_classifier.exchange
+core.learn.rules.exchange core.learn.tree.exchange core.learn.linear.exchange
+core.learn core.model_sharing core.wire
+core.wire.releases
+core.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
 miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
@@ -87,15 +96,17 @@ pramana.reproduce.sharkey
 pramana.reproduce
 pramana.cli
 """
+
+LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)
 """The rooms from the bottom to the top: each may import those of the lines above its own."""
 
 
 def modules() -> dict[str, Path]:
     """Return every module of the packages: its dotted name and its file."""
     found = {}
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
+    for package, place in PLACES.items():
+        for path in sorted((place / package).rglob("*.py")):
+            parts = path.relative_to(place).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
@@ -177,8 +188,8 @@ def listing(files: Mapping[str, Path]) -> str:
 
 def pictures(files: Mapping[str, Path]) -> dict[str, str]:
     """Return the picture of each package as SVG: users above, what they import below."""
-    from shared.learn.networks.exchange.drawing import draw_structure
-    from shared.learn.networks.structure import Structure
+    from pramana_core.learn.networks.exchange.drawing import draw_structure
+    from pramana_core.learn.networks.structure import Structure
 
     graph = arrows(files)
     made = {}
@@ -191,15 +202,29 @@ def pictures(files: Mapping[str, Path]) -> dict[str, str]:
     return made
 
 
+def totals() -> str:
+    """Return how large the house is: lines, modules and folders of each package and of tests."""
+    places = {name: place / name for name, place in PLACES.items()}
+    places |= {name: ROOT / name for name in ("benchmarks", "tests")}
+    rows = []
+    for name, place in places.items():
+        files = sorted(place.rglob("*.py"))
+        lines = sum(path.read_text(encoding="utf-8").count("\n") for path in files)
+        rows.append((name, lines, len(files), len({path.parent for path in files})))
+    source = ["source", *(sum(column) for column in zip(*(r[1:] for r in rows[:-1]), strict=True))]
+    table = [*rows[:-1], source, rows[-1]]
+    head = ["| | lines | modules | folders |", "| --- | ---: | ---: | ---: |"]
+    return "\n".join([*head, *("| {} | {:,} | {:,} | {:,} |".format(*row) for row in table)]) + "\n"
+
+
 def page(text: str, files: Mapping[str, Path]) -> str:
     """Return architecture.md with the table of rooms as they are now."""
-    start, end = (re.escape(mark) for mark in MARKS)
-    return re.sub(
-        f"{start}.*{end}",
-        lambda _: MARKS[0] + listing(files) + MARKS[1],
-        text,
-        flags=re.DOTALL,
-    )
+    return _between(MARKS, listing(files), text)
+
+
+def _between(marks: tuple[str, str], written: str, text: str) -> str:
+    start, end = (re.escape(mark) for mark in marks)
+    return re.sub(f"{start}.*{end}", lambda _: marks[0] + written + marks[1], text, flags=re.DOTALL)
 
 
 def main() -> None:
@@ -207,7 +232,8 @@ def main() -> None:
     files = modules()
     for name, drawn in pictures(files).items():
         (IMAGES / name).write_text(drawn, encoding="utf-8")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), files), encoding="utf-8")
+    text = page(PAGE.read_text(encoding="utf-8"), files)
+    PAGE.write_text(_between(TOTALS, totals(), text), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,12 +26,12 @@ from miner_service.store.files.segments import Segments
 from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.together import Together
-from shared.audit.log import AuditLog
-from shared.wire.learning.jobs import JobSpec
-from shared.wire.parts import Values
-from shared.wire.releases import Alignment, SameReleases
-from shared.wire.releases.base import RANDOMIZED, ReleaseKindName
-from shared.wire.releases.catalogue import KINDS
+from pramana_core.audit.log import AuditLog
+from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.parts import Values
+from pramana_core.wire.releases import Alignment, SameReleases
+from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
+from pramana_core.wire.releases.catalogue import KINDS
 
 
 @dataclass(frozen=True)

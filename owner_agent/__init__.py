@@ -1,7 +1,7 @@
 """The owner's side: the only place where true values and randomness meet.
 
-It may use `shared` and nothing of the miner; what leaves it is randomized, noisy, or permitted by
-name.
+It may use `pramana_core` and nothing of the miner; what leaves it is randomized, noisy, or
+permitted by name.
 """
 
-import shared  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes
+import pramana_core  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes

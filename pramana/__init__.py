@@ -1,13 +1,14 @@
 """Learn models, with error bars, from data that several owners will not share.
 
 `import pramana as pm` is what a data scientist writes: the names are listed in `__init__.pyi`
-beside this file, and each is loaded with its first use. Mathematics lives in `shared`, and whatever
-an owner or the miner does in their own packages; this package composes them and nothing imports it.
+beside this file, and each is loaded with its first use. Mathematics lives in `pramana_core`, and
+whatever an owner or the miner does in their own packages; this package composes them and nothing
+imports it.
 """
 
 import lazy_loader
 
-import shared  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes
+import pramana_core  # noqa: F401 - before numpy is loaded: it says how many threads linear algebra takes
 
 _found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
@@ -19,7 +20,7 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         if name in __all__ or name.startswith("_"):
             raise
-        from shared.errors.alike import alike
+        from pramana_core.errors.alike import alike
 
         near = alike(name, __all__)
         hint = f"; did you mean {near}?" if near else ""

@@ -13,9 +13,9 @@ from rich.table import Table
 
 from pramana.network_command import app as network
 from pramana.simulate.commands.cli import app as simulate
-from shared.audit.command import audit_commands
-from shared.errors import OptionError
-from shared.terminal import console, print_json, progress_bar, run
+from pramana_core.audit.command import audit_commands
+from pramana_core.errors import OptionError
+from pramana_core.terminal import console, print_json, progress_bar, run
 
 if TYPE_CHECKING:
     from pramana.demo.outcome import DemoOutcome, Row

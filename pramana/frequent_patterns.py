@@ -23,19 +23,19 @@ import pandas as pd
 
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import as_frame, shown
-from shared.domain import Domain, Variable
-from shared.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.common.options import InnerShare, Share, require_limit
-from shared.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
-from shared.learn.rules.measures import MEASURES, measures
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import Against, Decisions, RuleOptions
-from shared.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.marginals.quantile import normal_quantile
-from shared.marginals.support_counts import Flags, Floats, Item, RuleCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.options import InnerShare, Share, require_limit
+from pramana_core.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
+from pramana_core.learn.rules.measures import MEASURES, measures
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import Against, Decisions, RuleOptions
+from pramana_core.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.support_counts import Flags, Floats, Item, RuleCounts
+from pramana_core.plan import Plan
 
 _Split = tuple[frozenset[Any], frozenset[Any]]
 

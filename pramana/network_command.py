@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shared.errors import InputError, OptionError
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.errors import InputError, OptionError
+from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from shared.learn.networks.exchange.documents import NetworkDocument
-    from shared.learn.networks.network import BayesNet
-    from shared.learn.networks.search.structure_learning import LearnedLink
+    from pramana_core.learn.networks.exchange.documents import NetworkDocument
+    from pramana_core.learn.networks.network import BayesNet
+    from pramana_core.learn.networks.search.structure_learning import LearnedLink
 
 STANDARD_OUTPUT = Path("-")
 
@@ -50,7 +50,7 @@ def query(
     json: JsonOption = False,
 ) -> None:
     """Print the distribution of nodes, given what is known of others (extra `inference`)."""
-    from shared.learn.networks.inference import posterior
+    from pramana_core.learn.networks.inference import posterior
 
     network = read_network(file).network
     answer = posterior(network, of, _evidence(network, given or []))
@@ -83,7 +83,7 @@ def sample(
     json: JsonOption = False,
 ) -> None:
     """Draw synthetic records from a network and write them as CSV."""
-    from shared.learn.networks.synthetic import CHUNK, sample_csv
+    from pramana_core.learn.networks.synthetic import CHUNK, sample_csv
 
     _require_one_output(out, json=json)
     pieces = sample_csv(read_network(file).network, records, seed)
@@ -136,8 +136,8 @@ def read_network(file: Path) -> NetworkDocument:
     Raises:
         InputError: the file cannot be read, or holds no network.
     """
-    from shared.learn.networks.exchange.bif import read_bif
-    from shared.learn.networks.exchange.documents import NetworkDocument, read_network_json
+    from pramana_core.learn.networks.exchange.bif import read_bif
+    from pramana_core.learn.networks.exchange.documents import NetworkDocument, read_network_json
 
     try:
         text = file.read_text(encoding="utf-8")
@@ -166,10 +166,10 @@ def _of_saved(text: str) -> str:
 
 
 def _formatted(document: NetworkDocument, to: Format, name: str) -> str:
-    from shared.learn.networks.exchange.bif import write_bif
-    from shared.learn.networks.exchange.documents import write_network_json
-    from shared.learn.networks.exchange.dot import write_dot
-    from shared.learn.networks.exchange.drawing import draw_structure
+    from pramana_core.learn.networks.exchange.bif import write_bif
+    from pramana_core.learn.networks.exchange.documents import write_network_json
+    from pramana_core.learn.networks.exchange.dot import write_dot
+    from pramana_core.learn.networks.exchange.drawing import draw_structure
 
     network = document.network
     if to is Format.BIF:
@@ -203,7 +203,7 @@ def _evidence(network: BayesNet, given: list[str]) -> dict[str, str]:
 def _described(document: NetworkDocument) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from shared.learn.networks.exchange.documents import finite
+    from pramana_core.learn.networks.exchange.documents import finite
 
     network = document.network
     return {

@@ -21,14 +21,14 @@ from pramana.model_sharing.messages import KIND as SHARED
 from pramana.model_sharing.shared_model import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
-from shared.domain import Domain
-from shared.errors import InputError, StoreCorrupt, TableUnreadable
-from shared.learn.common.documents import faults, parse_json, variable_json, write_json
-from shared.plan import Plan
-from shared.study_plan import StudyPlan
-from shared.wire.base import Message
-from shared.wire.plans import PlanMessage, VariableMessage
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.domain import Domain
+from pramana_core.errors import InputError, StoreCorrupt, TableUnreadable
+from pramana_core.learn.common.documents import faults, parse_json, variable_json, write_json
+from pramana_core.plan import Plan
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.base import Message
+from pramana_core.wire.plans import PlanMessage, VariableMessage
+from pramana_core.wire.study_plans import StudyPlanMessage
 
 FORMAT = "pramana"
 VERSION = 1

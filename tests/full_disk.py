@@ -7,7 +7,7 @@ import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from shared.errors import StorageFull
+from pramana_core.errors import StorageFull
 
 
 @contextmanager

@@ -60,4 +60,4 @@ def test_importing_the_package_costs_at_most_two_and_a_half_times_numpy():
 
 
 def test_what_is_loaded_is_seen():
-    assert loaded("import pramana, shared.channels") == {"numpy"}
+    assert loaded("import pramana, pramana_core.channels") == {"numpy"}

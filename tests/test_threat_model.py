@@ -19,10 +19,10 @@ from owner_agent.state.keys import KEY_LENGTH
 from owner_agent.state.private_files import FILE_MODE
 from owner_agent.table.discretizing import FEWEST_RECORDS
 from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS
-from shared.channels import Symmetric
-from shared.estimation.plausibility.examination import RATE
-from shared.privacy import Amplification
-from shared.wire.base import KEY_BYTES
+from pramana_core.channels import Symmetric
+from pramana_core.estimation.plausibility.examination import RATE
+from pramana_core.privacy import Amplification
+from pramana_core.wire.base import KEY_BYTES
 from tests.places import ROOT
 
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")

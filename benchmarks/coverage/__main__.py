@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.coverage.page import PAGE, page, row
 from benchmarks.coverage.setting import Counted, Covered, covered
 from benchmarks.coverage.settings import ALL
-from shared.terminal import console, progress_bar
+from pramana_core.terminal import console, progress_bar
 
 RESULTS = Path(__file__).parent / "results.json"
 ENOUGH = 1000

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.coverage.setting import Numbers
-from shared.channels import Transition
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Plan
+from pramana_core.channels import Transition
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Plan
 
 
 def records_of(

@@ -23,7 +23,7 @@ from benchmarks.load.running import (
 )
 from benchmarks.load.uploading import Latencies, probing, upload
 from owner_agent.release.options import PART_RECORDS
-from shared.terminal import console
+from pramana_core.terminal import console
 
 MEBIBYTE = 1 << 20
 LEAST = {"agent": 0.70, 4 * MEBIBYTE: 0.90, 256 * 1024: 0.50}

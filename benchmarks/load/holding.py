@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from benchmarks.load.running import Served, Target
-from shared.wire.parts import PART_MEDIA_TYPE
+from pramana_core.wire.parts import PART_MEDIA_TYPE
 
 
 @contextmanager

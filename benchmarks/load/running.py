@@ -17,11 +17,11 @@ from typing import Any
 import httpx
 import numpy as np
 
-from shared.domain import Domain
-from shared.plan import Plan
-from shared.wire.parts import RecordSchema, encode_part
-from shared.wire.plans import PlanMessage
-from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from pramana_core.domain import Domain
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import RecordSchema, encode_part
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 COLUMNS = 8
 RECORD_BYTES = 16 + COLUMNS

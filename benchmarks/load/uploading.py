@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from benchmarks.load.running import Served, Target
-from shared.wire.parts import PART_MEDIA_TYPE
+from pramana_core.wire.parts import PART_MEDIA_TYPE
 
 PAUSE = 0.005
 _ASKED = b"GET /healthz HTTP/1.1\r\nHost: miner\r\n\r\n"

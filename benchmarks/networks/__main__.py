@@ -19,7 +19,7 @@ from benchmarks.networks.settings import RECORDS, SECONDS, Setting, settings
 from benchmarks.networks.table import RESULTS, read
 from benchmarks.whole_record.__main__ import RESULTS as WHOLE_RECORD
 from benchmarks.whole_record.page import write_text
-from shared.terminal import console
+from pramana_core.terminal import console
 
 
 def main() -> None:

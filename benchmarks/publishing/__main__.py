@@ -25,7 +25,7 @@ from pramana.reproduce.sharkey.tables import kept_of
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.publishing.publishers import Process
 from pramana.simulate.publishing.recorded import label
-from shared.terminal import console
+from pramana_core.terminal import console
 
 TABLES = ("car", "nursery")
 ENOUGH = 2

@@ -18,7 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from benchmarks.whole_record.page import write
 from benchmarks.whole_record.running import Found, measured
 from benchmarks.whole_record.settings import ALL, RUNS, Setting
-from shared.terminal import console, progress_bar
+from pramana_core.terminal import console, progress_bar
 
 RESULTS = Path(__file__).parent / "results.json"
 DATA = os.environ.get("PRAMANA_DATA", "../shared/data")

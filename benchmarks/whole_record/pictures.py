@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.whole_record.settings import GAMMAS, TARGETS
-from shared.pictures.plots import BLUE, GREEN, GREY, MARKERS, ORANGE, RED, curve, facets, picture
+from pramana_core.pictures.plots import (
+    BLUE,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    RED,
+    curve,
+    facets,
+    picture,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,8 +18,8 @@ from pramana.simulate.inputs.designs import designed
 from pramana.simulate.inputs.sources import Source
 from pramana.simulate.inputs.tables import read_source
 from pramana.simulate.trials import Trials
-from shared.design import goal
-from shared.estimation.estimated import EstimatedMarginals
+from pramana_core.design import goal
+from pramana_core.estimation.estimated import EstimatedMarginals
 
 INTERVALS = 8
 

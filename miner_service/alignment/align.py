@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from miner_service.alignment.secrets import Secrets
 from miner_service.store.files.columns import KeyText
-from shared.errors import RecordsDoNotAlign
-from shared.wire.parts import locate
-from shared.wire.releases import AlignedOwner, Alignment, AlignmentState
-from shared.wire.releases.messages import secrets_differ
+from pramana_core.errors import RecordsDoNotAlign
+from pramana_core.wire.parts import locate
+from pramana_core.wire.releases import AlignedOwner, Alignment, AlignmentState
+from pramana_core.wire.releases.messages import secrets_differ
 
 Mask = npt.NDArray[np.bool_]
 Records = Literal["identical", "common", "any"]

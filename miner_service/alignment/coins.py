@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import RESOLUTION, Coordinated, pieces
-from shared.errors import CoinsDisagree
-from shared.marginals.counts import Codes
-from shared.plan import Block
-from shared.progress import Tick, unstopped
+from pramana_core.channels import RESOLUTION, Coordinated, pieces
+from pramana_core.errors import CoinsDisagree
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block
+from pramana_core.progress import Tick, unstopped
 
 Marks = npt.NDArray[np.uint64]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from miner_service.alignment.repeating import Reports, repeated
-from shared.wire.releases import SameReleases
+from pramana_core.wire.releases import SameReleases
 
 log = logging.getLogger(__name__)
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from miner_service.alignment.align import AlignedSource, Aligner, Mask
 from miner_service.alignment.coins import require_one_coin
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, Marginals, ReportedCounts
-from shared.plan import Block, Plan
-from shared.progress import Tick, unstopped
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.parts import Values
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.progress import Tick, unstopped
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.parts import Values
 
 LoadColumns = Callable[[str, Sequence[str]], Mapping[str, Values]]
 """Returns some columns of a sealed release."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from miner_service.alignment.align import AlignedSource, Aligner, Mask
 from miner_service.alignment.joining import LoadColumns
-from shared.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
-from shared.wire.parts import Values
-from shared.wire.releases.masked import MaskedTableMessage, TableColumn
+from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
+from pramana_core.wire.parts import Values
+from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shared.wire.parts import Keys, Values, locate
+from pramana_core.wire.parts import Keys, Values, locate
 
 CHUNK = 1 << 16
 """So many records of a release are compared at once: all the memory that it takes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shared.wire.releases import SecretsState
+from pramana_core.wire.releases import SecretsState
 
 
 @dataclass(frozen=True)

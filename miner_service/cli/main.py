@@ -22,9 +22,9 @@ from miner_service.cli.opening import (
 from miner_service.cli.operations import add_operations
 from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
-from shared.audit.command import audit_commands
-from shared.errors import Conflict, NotReady, OptionError
-from shared.terminal import console, run
+from pramana_core.audit.command import audit_commands
+from pramana_core.errors import Conflict, NotReady, OptionError
+from pramana_core.terminal import console, run
 
 if TYPE_CHECKING:
     from miner_service.services import Services

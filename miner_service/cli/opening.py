@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shared.errors import NotFound, OptionError
+from pramana_core.errors import NotFound, OptionError
 
 if TYPE_CHECKING:
     from miner_service.services import Services

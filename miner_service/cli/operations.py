@@ -18,7 +18,7 @@ from miner_service.cli.opening import (
     opened,
     settings_of,
 )
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.terminal import console, print_json, progress_bar
 
 FOUND = 4
 """The exit code of a check that found something."""

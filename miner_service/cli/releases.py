@@ -15,7 +15,7 @@ from miner_service.cli.opening import (
     note,
     settings_of,
 )
-from shared.terminal import console
+from pramana_core.terminal import console
 
 
 def release_commands() -> typer.Typer:

@@ -16,11 +16,11 @@ from miner_service.cli.opening import (
     settings_of,
 )
 from miner_service.cli.study_plan import study_plan_commands
-from shared.errors import OptionError
-from shared.terminal import console
+from pramana_core.errors import OptionError
+from pramana_core.terminal import console
 
 if TYPE_CHECKING:
-    from shared.wire.people import StudyCreate
+    from pramana_core.wire.people import StudyCreate
 
 _FLAGS = {
     "name": "NAME",
@@ -90,7 +90,7 @@ def create(
 ) -> None:
     """Open a study; releases that would tell more than its budget are refused."""
     from miner_service.store.people import create_study
-    from shared.wire.base import holding
+    from pramana_core.wire.base import holding
 
     wanted = _wanted(
         name=name,
@@ -145,7 +145,7 @@ def people(
 ) -> None:
     """Correct what a study says of its owners' people; owners are told it from then on."""
     from miner_service.store.people import change_people
-    from shared.wire.base import holding
+    from pramana_core.wire.base import holding
 
     wanted = _wanted(name=name, people=people)
     with (
@@ -200,7 +200,7 @@ def delete(
 def _wanted(**given: Any) -> StudyCreate:
     from pydantic import ValidationError
 
-    from shared.wire.people import StudyCreate
+    from pramana_core.wire.people import StudyCreate
 
     try:
         return StudyCreate.model_validate(given)

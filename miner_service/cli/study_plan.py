@@ -16,11 +16,11 @@ from miner_service.cli.opening import (
     note,
     settings_of,
 )
-from shared.errors import OptionError
-from shared.terminal import console
+from pramana_core.errors import OptionError
+from pramana_core.terminal import console
 
 if TYPE_CHECKING:
-    from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
+    from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 _HARDLY = 5e-4
 """Smaller shares of the records are rounding."""
@@ -53,7 +53,7 @@ def set_plan(
     """Give a study its plan; another one only while no release follows it."""
     from miner_service.intake.agreement import agree
     from miner_service.store.people import find_study
-    from shared.wire.study_plans import StudyPlanView
+    from pramana_core.wire.study_plans import StudyPlanView
 
     message = _read(file)
     with existing(settings_of(data, database, settings)) as services:
@@ -80,7 +80,7 @@ def show_plan(
     """Say what the plan of a study has each owner report, and what it tells of a record."""
     from miner_service.intake.agreement import agreed_plan
     from miner_service.store.people import find_study
-    from shared.wire.study_plans import StudyPlanView
+    from pramana_core.wire.study_plans import StudyPlanView
 
     with (
         existing(settings_of(data, database, settings)) as services,
@@ -116,7 +116,7 @@ def remove_plan(
 def _read(file: Path) -> StudyPlanMessage:
     from pydantic import ValidationError
 
-    from shared.wire.study_plans import StudyPlanMessage
+    from pramana_core.wire.study_plans import StudyPlanMessage
 
     try:
         return StudyPlanMessage.model_validate_json(file.read_bytes())

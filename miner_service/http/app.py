@@ -45,7 +45,7 @@ from miner_service.jobs.crew import Crew, CrewMaker
 from miner_service.jobs.following import Followed
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
-from shared.errors import NotInstalled
+from pramana_core.errors import NotInstalled
 
 DESCRIPTION = """\
 Owners release randomized records together with the transition matrices; the miner aligns them,

@@ -23,7 +23,7 @@ from miner_service.http.listening.tls import Tls
 from miner_service.intake.sweeping import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.files.durable import storing
-from shared.errors import Conflict, OptionError
+from pramana_core.errors import Conflict, OptionError
 
 _GRACE_SECONDS = 10
 _BACKLOG = 2048

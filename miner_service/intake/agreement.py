@@ -22,11 +22,11 @@ from miner_service.store.people import awaited_owners, find_study, no_such
 from miner_service.store.releases import announced_releases, content_of, kind_of_release
 from miner_service.store.schema import ReleaseRow
 from miner_service.store.study_plans import find_study_plan, remove_study_plan, store_study_plan
-from shared.channels import Coordinated
-from shared.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
-from shared.study_plan import StudyPlan
-from shared.wire.releases.base import ReleaseKind
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.channels import Coordinated
+from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.releases.base import ReleaseKind
+from pramana_core.wire.study_plans import StudyPlanMessage
 
 _SLACK = 1 + 1e-9
 """A budget is kept to nine digits, as in `study_privacy`."""

@@ -18,10 +18,10 @@ from miner_service.services import Services, source_of
 from miner_service.store.people import study_message
 from miner_service.store.releases import announced_releases, kind_of_release, linkages_now
 from miner_service.store.schema import ReleaseRow, StudyRow
-from shared.wire.base import People
-from shared.wire.releases.base import MASKED, RANDOMIZED
-from shared.wire.releases.catalogue import KINDS
-from shared.wire.releases.messages import secrets_differ
+from pramana_core.wire.base import People
+from pramana_core.wire.releases.base import MASKED, RANDOMIZED
+from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.releases.messages import secrets_differ
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from miner_service.intake.unbounded import DrawnBlock, drawn
 from miner_service.services import Services
 from miner_service.store.releases import find_release, releases_of
 from miner_service.store.schema import ReleaseRow
-from shared.errors import PramanaError
-from shared.estimation.plausibility.examination import examine
-from shared.wire.parts import Values
-from shared.wire.releases import Consistency, RepeatedReports
-from shared.wire.releases.base import ReleaseKind
+from pramana_core.errors import PramanaError
+from pramana_core.estimation.plausibility.examination import examine
+from pramana_core.wire.parts import Values
+from pramana_core.wire.releases import Consistency, RepeatedReports
+from pramana_core.wire.releases.base import ReleaseKind
 
 log = logging.getLogger(__name__)
 

@@ -32,21 +32,21 @@ from miner_service.store.releases import (
     release_message,
 )
 from miner_service.store.schema import PartRow, ReleaseRow
-from shared.errors import (
+from pramana_core.errors import (
     LimitExceeded,
     NotFound,
     NotReady,
     PlanError,
     ReleaseIncomplete,
 )
-from shared.plan import Plan
-from shared.wire.parts import (
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import (
     Keys,
     RecordSchema,
     Values,
 )
-from shared.wire.releases import Consistency, Release, ReleaseCreate, release_digest
-from shared.wire.releases.base import ReleaseKind
+from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, release_digest
+from pramana_core.wire.releases.base import ReleaseKind
 
 _NAMED = 10
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from miner_service.alignment.secrets import Secrets
 from miner_service.store.people import find_study, study_message
 from miner_service.store.releases import linkages_now
-from shared.wire.releases.linkage import LinkageCheck
+from pramana_core.wire.releases.linkage import LinkageCheck
 
 
 def check_linkage(session: Session, study: str, owner: str, linkage: str | None) -> LinkageCheck:

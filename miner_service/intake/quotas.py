@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.settings import MEBIBYTE, Quotas
 from miner_service.store.schema import PartRow, ReleaseRow
-from shared.errors import QuotaExceeded
+from pramana_core.errors import QuotaExceeded
 
 _OPEN = "Seal or withdraw one that is open; the owner's agent lists them (`owner-agent status`)."
 _STORED = "Withdraw releases that are not used any more, or publish less at once."

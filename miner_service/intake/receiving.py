@@ -25,7 +25,7 @@ from miner_service.store.people import no_such
 from miner_service.store.releases import content_of, find_release, kind_of_release
 from miner_service.store.remembered import Remembered
 from miner_service.store.schema import PartRow, ReleaseRow
-from shared.errors import (
+from pramana_core.errors import (
     BudgetExceeded,
     LimitExceeded,
     LinkageDiffers,
@@ -34,7 +34,7 @@ from shared.errors import (
     PartInvalid,
     ReleaseNotOpen,
 )
-from shared.wire.parts import (
+from pramana_core.wire.parts import (
     PART_JSON_MEDIA_TYPE,
     Keys,
     RecordSchema,
@@ -42,7 +42,7 @@ from shared.wire.parts import (
     decode_part,
     decode_part_json,
 )
-from shared.wire.releases import PartReceipt
+from pramana_core.wire.releases import PartReceipt
 
 _NOT_OPEN_REMEDY = {
     "sealed": "It takes no more records; more or corrected records are another release.",

@@ -42,9 +42,9 @@ from miner_service.store.releases import (
 from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow, StudyRow
 from miner_service.store.study_plans import find_study_plan
-from shared.errors import BudgetExceeded, LimitExceeded, PramanaError
-from shared.plan import Block, Plan
-from shared.privacy import (
+from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import (
     NOTHING,
     PRIOR,
     Amplification,
@@ -53,8 +53,8 @@ from shared.privacy import (
     ToldBlock,
     told_by,
 )
-from shared.study_plan import StudyPlan
-from shared.wire.privacy import (
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.privacy import (
     AmplificationMessage,
     ChangedReports,
     ColumnPrivacy,

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from miner_service.services import Services
 from miner_service.store.databases.identity import require_one_store
 from miner_service.store.schema import ReleaseRow
-from shared.errors import NotReady, StoreMismatch
+from pramana_core.errors import NotReady, StoreMismatch
 
 
 def recover(services: Services) -> None:

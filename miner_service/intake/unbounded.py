@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from miner_service.store.releases import content_of, kind_of_release, plan_of, repeated_of
 from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow, StudyRow
-from shared.errors import BudgetExceeded
-from shared.wire.privacy import ChangedReports, UnboundedRelease
-from shared.wire.releases import RepeatedReports
+from pramana_core.errors import BudgetExceeded
+from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
+from pramana_core.wire.releases import RepeatedReports
 
 _SHOWN = 10
 

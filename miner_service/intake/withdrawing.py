@@ -16,9 +16,9 @@ from miner_service.store.releases import (
     release_message,
 )
 from miner_service.store.schema import ReleaseRow
-from shared.errors import Conflict
-from shared.wire.problems import ProblemDetail, problem_of
-from shared.wire.releases import Release
+from pramana_core.errors import Conflict
+from pramana_core.wire.problems import ProblemDetail, problem_of
+from pramana_core.wire.releases import Release
 
 
 def closing(release: str) -> str:

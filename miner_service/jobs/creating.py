@@ -11,9 +11,9 @@ from miner_service.store.people import find_study
 from miner_service.store.queue.creating import create_job
 from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import UNFINISHED, finish
-from shared.wire.learning.jobs import Job, JobCreate, JobSpec, read_job_spec
-from shared.wire.releases import Alignment
-from shared.wire.releases.messages import secrets_differ
+from pramana_core.wire.learning.jobs import Job, JobCreate, JobSpec, read_job_spec
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.messages import secrets_differ
 
 
 def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:

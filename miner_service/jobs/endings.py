@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.errors import LimitExceeded
+from pramana_core.errors import LimitExceeded
 
 MEBIBYTE = 1 << 20
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from miner_service.services import Services
 from miner_service.store.schema import JobRow
-from shared.errors import NotReady, TooManyRequests
+from pramana_core.errors import NotReady, TooManyRequests
 
 
 class Followed:

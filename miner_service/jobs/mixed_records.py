@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shared.domain import Domain, Variable
-from shared.errors import InputError, UnknownVariable
-from shared.learn.prediction import Value, encode_records
-from shared.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, UnknownVariable
+from pramana_core.learn.prediction import Value, encode_records
+from pramana_core.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 
 
 def read_records(schema: TreeSchema, records: Sequence[Mapping[str, Value | None]]) -> MixedTable:

@@ -18,7 +18,7 @@ from miner_service.mining import mining
 from miner_service.mining.prepared import PreparedJob
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow, ModelRow
-from shared.wire.learning.jobs import JobSpec, read_job_spec
+from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 
 
 @dataclass(frozen=True)

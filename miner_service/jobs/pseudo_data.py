@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shared.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
 
 
 class _Pipe:

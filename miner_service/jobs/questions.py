@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from miner_service.jobs.mixed_records import read_records
 from miner_service.settings import Limits
-from shared.domain import Variable
-from shared.errors import LimitExceeded
-from shared.learn.networks.inference import posterior
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.synthetic import sample_csv
-from shared.learn.prediction import Predictor, encode_records
-from shared.marginals.counts import Tensor
-from shared.model_sharing.global_models.model import GlobalModel
-from shared.wire.learning.models import (
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded
+from pramana_core.learn.networks.inference import posterior
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.synthetic import sample_csv
+from pramana_core.learn.prediction import Predictor, encode_records
+from pramana_core.marginals.counts import Tensor
+from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.wire.learning.models import (
     AnswerRow,
     ModelAnswer,
     ModelQuery,

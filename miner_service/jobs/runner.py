@@ -24,13 +24,13 @@ from miner_service.store.queue.leases import Lease, leased
 from miner_service.store.queue.states import Made, finish, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
-from shared.errors import Conflict, JobCancelled, NotReady, PramanaError, StorageFull
-from shared.progress import Progress
-from shared.wire.learning.jobs import JobSpec, read_job_spec
-from shared.wire.learning.models import FILLED_IN, ModelHead
-from shared.wire.privacy import AmplificationMessage
-from shared.wire.problems import problem_of, unforeseen
-from shared.wire.releases.catalogue import KINDS
+from pramana_core.errors import Conflict, JobCancelled, NotReady, PramanaError, StorageFull
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
+from pramana_core.wire.learning.models import FILLED_IN, ModelHead
+from pramana_core.wire.privacy import AmplificationMessage
+from pramana_core.wire.problems import problem_of, unforeseen
+from pramana_core.wire.releases.catalogue import KINDS
 
 log = logging.getLogger(__name__)
 

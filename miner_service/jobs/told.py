@@ -11,7 +11,7 @@ from miner_service.intake.study_privacy import told_of
 from miner_service.intake.unbounded import unbounded_of
 from miner_service.store.people import find_study
 from miner_service.store.schema import ReleaseRow
-from shared.privacy import Amplification, told_by
+from pramana_core.privacy import Amplification, told_by
 
 
 def told_to(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:

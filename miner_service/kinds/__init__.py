@@ -1,7 +1,7 @@
 """The kinds of jobs and of models: one entry each, and nothing else in the service names them.
 
-Each checks what a job asks and may cost, and hands it to a learner of `shared.learn`; jobs are run
-by `miner_service.jobs`.
+Each checks what a job asks and may cost, and hands it to a learner of `pramana_core.learn`; jobs
+are run by `miner_service.jobs`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from miner_service.kinds.regression import REGRESSION
 from miner_service.kinds.sharing import SHARING
 from miner_service.kinds.tables import TABLE
 from miner_service.kinds.trees import TREE
-from shared.wire.learning.jobs import JobSpec
+from pramana_core.wire.learning.jobs import JobSpec
 
 AnyJobKind = JobKind[Any] | TableJobKind[Any] | ModelJobKind[Any]
 

@@ -16,24 +16,24 @@ from miner_service.kinds.common.predicting import (
     write_document,
 )
 from miner_service.settings import Limits
-from shared.domain import Domain
-from shared.errors import LimitExceeded
-from shared.learn.bayes_classifier.exchange.documents import (
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded
+from pramana_core.learn.bayes_classifier.exchange.documents import (
     bayes_classifier_json,
     read_bayes_classifier_json,
 )
-from shared.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
-from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
-from shared.learn.bayes_classifier.exchange.words import NAMES
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.model import BayesClassifier
-from shared.learn.networks.exchange.bif import write_bif
-from shared.learn.networks.exchange.documents import NetworkDocument
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.marginals.counts import Marginals
-from shared.progress import Progress
-from shared.wire.learning.learners import BayesClassifierSpec
-from shared.wire.learning.models import BayesClassifierMessage
+from pramana_core.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
+from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from pramana_core.learn.bayes_classifier.exchange.words import NAMES
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.model import BayesClassifier
+from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.networks.exchange.documents import NetworkDocument
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.learners import BayesClassifierSpec
+from pramana_core.wire.learning.models import BayesClassifierMessage
 
 
 def _check(spec: BayesClassifierSpec) -> None:

@@ -19,21 +19,25 @@ from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelVi
 from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
 from miner_service.settings import Limits
-from shared.domain import Domain
-from shared.errors import LimitExceeded, OptionError
-from shared.estimation.supports.mixed import serves
-from shared.learn.rules.decisions import NOT_FREQUENT
-from shared.learn.rules.exchange.export import listed_itemsets_csv, listed_rules_csv, rules_json
-from shared.learn.rules.items import items_wanted, present_items
-from shared.learn.rules.itemsets import FoundItemsets, Level
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.rules import derive_rules
-from shared.marginals.counts import Marginals
-from shared.marginals.support_counts import Flags
-from shared.progress import Progress
-from shared.ties import descending
-from shared.wire.learning.learners import AssociationRulesSpec
-from shared.wire.learning.models import AssociationRulesMessage
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.estimation.supports.mixed import serves
+from pramana_core.learn.rules.decisions import NOT_FREQUENT
+from pramana_core.learn.rules.exchange.export import (
+    listed_itemsets_csv,
+    listed_rules_csv,
+    rules_json,
+)
+from pramana_core.learn.rules.items import items_wanted, present_items
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.support_counts import Flags
+from pramana_core.progress import Progress
+from pramana_core.ties import descending
+from pramana_core.wire.learning.learners import AssociationRulesSpec
+from pramana_core.wire.learning.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096
 """Among more items none are mined."""

@@ -22,18 +22,18 @@ from miner_service.kinds.common.predicting import (
     write_document,
 )
 from miner_service.settings import Limits
-from shared.domain import Domain, Variable
-from shared.errors import LimitExceeded
-from shared.learn.linear.columns import columns_of
-from shared.learn.linear.exchange.documents import linear_json, read_linear_json
-from shared.learn.linear.exchange.drawing import draw_weights
-from shared.learn.linear.fitting import CELLS, learn_linear
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.linear.options import LinearOptions
-from shared.marginals.counts import Marginals
-from shared.progress import Progress
-from shared.wire.learning.learners import LinearClassifierSpec
-from shared.wire.learning.models import LinearClassifierMessage
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import LimitExceeded
+from pramana_core.learn.linear.columns import columns_of
+from pramana_core.learn.linear.exchange.documents import linear_json, read_linear_json
+from pramana_core.learn.linear.exchange.drawing import draw_weights
+from pramana_core.learn.linear.fitting import CELLS, learn_linear
+from pramana_core.learn.linear.model import LinearClassifier
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.learners import LinearClassifierSpec
+from pramana_core.wire.learning.models import LinearClassifierMessage
 
 MOST_COLUMNS = 2_048
 """A classifier with more columns is not fitted: products of all pairs of them are needed."""

@@ -16,19 +16,28 @@ from miner_service.kinds.common.affordability import (
 from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
 from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.kinds.common.page import render
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from shared.learn.networks.exchange.bif import write_bif
-from shared.learn.networks.exchange.documents import NetworkDocument, finite, read_network_json
-from shared.learn.networks.exchange.dot import write_dot
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Marginals
-from shared.progress import Progress
-from shared.wire.learning.models import BayesNetMessage, LinkMessage, NodeMessage, ParameterMessage
-from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
+from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.networks.exchange.documents import (
+    NetworkDocument,
+    finite,
+    read_network_json,
+)
+from pramana_core.learn.networks.exchange.dot import write_dot
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.models import (
+    BayesNetMessage,
+    LinkMessage,
+    NodeMessage,
+    ParameterMessage,
+)
+from pramana_core.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 PARAMETERS_SHOWN = 2_000
 """A longer list of parameters is left to the JSON."""

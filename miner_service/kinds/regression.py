@@ -16,15 +16,15 @@ from miner_service.kinds.common.costs import Less, Work, fewer
 from miner_service.kinds.common.page import render
 from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
-from shared.errors import LimitExceeded, OptionError
-from shared.progress import Progress
-from shared.regression.exchange.documents import (
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.progress import Progress
+from pramana_core.regression.exchange.documents import (
     read_regression_json,
     regression_json,
     write_regression_csv,
 )
-from shared.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
-from shared.regression.exchange.words import (
+from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
+from pramana_core.regression.exchange.words import (
     chance,
     number,
     said_of_model,
@@ -32,15 +32,15 @@ from shared.regression.exchange.words import (
     warnings,
     write_regression_text,
 )
-from shared.regression.forms import TreeForm
-from shared.regression.inputs import Feature, require_features
-from shared.regression.learning import learn_regression
-from shared.regression.model import RegressionModel
-from shared.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
-from shared.regression.trees import require_installed
-from shared.wire.learning.models import RegressionMessage
-from shared.wire.learning.regression import MaskingMessage, RegressionSpec
-from shared.wire.releases.masked import TableColumn
+from pramana_core.regression.forms import TreeForm
+from pramana_core.regression.inputs import Feature, require_features
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.model import RegressionModel
+from pramana_core.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
+from pramana_core.regression.trees import require_installed
+from pramana_core.wire.learning.models import RegressionMessage
+from pramana_core.wire.learning.regression import MaskingMessage, RegressionSpec
+from pramana_core.wire.releases.masked import TableColumn
 
 KERNELS, DEPTH = 300, 64
 """What a kernel regression and a tree count as columns for the work."""

@@ -14,14 +14,18 @@ from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelVi
 from miner_service.kinds.common.costs import Less, Work, fewer
 from miner_service.kinds.common.page import render
 from miner_service.settings import MEBIBYTE, Limits
-from shared.domain import Domain, Variable
-from shared.errors import LimitExceeded, OptionError
-from shared.estimation.tables.estimates import column_of
-from shared.learn.common.projection import project_to_simplex
-from shared.marginals.counts import Marginals
-from shared.progress import Progress
-from shared.wire.learning.counting import ContingencyTableSpec, CountsSpec
-from shared.wire.learning.models import CategoriesMessage, CellMessage, ContingencyTableMessage
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.counting import ContingencyTableSpec, CountsSpec
+from pramana_core.wire.learning.models import (
+    CategoriesMessage,
+    CellMessage,
+    ContingencyTableMessage,
+)
 
 CELLS_SHOWN = 2_000
 """A longer table is left to the CSV."""

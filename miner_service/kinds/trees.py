@@ -23,20 +23,20 @@ from miner_service.kinds.common.predicting import (
     write_document,
 )
 from miner_service.settings import Limits
-from shared.domain import Domain
-from shared.errors import LimitExceeded
-from shared.estimation.core.information import INFORMATION_CELLS
-from shared.learn.tree.exchange.documents import read_tree_json, tree_json
-from shared.learn.tree.exchange.drawing import draw_tree
-from shared.learn.tree.exchange.text import write_tree_text
-from shared.learn.tree.exchange.words import said_of_model
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DecisionTree
-from shared.marginals.counts import CUBE_CELLS, Marginals
-from shared.plan import Plan
-from shared.progress import Progress
-from shared.wire.learning.learners import DecisionTreeSpec
-from shared.wire.learning.models import DecisionTreeMessage
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded
+from pramana_core.estimation.core.information import INFORMATION_CELLS
+from pramana_core.learn.tree.exchange.documents import read_tree_json, tree_json
+from pramana_core.learn.tree.exchange.drawing import draw_tree
+from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.exchange.words import said_of_model
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.marginals.counts import CUBE_CELLS, Marginals
+from pramana_core.plan import Plan
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.learners import DecisionTreeSpec
+from pramana_core.wire.learning.models import DecisionTreeMessage
 
 MOST_NODES = 20_000
 """Nobody reads a larger tree."""

@@ -19,16 +19,16 @@ from miner_service.mining.prepared import (
     said_of_copies,
 )
 from miner_service.settings import Limits
-from shared.domain import Domain, Variable
-from shared.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
-from shared.estimation.core.models import LEAST_ORDER, default_order
-from shared.marginals.lack_of_fit import LackOfFit, warnings_of
-from shared.plan import Block, Plan
-from shared.progress import Progress, Repeating
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.learners import AssociationRulesSpec
-from shared.wire.learning.models import LackOfFitMessage
-from shared.wire.releases import Alignment
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
+from pramana_core.estimation.core.models import LEAST_ORDER, default_order
+from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
+from pramana_core.plan import Block, Plan
+from pramana_core.progress import Progress, Repeating
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.learners import AssociationRulesSpec
+from pramana_core.wire.learning.models import LackOfFitMessage
+from pramana_core.wire.releases import Alignment
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from miner_service.kinds.common.costs import Cost, Less, Work, what_fits
 from miner_service.mining import counts, models, tables
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
-from shared.errors import LimitExceeded
-from shared.progress import Progress
-from shared.wire.learning.jobs import JobSpec
-from shared.wire.releases import Alignment
-from shared.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
+from pramana_core.errors import LimitExceeded
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from miner_service.kinds.common.base import SharedTrees, TreeSource
 from miner_service.kinds.common.costs import Less, Work
 from miner_service.mining.prepared import Held, Learned, PreparedJob
 from miner_service.settings import Limits
-from shared.errors import Conflict, DomainError, ModelError, VariablesMissing
-from shared.model_sharing.combination.schemas import common_schema
-from shared.model_sharing.core.tree import Leaf, SharedTree
-from shared.progress import Progress
-from shared.wire.learning.sharing import ModelSharingSpec
-from shared.wire.releases import Alignment
+from pramana_core.errors import Conflict, DomainError, ModelError, VariablesMissing
+from pramana_core.model_sharing.combination.schemas import common_schema
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.releases import Alignment
 
 
 @dataclass(frozen=True)

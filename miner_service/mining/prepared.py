@@ -8,9 +8,9 @@ from typing import Any
 
 from miner_service.alignment.align import AlignedSource
 from miner_service.kinds import Content
-from shared.errors import Conflict
-from shared.wire.learning.models import LackOfFitMessage
-from shared.wire.releases import Alignment
+from pramana_core.errors import Conflict
+from pramana_core.wire.learning.models import LackOfFitMessage
+from pramana_core.wire.releases import Alignment
 
 Held = tuple[AlignedSource, Any]
 """A sealed release as a source of records, and what it holds: a plan, or a masked table."""

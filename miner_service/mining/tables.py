@@ -20,11 +20,11 @@ from miner_service.mining.prepared import (
     said_of_copies,
 )
 from miner_service.settings import Limits
-from shared.errors import Conflict, DomainError, VariablesMissing
-from shared.progress import Progress
-from shared.wire.learning.regression import RecordsSpec
-from shared.wire.releases import Alignment
-from shared.wire.releases.masked import TableColumn
+from pramana_core.errors import Conflict, DomainError, VariablesMissing
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.regression import RecordsSpec
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.masked import TableColumn
 
 
 @dataclass(frozen=True)

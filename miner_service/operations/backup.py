@@ -24,8 +24,8 @@ from miner_service.store.files.segments import damaged_columns, file_sha256, par
 from miner_service.store.migrations import HEAD
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import PartRow, ReleaseRow
-from shared.audit.chain import LONGEST
-from shared.errors import NotReady, OptionError, StorageFull, StoreCorrupt
+from pramana_core.audit.chain import LONGEST
+from pramana_core.errors import NotReady, OptionError, StorageFull, StoreCorrupt
 
 Progress = Callable[[float, float | None], None]
 """Told how much is done, and of how much."""

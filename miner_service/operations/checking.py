@@ -18,9 +18,9 @@ from miner_service.services import Services
 from miner_service.store.queue.states import UNFINISHED
 from miner_service.store.releases import content_of
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
-from shared.audit.verifying import Broken, verify
-from shared.errors import PramanaError, StoreCorrupt
-from shared.wire.learning.jobs import read_job_spec
+from pramana_core.audit.verifying import Broken, verify
+from pramana_core.errors import PramanaError, StoreCorrupt
+from pramana_core.wire.learning.jobs import read_job_spec
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from miner_service.operations.rows import delete_rows
 from miner_service.services import Services
 from miner_service.store.people import find_study
-from shared.errors import NotReady
+from pramana_core.errors import NotReady
 
 
 @dataclass(frozen=True)

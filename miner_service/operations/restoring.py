@@ -25,7 +25,7 @@ from miner_service.store.databases.identity import require_one_store
 from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.files.durable import settle, storing
 from miner_service.store.files.segments import file_sha256
-from shared.errors import Conflict, OptionError, StoreCorrupt
+from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from miner_service.settings.positive import require_positive
-from shared.wire.base import MAX_PARTS
+from pramana_core.wire.base import MAX_PARTS
 
 MEBIBYTE = 1 << 20
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 
 def require_positive(section: Any, zero: Sequence[str] = ()) -> None:

@@ -17,8 +17,8 @@ from miner_service.settings.limits import Limits, Quotas
 from miner_service.settings.storage import StorageSettings
 from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
-from shared.errors import ConfigError, OptionError
-from shared.errors.alike import alike
+from pramana_core.errors import ConfigError, OptionError
+from pramana_core.errors.alike import alike
 
 SECTIONS: Mapping[str, type] = {
     "limits": Limits,

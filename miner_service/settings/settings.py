@@ -13,7 +13,7 @@ from miner_service.settings.limits import Limits, Quotas
 from miner_service.settings.storage import StorageSettings
 from miner_service.settings.tokens import TokenSettings
 from miner_service.settings.web import WebSettings
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 Clock = Callable[[], datetime]
 """Tells the time, with its zone."""

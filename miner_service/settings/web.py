@@ -7,7 +7,7 @@ from pathlib import Path
 
 from miner_service.settings.limits import MEBIBYTE
 from miner_service.settings.positive import require_positive
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from miner_service.store.database import Database
 from miner_service.store.schema import KeyRow
-from shared.errors import OptionError, StoreCorrupt
+from pramana_core.errors import OptionError, StoreCorrupt
 
 KEY_FILE = "cursor.key"
 KEY_LENGTH = 64

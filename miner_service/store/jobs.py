@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from miner_service.store.people import no_such
 from miner_service.store.releases import inconsistent
 from miner_service.store.schema import JobLogRow, JobRow, ModelRow, ReleaseRow
-from shared.wire.learning.jobs import LOG_LINES, Job, JobLine, read_job_spec
-from shared.wire.problems import ProblemDetail
+from pramana_core.wire.learning.jobs import LOG_LINES, Job, JobLine, read_job_spec
+from pramana_core.wire.problems import ProblemDetail
 
 
 def job_message(session: Session, row: JobRow, now: datetime, log: Sequence[JobLogRow] = ()) -> Job:

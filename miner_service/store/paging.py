@@ -10,7 +10,7 @@ from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from miner_service.store.cursors import Cursors, ListView
-from shared.wire.base import Page
+from pramana_core.wire.base import Page
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")

@@ -9,9 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow
-from shared.errors import Conflict, NotFound
-from shared.wire.base import People
-from shared.wire.people import Owner, Study, StudyCreate
+from pramana_core.errors import Conflict, NotFound
+from pramana_core.wire.base import People
+from pramana_core.wire.people import Owner, Study, StudyCreate
 
 ADMIN = "admin"
 ANALYST = "analyst"

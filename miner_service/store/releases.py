@@ -15,12 +15,12 @@ from miner_service.store.people import no_such
 from miner_service.store.remembered import Remembered
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from miner_service.store.tokens import new_id
-from shared.errors import Conflict
-from shared.model_sharing.core.tree import SharedTree
-from shared.plan import Plan
-from shared.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
-from shared.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName
-from shared.wire.releases.catalogue import KINDS
+from pramana_core.errors import Conflict
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.plan import Plan
+from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
+from pramana_core.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName
+from pramana_core.wire.releases.catalogue import KINDS
 
 
 def kind_of_release(row: ReleaseRow) -> ReleaseKind[Any, Any]:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import StudyPlanRow
-from shared.study_plan import StudyPlan
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.study_plans import StudyPlanMessage
 
 
 def find_study_plan(session: Session, study: str) -> StudyPlan | None:

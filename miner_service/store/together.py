@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy.orm import Session
 
 from miner_service.store.database import Database
-from shared.errors import NotReady, PramanaError, StorageFull
+from pramana_core.errors import NotReady, PramanaError, StorageFull
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from shared.errors import Conflict
+from pramana_core.errors import Conflict
 
 _MOST = 64
 

@@ -29,7 +29,7 @@ from miner_service.settings import utc_now
 from miner_service.store.queue.leases import Lease
 from miner_service.workers.bound import bound_memory, die_with, step_back
 from miner_service.workers.lines import line_of, order_from, settings_from
-from shared.errors import NotReady, StorageFull
+from pramana_core.errors import NotReady, StorageFull
 
 _TOLD_SECONDS = 0.25
 

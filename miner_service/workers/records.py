@@ -22,8 +22,8 @@ from miner_service.store.schema import JobRow
 from miner_service.workers.names import departed
 from miner_service.workers.watching import Watch
 from miner_service.workers.worker import Run
-from shared.errors import PramanaError, StorageFull
-from shared.wire.problems import problem_of
+from pramana_core.errors import PramanaError, StorageFull
+from pramana_core.wire.problems import problem_of
 
 log = logging.getLogger(__name__)
 

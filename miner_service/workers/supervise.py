@@ -18,7 +18,7 @@ from miner_service.workers.lines import settings_from
 from miner_service.workers.names import named
 from miner_service.workers.supervisor import Supervisor
 from miner_service.workers.worker import COMMAND
-from shared.errors import NotReady
+from pramana_core.errors import NotReady
 
 
 def supervise(

@@ -20,7 +20,7 @@ from miner_service.store.database import Database
 from miner_service.workers.lines import Incoming
 from miner_service.workers.records import Records
 from miner_service.workers.worker import COMMAND, Template, Worker
-from shared.errors import NotReady, StorageFull
+from pramana_core.errors import NotReady, StorageFull
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from miner_service.settings import Settings
 from miner_service.store.queue.leases import Lease
 from miner_service.workers.bound import memory_of
 from miner_service.workers.lines import Incoming, order_line, settings_line
-from shared.errors import LimitExceeded
+from pramana_core.errors import LimitExceeded
 
 COMMAND = (sys.executable, "-m", "miner_service.workers.process")
 

@@ -18,7 +18,7 @@ from owner_agent.cli.options import (
     require_countable,
     surroundings_of,
 )
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.design.compared import ComparedDesigns
@@ -98,7 +98,7 @@ def design(
 
 def _targets(given: list[str]) -> tuple[str | None, float | None]:
     """Return the variable and the relative error that `--target` names. Raises OptionError."""
-    from shared.errors import OptionError
+    from pramana_core.errors import OptionError
 
     names, errors = list[str](), list[float]()
     for one in given:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
-from shared.errors import KeyFileError, OptionError
-from shared.terminal import console, print_json
+from pramana_core.errors import KeyFileError, OptionError
+from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
     from owner_agent.state.keys import KeyStore

@@ -20,8 +20,8 @@ from owner_agent.cli import (
     study_plan,
 )
 from owner_agent.state.surroundings import Surroundings
-from shared.audit.command import audit_commands
-from shared.terminal import run
+from pramana_core.audit.command import audit_commands
+from pramana_core.terminal import run
 
 COMMANDS = (
     reading.check,

@@ -9,9 +9,9 @@ import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
 from owner_agent.release.options import PART_RECORDS, PublishOptions
-from shared.errors import OptionError
-from shared.progress import StagedProgress
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.errors import OptionError
+from pramana_core.progress import StagedProgress
+from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.masking.publishing import MaskedNow, MaskOutcome

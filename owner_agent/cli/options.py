@@ -9,7 +9,7 @@ import typer
 
 from owner_agent.site.corrections import HELP, Choice
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 SITE = Path("site.toml")
 SiteOption = Annotated[Path, typer.Option("--site", help="The site file.")]
@@ -22,7 +22,7 @@ CorrectionsOption = Annotated[Choice | None, typer.Option(help=HELP)]
 
 def require_countable(records: int | None) -> None:
     """Refuse more records than a release may have. Raises OptionError."""
-    from shared.wire.base import MAX_RECORDS
+    from pramana_core.wire.base import MAX_RECORDS
 
     if records is not None and records > MAX_RECORDS:
         raise OptionError(

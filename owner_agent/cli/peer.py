@@ -14,8 +14,8 @@ from owner_agent.cli.options import (
     SiteOption,
     surroundings_of,
 )
-from shared.errors import PramanaError
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.errors import PramanaError
+from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.consent import Consent

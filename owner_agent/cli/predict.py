@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from owner_agent.cli.options import JsonOption
-from shared.errors import OptionError
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.errors import OptionError
+from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -18,8 +18,8 @@ from owner_agent.cli.options import (
 )
 from owner_agent.costs.thresholds import THRESHOLD
 from owner_agent.table.methods import Method
-from shared.errors import OptionError, PramanaError, StoreCorrupt
-from shared.terminal import console, print_json, progress_bar, report_error
+from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
+from pramana_core.terminal import console, print_json, progress_bar, report_error
 
 if TYPE_CHECKING:
     from owner_agent.report.report import PlanReport

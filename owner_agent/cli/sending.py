@@ -16,9 +16,9 @@ from owner_agent.cli.options import (
     surroundings_of,
 )
 from owner_agent.release.options import PART_RECORDS, PublishOptions
-from shared.errors import OptionError
-from shared.progress import unwatched
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.errors import OptionError
+from pramana_core.progress import unwatched
+from pramana_core.terminal import console, print_json, progress_bar
 
 STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
@@ -36,7 +36,7 @@ def join(
     from owner_agent.costs.whole_study import people_told
     from owner_agent.release.joining import join as join_study
     from owner_agent.site.site import load_site
-    from shared.terminal import report_error
+    from pramana_core.terminal import report_error
 
     told, opened = _secret(argument, secret_file), load_site(site)
     issued = join_study(opened, told, surroundings_of(context))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
-from shared.errors import ConfigError, OptionError
-from shared.terminal import console, print_json
+from pramana_core.errors import ConfigError, OptionError
+from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
     from owner_agent.site.site import Site

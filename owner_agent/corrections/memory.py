@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
-from shared.errors import Conflict, StateError, StoreCorrupt
-from shared.marginals.counts import Codes
-from shared.wire.base import KEY_BYTES, KEY_COLUMN
-from shared.wire.parts import Keys, key_array, key_column, key_order, locate
+from pramana_core.errors import Conflict, StateError, StoreCorrupt
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
+from pramana_core.wire.parts import Keys, key_array, key_column, key_order, locate
 
 FOLDER = "reported"
 """The folder's name in a state directory."""

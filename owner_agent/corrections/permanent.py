@@ -24,10 +24,10 @@ from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.corrections import Choice
 from owner_agent.state.keys import Keys as Secrets
-from shared.errors import RecordsCorrected, StoreCorrupt
-from shared.marginals.counts import Codes
-from shared.plan import Block, Plan
-from shared.wire.parts import Keys
+from pramana_core.errors import RecordsCorrected, StoreCorrupt
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import Keys
 
 CHOICES = (
     "Choose what happens to them: `--corrections keep` leaves every record the report it was given"

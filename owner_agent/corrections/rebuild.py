@@ -15,8 +15,8 @@ from owner_agent.departures.outbox import PreparedRelease, reopen
 from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.reports import Randomized
 from owner_agent.state.keys import Keys as Secrets
-from shared.errors import PramanaError
-from shared.wire.parts import RecordSchema, decode_part, joined_parts
+from pramana_core.errors import PramanaError
+from pramana_core.wire.parts import RecordSchema, decode_part, joined_parts
 
 COUNTED_EPOCHS = 64
 """Earlier versions counted epochs, to fewer than this, and the ledger did not have them."""

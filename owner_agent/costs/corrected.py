@@ -19,9 +19,9 @@ from owner_agent.site.corrections import Choice
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from shared.errors import InputError, KeyFileError
-from shared.privacy import epsilon
-from shared.progress import Progress
+from pramana_core.errors import InputError, KeyFileError
+from pramana_core.privacy import epsilon
+from pramana_core.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KEY_LENGTH, KeyStore
 from owner_agent.table.encode import Encoded
-from shared.errors import KeyFileError
+from pramana_core.errors import KeyFileError
 
 
 def lookalikes(site: Site, plan: Planned, table: Encoded) -> tuple[str, ...]:

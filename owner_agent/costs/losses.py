@@ -20,8 +20,8 @@ from owner_agent.randomize.draws import draw_id
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from shared.errors import KeyFileError
-from shared.plan import Block
+from pramana_core.errors import KeyFileError
+from pramana_core.plan import Block
 
 _PLANNED = -1
 """Stands for the random epoch in which records would be drawn anew."""

@@ -12,11 +12,11 @@ import numpy as np
 from owner_agent.costs.thresholds import BELIEF, POSTERIOR
 from owner_agent.departures.composition import Unbounded
 from owner_agent.departures.ledger import Draw
-from shared.channels import Transition
-from shared.errors import LimitExceeded, OptionError, SingularChannel
-from shared.marginals.counts import Tensor
-from shared.plan import Block
-from shared.privacy import (
+from pramana_core.channels import Transition
+from pramana_core.errors import LimitExceeded, OptionError, SingularChannel
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block
+from pramana_core.privacy import (
     PRIOR,
     Amplification,
     AttackerAccuracy,
@@ -29,7 +29,7 @@ from shared.privacy import (
     upward_breach,
     worst_posterior,
 )
-from shared.privacy.structures.prior import entropy
+from pramana_core.privacy.structures.prior import entropy
 
 LISTED_CATEGORIES = 1000
 """Posteriors of more categories are not listed one by one."""

@@ -13,7 +13,7 @@ from rich.table import Table
 from owner_agent.costs.measures import number
 from owner_agent.costs.thresholds import ALARMING
 from owner_agent.costs.whole_study import Left, Outlook, PeopleStatement, ToldChange
-from shared.privacy import NOTHING, PRIOR, Amplification
+from pramana_core.privacy import NOTHING, PRIOR, Amplification
 
 
 def show_study(console: Console, told: Outlook | str | None) -> None:

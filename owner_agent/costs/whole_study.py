@@ -18,11 +18,16 @@ from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
-from shared.privacy import NOTHING, Amplification
-from shared.wire.base import People, holding, meaning
-from shared.wire.plans import PlanMessage
-from shared.wire.privacy import ExtremesMessage, PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from pramana_core.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
+from pramana_core.privacy import NOTHING, Amplification
+from pramana_core.wire.base import People, holding, meaning
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.privacy import (
+    ExtremesMessage,
+    PrivacyForecast,
+    PrivacyQuestion,
+    StudyPrivacy,
+)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from owner_agent.departures.ledger import Draw, Entry
-from shared.plan import Block
-from shared.privacy import epsilon
+from pramana_core.plan import Block
+from pramana_core.privacy import epsilon
 
 UNKNOWN = "unknown column of "
 """What stands before a variable in place of its column, where the site's plan has no such variable.

@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from shared.errors import StoreCorrupt
-from shared.marginals.counts import Codes
-from shared.mixed.table import CategoricalColumn, Column
+from pramana_core.errors import StoreCorrupt
+from pramana_core.marginals.counts import Codes
+from pramana_core.mixed.table import CategoricalColumn, Column
 
 BINS = 8
 """Numeric columns are known again by which of so many groups of ranks a record is in."""

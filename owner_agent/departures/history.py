@@ -16,7 +16,7 @@ from owner_agent.departures.ledger import LEFT, NEW_EPOCH, PEER, Entry, Ledger, 
 from owner_agent.state.audit import AUDIT
 from owner_agent.state.history import WAYS_OUT
 from owner_agent.state.keys import KeyStore
-from shared.errors import HistoryLost
+from pramana_core.errors import HistoryLost
 
 _STEP = "release_"
 

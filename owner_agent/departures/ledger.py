@@ -28,7 +28,7 @@ from owner_agent.departures.ledger_file import (
 )
 from owner_agent.state.audit import noted
 from owner_agent.state.history import LEDGER, require_ledger, state_directory
-from shared.wire.releases.base import RANDOMIZED
+from pramana_core.wire.releases.base import RANDOMIZED
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 

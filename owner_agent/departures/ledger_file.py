@@ -11,10 +11,10 @@ import sqlalchemy as sa
 
 from owner_agent.state import history
 from owner_agent.state.keys import KeyStore
-from shared.errors import StoreCorrupt
-from shared.full_disks import no_room, storing
-from shared.opening import create_private, opening_alone
-from shared.wire.releases.base import RANDOMIZED
+from pramana_core.errors import StoreCorrupt
+from pramana_core.full_disks import no_room, storing
+from pramana_core.opening import create_private, opening_alone
+from pramana_core.wire.releases.base import RANDOMIZED
 
 _BUSY_SECONDS = 30.0
 """So long a statement waits for whoever writes."""

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.departures.ledger import Entry
-from shared.wire.base import KEY_BYTES
-from shared.wire.parts import Keys, key_words
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Keys, key_words
 
 SKETCH_RECORDS = 256
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from owner_agent.departures.fingerprints import Names, Sample, Values, read_fingerprint, sample_of
 from owner_agent.departures.ledger import Draw, Entry
-from shared.marginals.counts import Codes
+from pramana_core.marginals.counts import Codes
 
 Rows = npt.NDArray[np.intp]
 Table = npt.NDArray[np.intp]

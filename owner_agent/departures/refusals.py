@@ -20,7 +20,7 @@ from owner_agent.departures.composition import (
     secret_of_column,
 )
 from owner_agent.departures.ledger import Draw, Entry
-from shared.errors import PlanConflict
+from pramana_core.errors import PlanConflict
 
 _ACCEPT = "accept the added loss with --accept-added-loss"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shared.design import (
+from pramana_core.design import (
     Comparison,
     Option,
     Problem,
@@ -17,9 +17,9 @@ from shared.design import (
     records_enough,
     useful,
 )
-from shared.plan import Plan
-from shared.privacy import PRIOR, Amplification
-from shared.study_plan import StudyPlan
+from pramana_core.plan import Plan
+from pramana_core.privacy import PRIOR, Amplification
+from pramana_core.study_plan import StudyPlan
 
 
 @dataclass(frozen=True)

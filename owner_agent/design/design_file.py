@@ -16,17 +16,17 @@ from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site, read_toml
 from owner_agent.site.strengths import Number
-from shared.design import (
+from pramana_core.design import (
     Learn,
     gamma_of_breach,
     gamma_of_epsilon,
     gamma_of_minimum_k,
     gamma_of_p,
 )
-from shared.design.goal import TARGETED
-from shared.domain import Variable
-from shared.errors import OptionError
-from shared.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label, Name
+from pramana_core.design.goal import TARGETED
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError
+from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, Label, Name
 
 _NOTHING_LEFT = 1e-6
 """Epsilons are logarithms of rounded numbers: of a budget that is used up a crumb can remain."""

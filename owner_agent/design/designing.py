@@ -12,7 +12,7 @@ from owner_agent.costs.whole_study import Left
 from owner_agent.design.compared import ComparedDesigns, Strongest
 from owner_agent.design.design_file import DesignFile, within
 from owner_agent.site.planning import raise_together
-from shared.design import (
+from pramana_core.design import (
     Comparison,
     Option,
     Problem,
@@ -23,12 +23,12 @@ from shared.design import (
     reference,
     strongest_privacy,
 )
-from shared.design.choose import unwatched
-from shared.design.goal import TARGETED
-from shared.design.requirement import require_gamma
-from shared.domain import Domain, Variable
-from shared.errors import OptionError, PramanaError
-from shared.progress import StagedProgress
+from pramana_core.design.choose import unwatched
+from pramana_core.design.goal import TARGETED
+from pramana_core.design.requirement import require_gamma
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.progress import StagedProgress
 
 LENGTH = 3
 """The longest itemset, where nothing else is said."""

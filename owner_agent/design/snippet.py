@@ -10,11 +10,11 @@ from owner_agent.design.design_file import DesignFile
 from owner_agent.site.site import Site
 from owner_agent.site.writing import toml
 from owner_agent.state.private_files import COMMON_MODE, write_durably
-from shared.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric
-from shared.design import Option, Requirements
-from shared.errors import OptionError
-from shared.plan import Block
-from shared.study_plan import StudyPlan
+from pramana_core.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric
+from pramana_core.design import Option, Requirements
+from pramana_core.errors import OptionError
+from pramana_core.plan import Block
+from pramana_core.study_plan import StudyPlan
 
 SHARE = 0.5
 """The share of RAN-GD's alpha that `random_gamma_diagonal` uses."""

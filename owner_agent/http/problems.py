@@ -9,8 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from shared.errors import PramanaError
-from shared.wire.problems import (
+from pramana_core.errors import PramanaError
+from pramana_core.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
     invalid_request,

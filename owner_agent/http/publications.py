@@ -13,10 +13,10 @@ from owner_agent.costs.summaries import outcome_json
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.publish import PublishOutcome
 from owner_agent.site.corrections import Choice
-from shared.errors import Conflict, NotFound, PramanaError
-from shared.progress import StagedProgress
-from shared.wire.base import Message
-from shared.wire.problems import ProblemDetail, problem_of, unforeseen
+from pramana_core.errors import Conflict, NotFound, PramanaError
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.base import Message
+from pramana_core.wire.problems import ProblemDetail, problem_of, unforeseen
 
 _UNFORESEEN = "The publication ended with an unforeseen error; the agent's log has it."
 

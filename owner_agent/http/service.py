@@ -24,9 +24,9 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.table.table import read_table
-from shared.errors import Unauthenticated
-from shared.progress import StagedProgress, unwatched
-from shared.wire.base import MAX_RECORDS
+from pramana_core.errors import Unauthenticated
+from pramana_core.progress import StagedProgress, unwatched
+from pramana_core.wire.base import MAX_RECORDS
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from owner_agent.state.private_files import (
     write_replacing,
 )
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import OptionError
-from shared.terminal import console
+from pramana_core.errors import OptionError
+from pramana_core.terminal import console
 
 _TOKEN_BYTES = 32
 

@@ -1,4 +1,4 @@
 """Masking a table: read, masked by keyed noise, reported on before anything leaves, published.
 
-The methods and their measures are in `shared.mask`; here is what an owner does with them.
+The methods and their measures are in `pramana_core.mask`; here is what an owner does with them.
 """

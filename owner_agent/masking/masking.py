@@ -26,17 +26,17 @@ from owner_agent.randomize.stream import keyed_digest, masking_randomness
 from owner_agent.site.sections.masking import AUTO
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
-from shared.errors import ConfigError
-from shared.mask import METHODS, Masked, Method
-from shared.mask.advice import Recommendation, recommend
-from shared.mask.copies import require_few_copies
-from shared.mask.core.bounds import Bounds, bounded, cut_cautions
-from shared.mask.core.caution import gravest_first
-from shared.mixed.table import CategoricalColumn, Column, numeric_table
-from shared.progress import StagedProgress
-from shared.wire.parts import Keys, key_order
-from shared.wire.releases.base import MASKED
-from shared.wire.releases.masked import MaskedTableMessage, TableColumn
+from pramana_core.errors import ConfigError
+from pramana_core.mask import METHODS, Masked, Method
+from pramana_core.mask.advice import Recommendation, recommend
+from pramana_core.mask.copies import require_few_copies
+from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions
+from pramana_core.mask.core.caution import gravest_first
+from pramana_core.mixed.table import CategoricalColumn, Column, numeric_table
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.parts import Keys, key_order
+from pramana_core.wire.releases.base import MASKED
+from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
 
 FORM = "2"
 """Changed with every change that gives the same table other masked values."""

@@ -13,8 +13,8 @@ from owner_agent.masking.pictures import relationship_pictures
 from owner_agent.masking.report import MaskReport
 from owner_agent.masking.words import LETTERS
 from owner_agent.report.page import templates, write_with_numbers
-from shared.mask.core.caution import Caution, Gravity, gravest_first, gravity_of
-from shared.progress import Progress, unwatched
+from pramana_core.mask.core.caution import Caution, Gravity, gravest_first, gravity_of
+from pramana_core.progress import Progress, unwatched
 
 PAGE = "mask.html"
 

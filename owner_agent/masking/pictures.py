@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from owner_agent.masking.publishing import MaskedNow
-from shared.mixed.table import CategoricalColumn, Column, Floats, NumericColumn
-from shared.pictures.plots import svg
-from shared.pictures.svg import short
-from shared.progress import Progress, unwatched
-from shared.ties import descending
+from pramana_core.mixed.table import CategoricalColumn, Column, Floats, NumericColumn
+from pramana_core.pictures.plots import svg
+from pramana_core.pictures.svg import short
+from pramana_core.progress import Progress, unwatched
+from pramana_core.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

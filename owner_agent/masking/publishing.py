@@ -26,8 +26,8 @@ from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.mask import Masked
-from shared.progress import StagedProgress
+from pramana_core.mask import Masked
+from pramana_core.progress import StagedProgress
 
 COMMAND = "owner-agent mask --publish"
 

@@ -12,12 +12,12 @@ import numpy as np
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
-from shared.mask.core.caution import Caution, Gravity, gravest_first
-from shared.mask.core.cautions import below_zero
-from shared.mask.core.influence import Influence
-from shared.mask.measures import Measure, Measures, measure_all
-from shared.mixed.table import numeric_table
-from shared.progress import StagedProgress
+from pramana_core.mask.core.caution import Caution, Gravity, gravest_first
+from pramana_core.mask.core.cautions import below_zero
+from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.measures import Measure, Measures, measure_all
+from pramana_core.mixed.table import numeric_table
+from pramana_core.progress import StagedProgress
 
 LINES_ONLY = "-lines-only"
 """Ends the names of measures that call a curve over what is told a gain from what is masked."""

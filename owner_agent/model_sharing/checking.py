@@ -7,7 +7,7 @@ from typing import Any
 
 from owner_agent.model_sharing.columns import read_tree_columns
 from owner_agent.site.site import Site
-from shared.errors import PramanaError
+from pramana_core.errors import PramanaError
 
 
 @dataclass(frozen=True)

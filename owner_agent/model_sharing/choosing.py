@@ -19,10 +19,10 @@ from owner_agent.model_sharing.columns import TreeColumns, read_tree_columns
 from owner_agent.randomize.stream import keyed_digest
 from owner_agent.site.sections.model_sharing import PrivateSection, ShareModelSection
 from owner_agent.site.site import Site
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.core.schemas import schema_of
-from shared.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.core.schemas import schema_of
+from pramana_core.model_sharing.core.taxonomies import Taxonomy
 
 FORM = "tree/1"
 """Changed with every change that gives the same table another tree."""

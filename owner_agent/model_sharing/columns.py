@@ -12,8 +12,8 @@ from owner_agent.site.site import Site
 from owner_agent.table.encode import record_id_problems
 from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
 from owner_agent.table.table import TextTable, read_table
-from shared.errors import PramanaError
-from shared.mixed.table import MixedTable
+from pramana_core.errors import PramanaError
+from pramana_core.mixed.table import MixedTable
 
 SECTION = "share_model"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from owner_agent.model_sharing.growing import Made
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
-from shared.model_sharing.exchange.text import write_shared_tree_text
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from pramana_core.model_sharing.exchange.text import write_shared_tree_text
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from pydantic import ValidationError
 
 from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.model_sharing.kept import private_tree
-from shared.errors import ConfigError, RequirementUnmet
-from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.promises import promised, protection_words, read_words
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
-from shared.progress import StagedProgress
-from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+from pramana_core.errors import ConfigError, RequirementUnmet
+from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.documents import TreeDocument
+from pramana_core.model_sharing.exchange.promises import promised, protection_words, read_words
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from pathlib import Path
 from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_new
-from shared.errors import InputError, LimitExceeded, StoreCorrupt
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.documents import read_tree_json, write_tree_json
-from shared.progress import StagedProgress
+from pramana_core.errors import InputError, LimitExceeded, StoreCorrupt
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.documents import read_tree_json, write_tree_json
+from pramana_core.progress import StagedProgress
 
 FOLDER = "private-trees"
 """In the state directory."""
@@ -58,8 +58,8 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
 
 def _draw(chosen: Chosen) -> SharedTree:
     from owner_agent.model_sharing.noise import TreeNoise
-    from shared.model_sharing.private.growing import depth_for, grow_private_tree
-    from shared.model_sharing.private.options import PrivateOptions
+    from pramana_core.model_sharing.private.growing import depth_for, grow_private_tree
+    from pramana_core.model_sharing.private.options import PrivateOptions
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn

@@ -1,7 +1,7 @@
 """The randomness of private trees that leave: drawn by OpenDP, exactly and from the system.
 
 OpenDP is an optional extra (`noise`), imported when the first draw is asked for. The epsilon is
-accounted for where the tree is grown (`shared.model_sharing.private`).
+accounted for where the tree is grown (`pramana_core.model_sharing.private`).
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from owner_agent.randomize.opendp import library
-from shared.mixed.table import Floats
+from pramana_core.mixed.table import Floats
 
 
 class TreeNoise:
-    """What draws private trees, as `shared.model_sharing.private.noise.Noise`.
+    """What draws private trees, as `pramana_core.model_sharing.private.noise.Noise`.
 
     Raises:
         NotInstalled: OpenDP is not installed.

@@ -13,7 +13,7 @@ from owner_agent.model_sharing.drawings import Drawing, drawings_of
 from owner_agent.model_sharing.report import TreeReport
 from owner_agent.report.page import share, templates, write_with_numbers
 from owner_agent.state.private_files import write_replacing
-from shared.privacy import Amplification
+from pramana_core.privacy import Amplification
 
 PAGE = "share-model.html"
 

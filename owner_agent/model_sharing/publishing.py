@@ -28,10 +28,10 @@ from owner_agent.state.keys import KeyStore
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import BudgetExceeded
-from shared.progress import StagedProgress
-from shared.wire.releases.base import KNOWLEDGE
-from shared.wire.releases.catalogue import KINDS
+from pramana_core.errors import BudgetExceeded
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.releases.base import KNOWLEDGE
+from pramana_core.wire.releases.catalogue import KINDS
 
 COMMAND = "owner-agent share-model --publish"
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.model_sharing.publishing import SharedNow
-from shared.mixed.table import NumericColumn
-from shared.model_sharing.core.attributes import NumericAttribute
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.promises import UNPROTECTED
+from pramana_core.mixed.table import NumericColumn
+from pramana_core.model_sharing.core.attributes import NumericAttribute
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.promises import UNPROTECTED
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from owner_agent.site.planning import planned, raise_together
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.encode import encode_column, numbers, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, PramanaError, TableUnreadable, UnknownCategory
-from shared.learn.prediction import interval_cuts
-from shared.marginals.counts import Codes
-from shared.wire.parts import code_dtype
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, PramanaError, TableUnreadable, UnknownCategory
+from pramana_core.learn.prediction import interval_cuts
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.parts import code_dtype
 
 
 @dataclass(frozen=True)

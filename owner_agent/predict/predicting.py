@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from owner_agent.predict.inputs import InputSource, columns_lacking, encode_inputs, read_source
-from shared.domain import Variable
-from shared.errors import InputError, MissingColumn, OptionError
-from shared.errors.alike import did_you_mean
-from shared.learn.prediction import Predictor, read_predictor
-from shared.marginals.counts import Codes, Tensor
-from shared.progress import Progress
+from pramana_core.domain import Variable
+from pramana_core.errors import InputError, MissingColumn, OptionError
+from pramana_core.errors.alike import did_you_mean
+from pramana_core.learn.prediction import Predictor, read_predictor
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.progress import Progress
 
 ROW = "row"
 """The column of the records' numbers, where nothing else names them."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.randomize.unit_sampling import rows_by_label
-from shared.channels import Choice, Transition
-from shared.wire.parts import code_dtype
+from pramana_core.channels import Choice, Transition
+from pramana_core.wire.parts import code_dtype
 
 _CODES = 1 << 25
 """About so many codes are held beside the table."""

@@ -23,10 +23,10 @@ from owner_agent.randomize.sampling import (
     sample_choices,
 )
 from owner_agent.state.keys import Keys as Secrets
-from shared.channels import Coordinated
-from shared.marginals.counts import Codes
-from shared.plan import Block
-from shared.wire.parts import Keys, code_dtype
+from pramana_core.channels import Coordinated
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block
+from pramana_core.wire.parts import Keys, code_dtype
 
 
 def apart_from_coin(

@@ -34,11 +34,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from owner_agent.randomize.uniform_words import PER_CALL, Draws, Inputs, Words
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import fingerprint
-from shared.marginals.counts import Codes
-from shared.plan import Block
-from shared.progress import Progress, unwatched
-from shared.wire.base import KEY_BYTES
-from shared.wire.parts import Keys
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block
+from pramana_core.progress import Progress, unwatched
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Keys
 
 _BLOCK_LENGTH = 64
 """The input block of SHA-256, to which HMAC pads its key (RFC 2104)."""

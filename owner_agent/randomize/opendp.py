@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from shared.errors import NotInstalled
+from pramana_core.errors import NotInstalled
 
 
 def library(what: str) -> ModuleType:

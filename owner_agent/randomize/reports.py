@@ -10,11 +10,11 @@ from owner_agent.randomize.coordinated import sample_part
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
 from owner_agent.state.keys import Keys as Secrets
-from shared.channels import Coordinated
-from shared.errors import TableError
-from shared.marginals.counts import Codes
-from shared.plan import Block, Plan
-from shared.wire.parts import Keys, key_order, records_digest
+from pramana_core.channels import Coordinated
+from pramana_core.errors import TableError
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import Keys, key_order, records_digest
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from owner_agent.randomize.alike import Alike
 from owner_agent.randomize.uniform_words import Draws, Words, below, uniform_below, uniform_columns
 from owner_agent.randomize.unit_sampling import sample
-from shared.channels import (
+from pramana_core.channels import (
     Choice,
     Coordinated,
     CutAndPaste,
@@ -29,10 +29,10 @@ from shared.channels import (
     Transition,
     UnitTransition,
 )
-from shared.errors import ChannelError
-from shared.marginals.counts import Codes
-from shared.plan import Block
-from shared.wire.parts import code_dtype
+from pramana_core.errors import ChannelError
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block
+from pramana_core.wire.parts import code_dtype
 
 COUNTED_CELLS = 1 << 64
 """Up to so many cells of a block a record's has a number of 64 bits."""

@@ -27,7 +27,7 @@ _BITS = 53
 
 
 class KeyedRandomness:
-    """Random numbers as masking uses them (`shared.mask.core.randomness`), from a key alone.
+    """Random numbers as masking uses them (`pramana_core.mask.core.randomness`), from a key alone.
 
     The words are AES-256 in counter mode, so the numbers that were given tell nothing of the others
     to whoever has not the key. What is asked for later does not depend on the sizes asked for

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import RESOLUTION
-from shared.marginals.counts import Codes
+from pramana_core.channels import RESOLUTION
+from pramana_core.marginals.counts import Codes
 
 Draws = npt.NDArray[np.uint32]
 Inputs = npt.NDArray[Any]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.randomize.uniform_words import Words, uniform_below, words_below
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Grouped,
     Identity,
@@ -22,8 +22,8 @@ from shared.channels import (
     Symmetric,
     UnitTransition,
 )
-from shared.marginals.counts import Codes
-from shared.wire.parts import code_dtype
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.parts import code_dtype
 
 _FEW_REPORTS = 12
 """Up to this many reports, comparing with every boundary is faster than searching."""

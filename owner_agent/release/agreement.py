@@ -10,8 +10,8 @@ from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from owner_agent.study_plan.adopting import FETCH, Adopted, short
-from shared.errors import NotFound, StudyPlanNotFollowed
-from shared.study_plan import StudyPlan
+from pramana_core.errors import NotFound, StudyPlanNotFollowed
+from pramana_core.study_plan import StudyPlan
 
 
 def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:

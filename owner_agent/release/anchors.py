@@ -15,9 +15,9 @@ from owner_agent.release.client import Miner
 from owner_agent.state.audit import noted
 from owner_agent.state.private_files import private_directory, write_replacing
 from owner_agent.state.surroundings import Surroundings
-from shared.audit.anchors import Anchor, contradiction, read_anchors, written
-from shared.audit.command import ANCHORS
-from shared.errors import OptionError, StorageFull, StoreCorrupt, TransportError
+from pramana_core.audit.anchors import Anchor, contradiction, read_anchors, written
+from pramana_core.audit.command import ANCHORS
+from pramana_core.errors import OptionError, StorageFull, StoreCorrupt, TransportError
 
 
 def remember(state: Path, miner: Miner, surroundings: Surroundings) -> str | None:

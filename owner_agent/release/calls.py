@@ -17,10 +17,10 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.state.tls import TlsFiles
-from shared.errors import PramanaError, ProtocolUnsupported, Unreachable
-from shared.wire.addresses import is_loopback
-from shared.wire.problems import ProblemDetail, read_problem
-from shared.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.errors import PramanaError, ProtocolUnsupported, Unreachable
+from pramana_core.wire.addresses import is_loopback
+from pramana_core.wire.problems import ProblemDetail, read_problem
+from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0

@@ -16,18 +16,18 @@ from owner_agent.release.calls import TIMEOUT, Calls, Manner
 from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tls import TlsFiles
-from shared.errors import NotFound, PramanaError, Refused
-from shared.study_plan import StudyPlan
-from shared.wire.audit import AuditAnchor
-from shared.wire.base import Page
-from shared.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
-from shared.wire.people import InvitationAccept, Study, TokenIssued
-from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
-from shared.wire.problems import ProblemDetail, read_problem
-from shared.wire.releases import PartReceipt, Release, ReleaseCreate
-from shared.wire.releases.linkage import LinkageCheck, LinkageQuestion
-from shared.wire.study_plans import StudyPlanView
-from shared.wire.versions import IDEMPOTENCY_HEADER
+from pramana_core.errors import NotFound, PramanaError, Refused
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.audit import AuditAnchor
+from pramana_core.wire.base import Page
+from pramana_core.wire.parts import DIGEST_HEADER, PART_MEDIA_TYPE, content_digest
+from pramana_core.wire.people import InvitationAccept, Study, TokenIssued
+from pramana_core.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from pramana_core.wire.problems import ProblemDetail, read_problem
+from pramana_core.wire.releases import PartReceipt, Release, ReleaseCreate
+from pramana_core.wire.releases.linkage import LinkageCheck, LinkageQuestion
+from pramana_core.wire.study_plans import StudyPlanView
+from pramana_core.wire.versions import IDEMPOTENCY_HEADER
 
 
 class Miner:

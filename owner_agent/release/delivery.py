@@ -12,10 +12,10 @@ from owner_agent.release.agreement import require_agreed, require_beside, requir
 from owner_agent.release.client import Miner
 from owner_agent.release.left import require_known
 from owner_agent.study_plan.adopting import Adopted
-from shared.errors import ReleaseNotOpen, TransportError, Unreachable
-from shared.progress import Progress
-from shared.wire.releases import Release
-from shared.wire.releases.base import KNOWLEDGE
+from pramana_core.errors import ReleaseNotOpen, TransportError, Unreachable
+from pramana_core.progress import Progress
+from pramana_core.wire.releases import Release
+from pramana_core.wire.releases.base import KNOWLEDGE
 
 
 class Delivery:

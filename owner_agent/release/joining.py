@@ -15,8 +15,8 @@ from owner_agent.state.audit import noted
 from owner_agent.state.retry_keys import RetryKey
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import ConfigError, OptionError, Refused, TransportError
-from shared.wire.people import InvitationAccept, TokenIssued
+from pramana_core.errors import ConfigError, OptionError, Refused, TransportError
+from pramana_core.wire.people import InvitationAccept, TokenIssued
 
 _NOTHING_TO_GET = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """The miner knows no such invitation, or gave its answer to somebody else."""

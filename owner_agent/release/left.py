@@ -18,11 +18,11 @@ from owner_agent.site.site import Site
 from owner_agent.state.history import WAYS_OUT
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import HistoryLost, TransportError, Unauthenticated
-from shared.privacy import epsilon
-from shared.wire.privacy import StudyPrivacy
-from shared.wire.releases import Release
-from shared.wire.releases.base import KNOWLEDGE, RANDOMIZED
+from pramana_core.errors import HistoryLost, TransportError, Unauthenticated
+from pramana_core.privacy import epsilon
+from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.releases import Release
+from pramana_core.wire.releases.base import KNOWLEDGE, RANDOMIZED
 
 _NAMED = 10
 _ROUNDING = 1e-9

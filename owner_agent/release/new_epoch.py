@@ -25,7 +25,7 @@ from owner_agent.state.keys import KeyStore, fingerprint
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import (
+from pramana_core.errors import (
     HistoryLost,
     InputError,
     OptionError,

@@ -43,10 +43,10 @@ from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
 from owner_agent.table.encode import Encoded, encode
-from shared.errors import NotFound, NotReady
-from shared.plan import Plan
-from shared.progress import Progress, StagedProgress
-from shared.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
+from pramana_core.errors import NotFound, NotReady
+from pramana_core.plan import Plan
+from pramana_core.progress import Progress, StagedProgress
+from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.publish import entered
 from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
-from shared.progress import Progress
+from pramana_core.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)

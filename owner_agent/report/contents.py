@@ -19,10 +19,10 @@ from owner_agent.report.priors import Priors
 from owner_agent.report.sets import SizeOfSets, sizes_of_sets
 from owner_agent.report.within_blocks import joint_prior, seen
 from owner_agent.site.planning import Planned
-from shared.channels import RESOLUTION, RandomSymmetric
-from shared.errors import OptionError, PramanaError
-from shared.plan import Block
-from shared.privacy import PRIOR, gamma, posterior_range
+from pramana_core.channels import RESOLUTION, RandomSymmetric
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.plan import Block
+from pramana_core.privacy import PRIOR, gamma, posterior_range
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 
 from owner_agent.costs.measures import finite
 from owner_agent.report.families import Strength, strength
-from shared.channels import Transition
-from shared.errors import PramanaError
-from shared.marginals.counts import Tensor
-from shared.plan import Block
-from shared.privacy import attacker_accuracy, conditional_entropy, gamma_within_groups
+from pramana_core.channels import Transition
+from pramana_core.errors import PramanaError
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block
+from pramana_core.privacy import attacker_accuracy, conditional_entropy, gamma_within_groups
 
 POINTS = 48
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
 
-from shared.channels import (
+from pramana_core.channels import (
     Grouped,
     StructuralZeros,
     Symmetric,

@@ -12,10 +12,10 @@ from owner_agent.report.contents import VariableReport
 from owner_agent.report.curves import StrengthCurve
 from owner_agent.report.precision import record_counts
 from owner_agent.report.report import PlanReport
-from shared.pictures import plots
-from shared.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
-from shared.pictures.svg import short
-from shared.ties import descending
+from pramana_core.pictures import plots
+from pramana_core.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
+from pramana_core.pictures.svg import short
+from pramana_core.ties import descending
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

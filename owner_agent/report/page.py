@@ -18,9 +18,9 @@ from owner_agent.report.figures import (
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
 from owner_agent.state.private_files import private_directory, write_replacing
 from owner_agent.study_plan.telling import told_lines
-from shared.errors import OptionError
-from shared.pictures.svg import short
-from shared.progress import Progress, unwatched
+from pramana_core.errors import OptionError
+from pramana_core.pictures.svg import short
+from pramana_core.progress import Progress, unwatched
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from shared.domain import Variable
-from shared.errors import LimitExceeded, SingularChannel
-from shared.marginals.counts import LEVEL
-from shared.marginals.quantile import normal_quantile
-from shared.plan import Block
-from shared.privacy import largest_proportion_se
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, SingularChannel
+from pramana_core.marginals.counts import LEVEL
+from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.plan import Block
+from pramana_core.privacy import largest_proportion_se
 
 Z = normal_quantile(LEVEL)
 """Half the width of a 95 % interval in standard errors."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from owner_agent.site.planning import Planned
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 Priors = Mapping[str, tuple[float, ...]]
 """A probability of each category of some variables, in code order; the others are uniform."""

@@ -34,10 +34,10 @@ from owner_agent.site.planning import Planned
 from owner_agent.site.protection import share_proven
 from owner_agent.study_plan.adopting import Adopted
 from owner_agent.study_plan.telling import adopted_json
-from shared.errors import OptionError, PramanaError
-from shared.plan import Block
-from shared.privacy import PRIOR
-from shared.progress import Progress, unwatched
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.plan import Block
+from pramana_core.privacy import PRIOR
+from pramana_core.progress import Progress, unwatched
 
 LISTED_CHOICES = 12
 """A sampled block's parts are listed up to so many; of more they are counted, and JSON has all."""

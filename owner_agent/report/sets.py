@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.channels import RESOLUTION, Choice
+from pramana_core.channels import RESOLUTION, Choice
 
 _ALIKE = 1e-6
 """Equal shares are multiples of 2^-32 that may differ in their rounding."""

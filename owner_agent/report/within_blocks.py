@@ -16,15 +16,15 @@ from functools import reduce
 import numpy as np
 
 from owner_agent.report.priors import Priors
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Listed,
     Transition,
 )
-from shared.errors import LimitExceeded, OptionError
-from shared.marginals.counts import Tensor
-from shared.plan import Block
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block
 
 SEEN_ENTRIES = 1 << 22
 """A joint matrix with more entries is not listed for a report."""

@@ -25,7 +25,7 @@ from owner_agent.site.strengths import (
     require_multipliable,
     require_size,
 )
-from shared.channels import (
+from pramana_core.channels import (
     CutAndPaste,
     Dense,
     Grouped,
@@ -36,8 +36,8 @@ from shared.channels import (
     Transition,
     require_prior,
 )
-from shared.domain import Domain, Variable
-from shared.errors import ChannelError, OptionError
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import ChannelError, OptionError
 
 _SHOWN = 5
 """How many categories an error lists."""

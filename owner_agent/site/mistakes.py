@@ -8,7 +8,7 @@ import re
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.errors import ConfigError
+from pramana_core.errors import ConfigError
 
 _WAY = re.compile(r"(literal|dict|tuple|list|function-after)\[.*\]|constrained-\w+|\[key\]")
 """One of several ways to write a value: pydantic's name of a way is a part of the location."""

@@ -17,12 +17,12 @@ from owner_agent.site.channels import AnyChannel
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.study_plan.adopting import Adopted, adopted
-from shared.channels import Identity
-from shared.discretize import interval_labels
-from shared.domain import Variable
-from shared.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
-from shared.plan import Block, Plan
-from shared.wire.plans import PlanMessage
+from pramana_core.channels import Identity
+from pramana_core.discretize import interval_labels
+from pramana_core.domain import Variable
+from pramana_core.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.plans import PlanMessage
 
 
 @dataclass(frozen=True)

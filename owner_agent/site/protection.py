@@ -9,7 +9,7 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import (
+from pramana_core.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
     Choice,
@@ -22,9 +22,9 @@ from shared.channels import (
     Symmetric,
     UnitTransition,
 )
-from shared.channels.base import Units
-from shared.errors import PlanError, SingularChannel, UnprotectedVariable
-from shared.plan import Block
+from pramana_core.channels.base import Units
+from pramana_core.errors import PlanError, SingularChannel, UnprotectedVariable
+from pramana_core.plan import Block
 
 Codes = npt.NDArray[np.intp]
 

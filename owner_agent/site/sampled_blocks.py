@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from owner_agent.site.strengths import Amplified, Number, require_countable
-from shared.channels import CHOICES, RESOLUTION, Choice, Sampled, Transition, most_accurate
-from shared.domain import Domain, Variable
-from shared.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
+from pramana_core.channels import CHOICES, RESOLUTION, Choice, Sampled, Transition, most_accurate
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import ChannelError, NotStochastic, OptionError, UnknownVariable
 
 
 class SampledSpec(Amplified):

@@ -32,9 +32,9 @@ from owner_agent.site.sections.model_sharing import ShareModelSection, sharing_m
 from owner_agent.site.strengths import Number
 from owner_agent.state.tls import TlsFiles
 from owner_agent.study_plan.section import StudyPlanSection
-from shared.discretize import CentredGroups
-from shared.errors import ConfigError, OptionError
-from shared.wire.base import KEY_COLUMN, Label, Name
+from pramana_core.discretize import CentredGroups
+from pramana_core.errors import ConfigError, OptionError
+from pramana_core.wire.base import KEY_COLUMN, Label, Name
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet")
 

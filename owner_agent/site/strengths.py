@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from shared.channels import LISTED_ENTRIES, MIXTURE_CELLS, RESOLUTION, Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import ChannelError, UnknownCategory
+from pramana_core.channels import LISTED_ENTRIES, MIXTURE_CELLS, RESOLUTION, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import ChannelError, UnknownCategory
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from owner_agent.state.history import state_directory
-from shared.audit.log import AuditLog
+from pramana_core.audit.log import AuditLog
 
 AUDIT = "audit.jsonl"
 """The file's name in a state directory."""

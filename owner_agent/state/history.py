@@ -14,8 +14,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from owner_agent.state.private_files import private_directory, write_new
-from shared.errors import HistoryLost, StoreCorrupt
-from shared.full_disks import no_room, storing
+from pramana_core.errors import HistoryLost, StoreCorrupt
+from pramana_core.full_disks import no_room, storing
 
 LEDGER = "ledger.sqlite"
 """The ledger's name in a state directory."""

@@ -18,7 +18,7 @@ from typing import Literal, NoReturn, Self
 
 from owner_agent.state.history import know_draw_key, knows_draw_key, state_directory
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
-from shared.errors import KeyFileError
+from pramana_core.errors import KeyFileError
 
 KeyName = Literal["draw", "linkage"]
 KEY_LENGTH = 32

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import FILE_MODE
-from shared.errors import Conflict
-from shared.full_disks import storing
+from pramana_core.errors import Conflict
+from pramana_core.full_disks import storing
 
 
 @contextmanager

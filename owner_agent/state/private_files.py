@@ -10,8 +10,8 @@ import secrets
 import stat
 from pathlib import Path
 
-from shared.errors import KeyFileError
-from shared.full_disks import storing
+from pramana_core.errors import KeyFileError
+from pramana_core.full_disks import storing
 
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from owner_agent.state.private_files import refuse_if_open_to_others
-from shared.errors import ConfigError
+from pramana_core.errors import ConfigError
 
 
 @dataclass(frozen=True)

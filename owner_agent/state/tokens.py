@@ -11,7 +11,7 @@ from owner_agent.state.private_files import (
     refuse_if_open_to_others,
     write_replacing,
 )
-from shared.errors import Unauthenticated
+from pramana_core.errors import Unauthenticated
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from owner_agent.state.private_files import COMMON_MODE, write_durably
 from owner_agent.study_plan.section import StudyPlanSection
-from shared.domain import Variable
-from shared.errors import ConfigError, OptionError, PramanaError
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPlan
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.domain import Variable
+from pramana_core.errors import ConfigError, OptionError, PramanaError
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.study_plans import StudyPlanMessage
 
 FETCH = "Fetch the study's plan with `owner-agent study-plan fetch`."
 _LISTED = 4

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from owner_agent.study_plan.adopting import Adopted
-from shared.channels import RESOLUTION
-from shared.privacy import PRIOR
-from shared.study_plan import StudySet
-from shared.wire.privacy import AmplificationMessage
+from pramana_core.channels import RESOLUTION
+from pramana_core.privacy import PRIOR
+from pramana_core.study_plan import StudySet
+from pramana_core.wire.privacy import AmplificationMessage
 
 _HARDLY = 5e-4
 """Smaller shares of the records are rounding."""

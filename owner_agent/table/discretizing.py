@@ -17,10 +17,10 @@ from owner_agent.site.site import Site
 from owner_agent.table.encode import numbers, rows_text
 from owner_agent.table.methods import Method
 from owner_agent.table.table import read_table
-from shared.discretize import Discretization, equal_frequency, equal_width, mgas
-from shared.discretize.discretization import Floats
-from shared.errors import OptionError, TableError
-from shared.terminal import MAX_WIDTH
+from pramana_core.discretize import Discretization, equal_frequency, equal_width, mgas
+from pramana_core.discretize.discretization import Floats
+from pramana_core.errors import OptionError, TableError
+from pramana_core.terminal import MAX_WIDTH
 
 Missing = npt.NDArray[np.bool_]
 

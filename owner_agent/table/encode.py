@@ -17,16 +17,16 @@ from owner_agent.randomize.sampling import impossible_records
 from owner_agent.site.planning import Planned, raise_together
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_table
-from shared.domain import Variable
-from shared.errors import (
+from pramana_core.domain import Variable
+from pramana_core.errors import (
     DuplicateRecordId,
     MissingRecordId,
     PramanaError,
     TableError,
     UnknownCategory,
 )
-from shared.marginals.counts import Codes
-from shared.wire.parts import code_dtype
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.parts import code_dtype
 
 _SHOWN_ROWS = 5
 _SHOWN_VALUES = 5

@@ -22,8 +22,8 @@ from owner_agent.table.discretizing import (
     wrapped,
 )
 from owner_agent.table.methods import Method
-from shared.discretize import CentredGroups, mgas_centres
-from shared.errors import OptionError
+from pramana_core.discretize import CentredGroups, mgas_centres
+from pramana_core.errors import OptionError
 
 _RESTS = (
     "The centres rest on all {records:,} records with a number in each column, rounded to the"

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from owner_agent.site.planning import raise_together
 from owner_agent.table.encode import numbers, rows_text
 from owner_agent.table.table import TextTable
-from shared.errors import EmptyTable, TableError, UnknownCategory
-from shared.mixed.table import CategoricalColumn, Column, NumericColumn
+from pramana_core.errors import EmptyTable, TableError, UnknownCategory
+from pramana_core.mixed.table import CategoricalColumn, Column, NumericColumn
 
 Rows = npt.NDArray[np.bool_]
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from shared.errors import EmptyTable, MissingColumn, TableUnreadable
+from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
 _SHOWN_NAMES = 20
 

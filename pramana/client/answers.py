@@ -9,10 +9,10 @@ from pydantic import RootModel
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.saved import LearnedFrom
-from shared.estimation.tables.estimates import column_of
-from shared.wire.learning.counting import ContingencyTableSpec
-from shared.wire.learning.learners import AssociationRulesSpec
-from shared.wire.learning.models import (
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.wire.learning.counting import ContingencyTableSpec
+from pramana_core.wire.learning.learners import AssociationRulesSpec
+from pramana_core.wire.learning.models import (
     AssociationRulesMessage,
     BayesClassifierMessage,
     ContingencyTableMessage,

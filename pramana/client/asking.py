@@ -24,11 +24,11 @@ from pramana.estimators.tree import DecisionTree
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana.model_sharing.combined_trees import CombinedTrees
-from shared.errors import OptionError
-from shared.learn.networks.options import Scoring
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.jobs import JobCreate, JobSpec
-from shared.wire.learning.learners import MAX_LENGTH
+from pramana_core.errors import OptionError
+from pramana_core.learn.networks.options import Scoring
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.jobs import JobCreate, JobSpec
+from pramana_core.wire.learning.learners import MAX_LENGTH
 
 _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 

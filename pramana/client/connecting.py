@@ -14,10 +14,10 @@ from pramana.client.study import Study
 from pramana.client.tokens import token_from
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
-from shared.errors import NotFound, OptionError, Unauthenticated
-from shared.wire.addresses import require_address
-from shared.wire.people import Study as StudyMessage
-from shared.wire.problems import error_of
+from pramana_core.errors import NotFound, OptionError, Unauthenticated
+from pramana_core.wire.addresses import require_address
+from pramana_core.wire.people import Study as StudyMessage
+from pramana_core.wire.problems import error_of
 
 if TYPE_CHECKING:
     import httpx

@@ -9,11 +9,11 @@ from pramana.client.answers import Served, warnings_in
 from pramana.client.line import Line, job_path, model_path
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
-from shared.errors import JobCancelled, NotReady, OptionError, PramanaError
-from shared.wire.learning.jobs import Job as JobMessage
-from shared.wire.learning.jobs import JobState
-from shared.wire.learning.models import ModelMessage
-from shared.wire.problems import error_of
+from pramana_core.errors import JobCancelled, NotReady, OptionError, PramanaError
+from pramana_core.wire.learning.jobs import Job as JobMessage
+from pramana_core.wire.learning.jobs import JobState
+from pramana_core.wire.learning.models import ModelMessage
+from pramana_core.wire.problems import error_of
 
 ModelT = TypeVar("ModelT")
 
@@ -116,7 +116,7 @@ class Job(Generic[ModelT]):
             OptionError: a timeout that is no number of seconds.
             Unreachable, NotFound: the miner does not answer, or has the job no more.
         """
-        from shared.terminal import progress_bar
+        from pramana_core.terminal import progress_bar
 
         _require_seconds(timeout)
         began = self._line.clock()

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from owner_agent.release.calls import Calls, requested_delay
 from pramana.frames.sentences import one_sentence
-from shared.wire.base import Message, Page
+from pramana_core.wire.base import Message, Page
 
 PAGE = 500
 """The most items that a miner puts on one page."""

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.privacy.amplification import Amplification
-from shared.wire.base import People
-from shared.wire.privacy import AmplificationMessage, StudyPrivacy
-from shared.wire.releases import Alignment as AlignmentMessage
-from shared.wire.releases import AlignmentState, Release, SecretsState
-from shared.wire.releases.base import RANDOMIZED
-from shared.wire.releases.messages import secrets_differ
+from pramana_core.privacy.amplification import Amplification
+from pramana_core.wire.base import People
+from pramana_core.wire.privacy import AmplificationMessage, StudyPrivacy
+from pramana_core.wire.releases import Alignment as AlignmentMessage
+from pramana_core.wire.releases import AlignmentState, Release, SecretsState
+from pramana_core.wire.releases.base import RANDOMIZED
+from pramana_core.wire.releases.messages import secrets_differ
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,26 +21,26 @@ from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.model_sharing.making import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
-from shared.domain import Domain
-from shared.errors import NotFound, OptionError
-from shared.plan import Plan
-from shared.wire.base import People
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.jobs import Job as JobMessage
-from shared.wire.learning.jobs import JobSpec
-from shared.wire.learning.models import (
+from pramana_core.domain import Domain
+from pramana_core.errors import NotFound, OptionError
+from pramana_core.plan import Plan
+from pramana_core.wire.base import People
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.jobs import Job as JobMessage
+from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.learning.models import (
     ContingencyTableMessage,
     ModelMessage,
     ModelSharingMessage,
     RegressionMessage,
 )
-from shared.wire.learning.regression import RegressionSpec
-from shared.wire.learning.sharing import ModelSharingSpec
-from shared.wire.people import Owner
-from shared.wire.people import Study as StudyMessage
-from shared.wire.privacy import StudyPrivacy
-from shared.wire.releases import Alignment as AlignmentMessage
-from shared.wire.releases import Release
+from pramana_core.wire.learning.regression import RegressionSpec
+from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.people import Owner
+from pramana_core.wire.people import Study as StudyMessage
+from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.releases import Alignment as AlignmentMessage
+from pramana_core.wire.releases import Release
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from owner_agent.state.private_files import refuse_if_open_to_others
 from pramana.frames.tables import shown
-from shared.errors import KeyFileError, OptionError
+from pramana_core.errors import KeyFileError, OptionError
 
 _TOKEN = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z0-9_-]{16,}")
 """As miners issue them: an id, a full stop, and what is random."""

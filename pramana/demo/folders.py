@@ -12,7 +12,7 @@ import pandas as pd
 
 from owner_agent.site.writing import toml
 from pramana.demo.scenario import RECORD_ID, Scenario, SiteTable
-from shared.errors import ConfigError
+from pramana_core.errors import ConfigError
 
 _MARKER = ".pramana-demo"
 _MADE = {

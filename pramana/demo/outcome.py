@@ -12,15 +12,15 @@ import numpy as np
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.table.encode import encode
-from shared.domain import Domain
-from shared.errors import RecordsDoNotAlign
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import LearnedBayesNet, Parameter, learn_parameters
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Plan
-from shared.wire.learning.models import BayesNetMessage, ParameterMessage
+from pramana_core.domain import Domain
+from pramana_core.errors import RecordsDoNotAlign
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, Parameter, learn_parameters
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.wire.learning.models import BayesNetMessage, ParameterMessage
 
 Reference = Literal["network", "table"]
 

@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from shared.errors import Unreachable
+from pramana_core.errors import Unreachable
 
 _START_SECONDS = 300.0
 _STOP_SECONDS = 10.0

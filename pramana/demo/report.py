@@ -14,12 +14,12 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from pramana.demo.outcome import DemoOutcome, Row
 from pramana.demo.scenario import Scenario
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.pictures import plots
-from shared.pictures.plots import BLUE, GREY, RED
-from shared.pictures.svg import short
-from shared.plan import Block
-from shared.privacy import (
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.pictures import plots
+from pramana_core.pictures.plots import BLUE, GREY, RED
+from pramana_core.pictures.svg import short
+from pramana_core.plan import Block
+from pramana_core.privacy import (
     PRIOR,
     Amplification,
     epsilon,
@@ -27,7 +27,7 @@ from shared.privacy import (
     gamma_within_groups,
     largest_proportion_se,
 )
-from shared.wire.learning.models import BayesNetMessage
+from pramana_core.wire.learning.models import BayesNetMessage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

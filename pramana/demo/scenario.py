@@ -16,9 +16,9 @@ import numpy as np
 
 from owner_agent.table.table import read_table
 from pramana.setups import ma2006
-from shared.errors import ConfigError, OptionError
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
+from pramana_core.errors import ConfigError, OptionError
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import httpx
 
-from shared.errors import EstimationError, Refused, StateError, Unreachable
-from shared.wire.learning.models import BayesNetMessage
-from shared.wire.problems import read_problem
-from shared.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
+from pramana_core.wire.learning.models import BayesNetMessage
+from pramana_core.wire.problems import read_problem
+from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
 
 _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0

@@ -25,12 +25,12 @@ from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.misfits import warn_of_lack_of_fit
 from pramana.reporting.sources import Sources
-from shared.domain import Domain
-from shared.errors import InputError, NotFitted, OptionError, PlanError
-from shared.learn.common.documents import write_json
-from shared.plan import Plan
-from shared.progress import Progress
-from shared.terminal import progress_bar
+from pramana_core.domain import Domain
+from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
+from pramana_core.learn.common.documents import write_json
+from pramana_core.plan import Plan
+from pramana_core.progress import Progress
+from pramana_core.terminal import progress_bar
 
 _DIGITS = 12
 """So much of a plan's digest is printed."""

@@ -10,14 +10,14 @@ import numpy as np
 from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
 from pramana.reporting.estimating import EstimatedCounts
-from shared.learn.bayes_classifier.exchange.documents import bayes_classifier_json
-from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.model import BayesClassifier as Learned
-from shared.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
-from shared.learn.networks.bayes_net import LearnedFamily
-from shared.marginals.counts import Tensor
-from shared.progress import Progress
+from pramana_core.learn.bayes_classifier.exchange.documents import bayes_classifier_json
+from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
+from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.marginals.counts import Tensor
+from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,12 +16,12 @@ from pramana.frames.codes import encode, takes_empty
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, OptionError, TableError, UnknownVariable
-from shared.learn.common.documents import write_json
-from shared.learn.prediction import Predictor, read_predictor
-from shared.marginals.counts import Codes
-from shared.progress import Progress
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
+from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.prediction import Predictor, read_predictor
+from pramana_core.marginals.counts import Codes
+from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt

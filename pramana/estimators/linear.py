@@ -12,13 +12,13 @@ from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
-from shared.errors import OptionError
-from shared.learn.linear.exchange.documents import linear_json
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import Accuracy, Plane
-from shared.learn.linear.model import LinearClassifier as Planes
-from shared.learn.linear.options import Counts, Encoding, Keep, LinearOptions, Loss
-from shared.progress import Progress
+from pramana_core.errors import OptionError
+from pramana_core.learn.linear.exchange.documents import linear_json
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import Accuracy, Plane
+from pramana_core.learn.linear.model import LinearClassifier as Planes
+from pramana_core.learn.linear.options import Counts, Encoding, Keep, LinearOptions, Loss
+from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -23,17 +23,17 @@ from pramana.networks.structures import (
 )
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.names import names_of
-from shared.errors import OptionError, StructureError, UnknownVariable
-from shared.estimation.tables.estimates import column_of
-from shared.learn.common.options import Seed, require_limit
-from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from shared.learn.networks.exchange.documents import (
+from pramana_core.errors import OptionError, StructureError, UnknownVariable
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.learn.common.options import Seed, require_limit
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
+from pramana_core.learn.networks.exchange.documents import (
     NetworkDocument,
     network_json,
     network_of_json,
 )
-from shared.learn.networks.network import BayesNet as Network
-from shared.learn.networks.options import (
+from pramana_core.learn.networks.network import BayesNet as Network
+from pramana_core.learn.networks.options import (
     DRAWS,
     Draws,
     Method,
@@ -43,9 +43,9 @@ from shared.learn.networks.options import (
     Search,
     SearchName,
 )
-from shared.learn.networks.search.structure_learning import LearnedLink, learn_structure
-from shared.learn.networks.structure import Structure
-from shared.progress import Progress
+from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,18 +16,18 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
-from shared.errors import OptionError, TableError
-from shared.learn.common.documents import write_json
-from shared.mixed.table import MixedTable
-from shared.plan import Plan
-from shared.progress import Progress
-from shared.regression.exchange.documents import read_regression_json, regression_json
-from shared.regression.exchange.frames import diagnostic_rows, rows_of
-from shared.regression.exchange.words import facts, warnings, write_regression_text
-from shared.regression.learning import learn_regression
-from shared.regression.model import RegressionModel
-from shared.regression.options import ModelName, RegressionOptions
-from shared.terminal import progress_bar
+from pramana_core.errors import OptionError, TableError
+from pramana_core.learn.common.documents import write_json
+from pramana_core.mixed.table import MixedTable
+from pramana_core.plan import Plan
+from pramana_core.progress import Progress
+from pramana_core.regression.exchange.documents import read_regression_json, regression_json
+from pramana_core.regression.exchange.frames import diagnostic_rows, rows_of
+from pramana_core.regression.exchange.words import facts, warnings, write_regression_text
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.model import RegressionModel
+from pramana_core.regression.options import ModelName, RegressionOptions
+from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
     import numpy.typing as npt

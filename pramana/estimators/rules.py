@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from pramana.estimators.base import Estimator
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.learn.rules.exchange.documents import Found, read_found, write_found
-from shared.learn.rules.exchange.drawing import itemsets_chart, rules_chart
-from shared.learn.rules.exchange.frames import itemsets_frame, rules_frame
-from shared.learn.rules.items import chosen_items, items_wanted
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions
-from shared.learn.rules.rules import derive_rules
-from shared.marginals.support_counts import Item
-from shared.pictures.chart import Picture
-from shared.progress import Progress
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.learn.rules.exchange.documents import Found, read_found, write_found
+from pramana_core.learn.rules.exchange.drawing import itemsets_chart, rules_chart
+from pramana_core.learn.rules.exchange.frames import itemsets_frame, rules_frame
+from pramana_core.learn.rules.items import chosen_items, items_wanted
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.marginals.support_counts import Item
+from pramana_core.pictures.chart import Picture
+from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

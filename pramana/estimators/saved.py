@@ -21,9 +21,9 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import quoted
-from shared.errors import InputError, OptionError
-from shared.learn.common.documents import DocumentPart, faults, parse_json
-from shared.privacy.amplification import Amplification
+from pramana_core.errors import InputError, OptionError
+from pramana_core.learn.common.documents import DocumentPart, faults, parse_json
+from pramana_core.privacy.amplification import Amplification
 
 FORMAT = "pramana-model"
 VERSION = 1

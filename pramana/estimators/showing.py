@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pramana.frames.tables import shown
 from pramana.showing.axes import plotted
 from pramana.showing.html import DIGITS, card, plain
-from shared.errors import OptionError
-from shared.pictures.chart import Layout, Picture
-from shared.privacy.amplification import Amplification
+from pramana_core.errors import OptionError
+from pramana_core.pictures.chart import Layout, Picture
+from pramana_core.privacy.amplification import Amplification
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from shared.learn.networks.search.structure_learning import LearnedLink
+    from pramana_core.learn.networks.search.structure_learning import LearnedLink
 
 
 class Shown:
@@ -127,16 +127,16 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     Raises:
         OptionError: it is none of these.
     """
-    from shared.learn.bayes_classifier.exchange.drawing import bayes_chart
-    from shared.learn.bayes_classifier.model import BayesClassifier
-    from shared.learn.linear.exchange.drawing import weights_chart
-    from shared.learn.linear.model import LinearClassifier
-    from shared.learn.networks.bayes_net import LearnedBayesNet
-    from shared.learn.networks.exchange.drawing import draw_structure
-    from shared.learn.tree.exchange.drawing import draw_tree
-    from shared.learn.tree.model import DecisionTree
-    from shared.regression.exchange.drawing import effects_chart
-    from shared.regression.model import RegressionModel
+    from pramana_core.learn.bayes_classifier.exchange.drawing import bayes_chart
+    from pramana_core.learn.bayes_classifier.model import BayesClassifier
+    from pramana_core.learn.linear.exchange.drawing import weights_chart
+    from pramana_core.learn.linear.model import LinearClassifier
+    from pramana_core.learn.networks.bayes_net import LearnedBayesNet
+    from pramana_core.learn.networks.exchange.drawing import draw_structure
+    from pramana_core.learn.tree.exchange.drawing import draw_tree
+    from pramana_core.learn.tree.model import DecisionTree
+    from pramana_core.regression.exchange.drawing import effects_chart
+    from pramana_core.regression.model import RegressionModel
 
     if isinstance(model, RegressionModel):
         return effects_chart(model)

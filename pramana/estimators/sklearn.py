@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shared.errors import NotInstalled, OptionError
-from shared.learn.linear.model import LinearClassifier
+from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.learn.linear.model import LinearClassifier
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline

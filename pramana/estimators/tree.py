@@ -11,16 +11,16 @@ from annotated_types import Ge, Le
 from pramana.estimators.classifiers import Classifier
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.showing.axes import plotted
-from shared.learn.common.options import require_limit
-from shared.learn.tree.exchange.documents import tree_json
-from shared.learn.tree.exchange.drawing import draw_tree
-from shared.learn.tree.exchange.text import write_tree_text
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DecisionTree as Tree
-from shared.learn.tree.node import Node
-from shared.learn.tree.options import Criterion, TreeOptions
-from shared.pictures.chart import Layout
-from shared.progress import Progress
+from pramana_core.learn.common.options import require_limit
+from pramana_core.learn.tree.exchange.documents import tree_json
+from pramana_core.learn.tree.exchange.drawing import draw_tree
+from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.model import DecisionTree as Tree
+from pramana_core.learn.tree.node import Node
+from pramana_core.learn.tree.options import Criterion, TreeOptions
+from pramana_core.pictures.chart import Layout
+from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt

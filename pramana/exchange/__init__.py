@@ -1,5 +1,5 @@
 """Models as objects of other libraries, and back: pgmpy, pyAgrum, networkx, scikit-learn.
 
-Files of other programs (BIF, DOT) are written in `shared.learn`; the libraries are loaded when
-asked for.
+Files of other programs (BIF, DOT) are written in `pramana_core.learn`; the libraries are loaded
+when asked for.
 """

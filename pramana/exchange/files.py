@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pramana.frames.tables import shown
-from shared.errors import InputError
+from pramana_core.errors import InputError
 
 
 def written(text: str, path: str | Path | None) -> str | None:

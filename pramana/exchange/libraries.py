@@ -6,7 +6,7 @@ import importlib
 import warnings
 from types import ModuleType
 
-from shared.errors import NotInstalled
+from pramana_core.errors import NotInstalled
 
 
 def load(module: str, package: str) -> ModuleType:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pramana.exchange.libraries import load
 from pramana.frames.tables import shown
-from shared.errors import StructureError
-from shared.learn.networks.structure import Structure
+from pramana_core.errors import StructureError
+from pramana_core.learn.networks.structure import Structure
 
 if TYPE_CHECKING:
-    from shared.learn.networks.search.structure_learning import LearnedLink
+    from pramana_core.learn.networks.search.structure_learning import LearnedLink
 
 
 def to_graph(structure: Structure, links: tuple[LearnedLink, ...] = ()) -> Any:

@@ -8,11 +8,11 @@ import numpy as np
 
 from pramana.exchange.libraries import load
 from pramana.frames.tables import shown
-from shared.domain import Domain, Variable
-from shared.errors import InputError
-from shared.learn.networks.inference import peer
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError
+from pramana_core.learn.networks.inference import peer
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
 
 
 def to_model(network: BayesNet) -> Any:

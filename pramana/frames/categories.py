@@ -17,8 +17,8 @@ from pramana.frames.codes import EMPTY, encode, label_of
 from pramana.frames.observing import ObservedCategories
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
-from shared.domain import Domain, Variable
-from shared.errors import ConfigError, DomainError
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
     import pandas as pd

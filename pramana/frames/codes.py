@@ -12,11 +12,11 @@ import numpy.typing as npt
 from pramana.frames.absent import lacking
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, UnknownCategory
-from shared.learn.prediction import CategoryReader
-from shared.marginals.counts import Codes
-from shared.wire.parts import code_dtype
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, UnknownCategory
+from pramana_core.learn.prediction import CategoryReader
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.parts import code_dtype
 
 if TYPE_CHECKING:
     import pandas as pd

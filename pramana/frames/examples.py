@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shared.errors import TableError
+from pramana_core.errors import TableError
 
 if TYPE_CHECKING:
     import pandas as pd

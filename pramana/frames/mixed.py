@@ -10,8 +10,8 @@ import numpy as np
 from pramana.frames.absent import lacking
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame, shown
-from shared.errors import MissingColumn, TableError
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.errors import MissingColumn, TableError
+from pramana_core.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -11,13 +11,13 @@ import numpy as np
 from pramana.frames.codes import label_of
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
-from shared.errors import OptionError, TableError
-from shared.learn.prediction import interval_cuts
+from pramana_core.errors import OptionError, TableError
+from pramana_core.learn.prediction import interval_cuts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shared.domain import Variable
+    from pramana_core.domain import Variable
 
 _PLACES = 3
 """Intervals of one width are cut where so many digits of the width say."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from shared.errors import OptionError, PramanaError
+from pramana_core.errors import OptionError, PramanaError
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from pramana.frames.sentences import quoted
-from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd

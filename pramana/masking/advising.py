@@ -10,7 +10,7 @@ from pramana.frames.tables import Frame
 from pramana.masking.columns import Columns, columns_of
 
 if TYPE_CHECKING:
-    from shared.mask.advice import Recommendation
+    from pramana_core.mask.advice import Recommendation
 
 
 @options_told
@@ -46,7 +46,7 @@ def recommended(columns: Columns, seed: int) -> Recommendation:
     """Return what is recommended for a table; the seed decides what is drawn on the way."""
     import numpy as np
 
-    from shared.mask.advice import recommend
+    from pramana_core.mask.advice import recommend
 
     with one_sentence("frame"):
         return recommend(columns.s, columns.x, np.random.default_rng(seed))

@@ -9,14 +9,14 @@ import numpy as np
 
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shared.mask.core.bounds import Bounds
-    from shared.mask.core.caution import Caution
-    from shared.mixed.table import Floats
+    from pramana_core.mask.core.bounds import Bounds
+    from pramana_core.mask.core.caution import Caution
+    from pramana_core.mixed.table import Floats
 
 
 def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -> Bounds:
@@ -26,7 +26,7 @@ def bounds_of(given: object, table: pd.DataFrame, confidential: Sequence[str]) -
         OptionError: they are of no confidential column, are no pair of a lower and an upper one, or
             true values lie beyond them.
     """
-    from shared.mask.core.bounds import require_within
+    from pramana_core.mask.core.bounds import require_within
 
     if given is None:
         return {}
@@ -78,9 +78,9 @@ def bound_cautions(
         true: n x q.
         masked: n x q, before they were cut.
     """
-    from shared.mask.core.bounds import cut_cautions
-    from shared.mask.core.caution import Caution
-    from shared.mask.core.cautions import below_zero
+    from pramana_core.mask.core.bounds import cut_cautions
+    from pramana_core.mask.core.caution import Caution
+    from pramana_core.mask.core.cautions import below_zero
 
     found = list(cut_cautions(names, bounds, true, masked))
     for name, fact in below_zero(names, true, masked):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.identifying import require_no_id
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns
-from shared.errors import OptionError, TableError
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.errors import OptionError, TableError
+from pramana_core.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
-from shared.errors import OptionError
-from shared.learn.common.options import InnerShare, require_limit
-from shared.marginals.counts import LEVEL
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import InnerShare, require_limit
+from pramana_core.marginals.counts import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ def combine_copies(
     """
     import pandas as pd
 
-    from shared.mask.copies.combining import combine_copies as combine
+    from pramana_core.mask.copies.combining import combine_copies as combine
 
     with one_sentence():
         require_limit(level, InnerShare, "level")

@@ -15,15 +15,15 @@ from pramana.masking.methods import methods
 from pramana.masking.origin import Origin
 from pramana.showing.axes import plotted
 from pramana.showing.html import card
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from shared.mask.advice import Recommendation
-    from shared.mask.core.influence import Influence
-    from shared.pictures.chart import Chart
+    from pramana_core.mask.advice import Recommendation
+    from pramana_core.mask.core.influence import Influence
+    from pramana_core.pictures.chart import Chart
 
 _MANY = 12
 """A notebook shows so many warnings."""
@@ -175,8 +175,8 @@ class MaskedFrame:
         return plotted(self._picture(), ax)
 
     def _picture(self) -> Chart:
-        from shared.mask.pictures.charts import relationships_chart
-        from shared.mask.pictures.choosing import pairs_to_show
+        from pramana_core.mask.pictures.charts import relationships_chart
+        from pramana_core.mask.pictures.choosing import pairs_to_show
 
         origin = self._origin("plot")
         s, x = origin.columns.s, origin.columns.x
@@ -245,7 +245,7 @@ class MaskedFrame:
         )
 
     def _repr_html_(self) -> str:
-        from shared.mask.core.caution import gravity_of
+        from pramana_core.mask.core.caution import gravity_of
 
         facts = [("records", f"{len(self):,}"), ("method", self.method)]
         facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
@@ -268,7 +268,7 @@ def _instead(method: str) -> str:
 
 def _counted(warnings: Sequence[str]) -> str:
     """Return how many warnings there are, and how many of them are grave."""
-    from shared.mask.core.caution import Gravity, gravity_of
+    from pramana_core.mask.core.caution import Gravity, gravity_of
 
     grave = sum(gravity_of(words) == Gravity.GRAVE for words in warnings)
     many = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"

@@ -21,15 +21,15 @@ from pramana.masking.methods import (
 )
 from pramana.masking.origin import Origin
 from pramana.reporting.reports import require_yes_or_no
-from shared.errors import OptionError
-from shared.terminal import progress_bar
+from pramana_core.errors import OptionError
+from pramana_core.terminal import progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from shared.mask import Masked
-    from shared.mask.core.bounds import Bounds
+    from pramana_core.mask import Masked
+    from pramana_core.mask.core.bounds import Bounds
 
 
 @options_told
@@ -103,9 +103,9 @@ def mask(
         ...     store[["expenditure", "debt"]].corr().round(6))
         True
     """
-    from shared.mask.copies.limits import require_few_copies
-    from shared.mask.core.bounds import bounded
-    from shared.mask.core.caution import Gravity, gravest_first
+    from pramana_core.mask.copies.limits import require_few_copies
+    from pramana_core.mask.core.bounds import bounded
+    from pramana_core.mask.core.caution import Gravity, gravest_first
 
     named = method_of(method)
     count = copies_of(copies)
@@ -177,7 +177,7 @@ def _released(columns: Columns, values: Any, order: Any, *, keep_order: bool) ->
 
 
 def _warnings(columns: Columns, made: list[Masked], within: Bounds) -> tuple[str, ...]:
-    from shared.mask.core.caution import Caution, Gravity
+    from pramana_core.mask.core.caution import Caution, Gravity
 
     true = columns.table[list(columns.confidential)].to_numpy(dtype=float)
     found = list(made[0].warnings)

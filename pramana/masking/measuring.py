@@ -12,16 +12,16 @@ from pramana.masking.columns import Columns, columns_of
 from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
 from pramana.reporting.reports import Reports
-from shared.errors import KeyFileError, MissingColumn, TableError
-from shared.mixed.table import read_mixed
-from shared.terminal import progress_bar
-from shared.wire.parts import key_order
+from pramana_core.errors import KeyFileError, MissingColumn, TableError
+from pramana_core.mixed.table import read_mixed
+from pramana_core.terminal import progress_bar
+from pramana_core.wire.parts import key_order
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shared.mask.core.influence import Influence
-    from shared.mask.measures import Measures
+    from pramana_core.mask.core.influence import Influence
+    from pramana_core.mask.measures import Measures
 
 SEED = 1
 """Of what measures draw, where nothing else decides it: the same measures every time."""
@@ -105,7 +105,7 @@ def measured(
     """Return the measures of masked columns whose rows are those of the true ones."""
     import numpy as np
 
-    from shared.mask.measures import measure_all
+    from pramana_core.mask.measures import measure_all
 
     with progress_bar("measuring") as bar, one_sentence("frame"):
         found = measure_all(
@@ -161,10 +161,10 @@ def _same(true: pd.Series, told: pd.Series) -> bool:
 
 
 def compared(columns: Columns, seed: int) -> pd.DataFrame:
-    """Mask a table by every method and return a row for each (`shared.mask.comparison`)."""
+    """Mask a table by every method and return a row for each (`pramana_core.mask.comparison`)."""
     import numpy as np
 
-    from shared.mask.comparison import compare
+    from pramana_core.mask.comparison import compare
 
     with progress_bar("masking by every method") as bar, one_sentence("frame"):
         found = compare(columns.s, columns.x, np.random.default_rng(seed), on_step=bar)
@@ -188,7 +188,7 @@ def measured_reports(
     """
     import numpy as np
 
-    from shared.mask.comparison import measure_reports
+    from pramana_core.mask.comparison import measure_reports
 
     hidden = names_of(confidential, "confidential")
     require_columns(table, hidden, "confidential")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import shown
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from shared.mask.methods.registry import Method
+    from pramana_core.mask.methods.registry import Method
 
 AUTO = "auto"
 """The name that stands for what `recommend_masking` recommends."""
@@ -19,7 +19,7 @@ AUTO = "auto"
 
 def methods() -> Mapping[str, Method]:
     """Return every method by its name: those of the paper, then the synthetic baselines."""
-    from shared.mask import METHODS
+    from pramana_core.mask import METHODS
 
     return METHODS
 
@@ -41,7 +41,7 @@ def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         OptionError: an option that the method has not, or one out of its range.
     """
-    from shared.kernel_regression.options import KernelOptions
+    from pramana_core.kernel_regression.options import KernelOptions
 
     known = dict(methods()[name].options)
     inner = (

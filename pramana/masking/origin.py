@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from pramana.masking.advising import recommended
 from pramana.masking.columns import Columns
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shared.mask.advice import Recommendation
+    from pramana_core.mask.advice import Recommendation
 
 
 @dataclass(frozen=True, eq=False)

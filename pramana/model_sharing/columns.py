@@ -12,10 +12,10 @@ from pramana.frames.mixed import mixed_columns
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana.model_sharing.declared import require_declared, require_labels, require_names
-from shared.errors import MissingColumn, OptionError, TableError, UnknownCategory
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.schemas import schema_of
+from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.schemas import schema_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -17,36 +17,36 @@ from pramana.model_sharing.messages import contents_of
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.showing.html import card
 from pramana.showing.html import plain as plain_html
-from shared.errors import InputError, OptionError, TableError
-from shared.learn.common.documents import write_json
-from shared.model_sharing.combination.combining import (
+from pramana_core.errors import InputError, OptionError, TableError
+from pramana_core.learn.common.documents import write_json
+from pramana_core.model_sharing.combination.combining import (
     Combined,
     CombineOptions,
     Method,
     combine,
     pseudo_chunks,
 )
-from shared.model_sharing.combination.labelling import Labels
-from shared.model_sharing.combination.pooled import together
-from shared.model_sharing.combination.votes import VoteOptions, Weights
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.drawing import draw_model
-from shared.model_sharing.exchange.models import model_json, read_model_json
-from shared.model_sharing.exchange.text import write_model_text
-from shared.model_sharing.generation.options import (
+from pramana_core.model_sharing.combination.labelling import Labels
+from pramana_core.model_sharing.combination.pooled import together
+from pramana_core.model_sharing.combination.votes import VoteOptions, Weights
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.drawing import draw_model
+from pramana_core.model_sharing.exchange.models import model_json, read_model_json
+from pramana_core.model_sharing.exchange.text import write_model_text
+from pramana_core.model_sharing.generation.options import (
     Absent,
     GenerationOptions,
     Misses,
     Numeric,
     Spread,
 )
-from shared.model_sharing.global_models.model import GlobalModel
-from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
-from shared.pictures.chart import Layout
-from shared.privacy.amplification import Amplification
-from shared.progress import Progress
-from shared.terminal import progress_bar
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.pictures.chart import Layout
+from pramana_core.privacy.amplification import Amplification
+from pramana_core.progress import Progress
+from pramana_core.terminal import progress_bar
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 if TYPE_CHECKING:
     import numpy.typing as npt

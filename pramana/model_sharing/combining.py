@@ -7,9 +7,9 @@ from typing import Any
 from pramana.frames.randomness import Rng, generator_of
 from pramana.frames.sentences import options_told
 from pramana.model_sharing.combined_trees import CombinedTrees
-from shared.errors import OptionError
-from shared.model_sharing.combination.combining import CombineOptions, Method
-from shared.model_sharing.global_models.options import GlobalName
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.combination.combining import CombineOptions, Method
+from pramana_core.model_sharing.global_models.options import GlobalName
 
 
 @options_told

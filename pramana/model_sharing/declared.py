@@ -7,10 +7,10 @@ from typing import Any
 
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
-from shared.errors import OptionError, TableError
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.taxonomies import Taxonomy
-from shared.model_sharing.exchange.schemas import LONGEST_LABEL
+from pramana_core.errors import OptionError, TableError
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.model_sharing.exchange.schemas import LONGEST_LABEL
 
 
 def require_declared(

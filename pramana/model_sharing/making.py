@@ -11,12 +11,12 @@ from pydantic import Field, ValidationError
 
 from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.tables import shown
-from shared.errors import InputError, OptionError
-from shared.learn.common.documents import DocumentPart, faults
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.combination.combining import CombineOptions, Method, generation_for
-from shared.model_sharing.combination.votes import VoteOptions
-from shared.model_sharing.global_models.options import GlobalOptions
+from pramana_core.errors import InputError, OptionError
+from pramana_core.learn.common.documents import DocumentPart, faults
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.combination.combining import CombineOptions, Method, generation_for
+from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.model_sharing.global_models.options import GlobalOptions
 
 if TYPE_CHECKING:
     import pandas as pd

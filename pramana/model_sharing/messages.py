@@ -12,9 +12,9 @@ from pramana.estimators.saved import FORMAT as MODEL_FORMAT
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_version
-from shared.errors import InputError, TableUnreadable
-from shared.learn.common.documents import faults, parse_json, write_json
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.errors import InputError, TableUnreadable
+from pramana_core.learn.common.documents import faults, parse_json, write_json
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 FORMAT = "pramana"
 KIND = "knowledge-model"

@@ -11,16 +11,16 @@ from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
 from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.shared_model import SharedModel
-from shared.errors import OptionError
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.promises import protection_words
-from shared.model_sharing.private.growing import grow_private_tree
-from shared.model_sharing.private.noise import GeneratorNoise, Noise
-from shared.model_sharing.private.options import require_epsilon
-from shared.terminal import progress_bar
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.exchange.documents import TreeDocument
+from pramana_core.model_sharing.exchange.promises import protection_words
+from pramana_core.model_sharing.private.growing import grow_private_tree
+from pramana_core.model_sharing.private.noise import GeneratorNoise, Noise
+from pramana_core.model_sharing.private.options import require_epsilon
+from pramana_core.terminal import progress_bar
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 
 def private_model(

@@ -8,8 +8,8 @@ from typing import Any
 from pramana.estimators.saved import plain
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from shared.errors import OptionError
-from shared.model_sharing.anonymity.requirements import Requirement, parse_requirement
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.anonymity.requirements import Requirement, parse_requirement
 
 __all__ = ["NOT_GIVEN", "NotGiven", "Requirement", "requirement_of"]
 

@@ -16,16 +16,16 @@ from pramana.model_sharing.messages import read_message, written
 from pramana.reporting.files import write_whole
 from pramana.showing.axes import plotted
 from pramana.showing.html import card
-from shared.errors import OptionError
-from shared.model_sharing.anonymity.measures import measures_words, tree_measures
-from shared.model_sharing.anonymity.pruning import Pruned
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
-from shared.model_sharing.exchange.text import write_shared_tree_text
-from shared.model_sharing.exchange.words import conditions_words
-from shared.pictures.chart import Layout
-from shared.privacy.amplification import Amplification
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.anonymity.measures import measures_words, tree_measures
+from pramana_core.model_sharing.anonymity.pruning import Pruned
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from pramana_core.model_sharing.exchange.text import write_shared_tree_text
+from pramana_core.model_sharing.exchange.words import conditions_words
+from pramana_core.pictures.chart import Layout
+from pramana_core.privacy.amplification import Amplification
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,16 +16,16 @@ from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.private import private_model
 from pramana.model_sharing.requirements import NOT_GIVEN, requirement_of
 from pramana.model_sharing.shared_model import SharedModel
-from shared.errors import OptionError
-from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from shared.model_sharing.anonymity.released import TELLS, released_form
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.exchange.promises import promised, protection_words, read_words
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
-from shared.terminal import progress_bar
-from shared.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.anonymity.released import TELLS, released_form
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.documents import TreeDocument
+from pramana_core.model_sharing.exchange.promises import promised, protection_words, read_words
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.terminal import progress_bar
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
 
 
 @options_told

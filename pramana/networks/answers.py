@@ -13,18 +13,18 @@ from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.names import names_of
-from shared.errors import OptionError, UnknownVariable
-from shared.estimation.tables.estimates import column_of
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.records import log_likelihoods, posteriors
-from shared.learn.networks.synthetic import sample_chunks
-from shared.ties import first_largest_of_rows
+from pramana_core.errors import OptionError, UnknownVariable
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.records import log_likelihoods, posteriors
+from pramana_core.learn.networks.synthetic import sample_chunks
+from pramana_core.ties import first_largest_of_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from shared.marginals.counts import Codes
+    from pramana_core.marginals.counts import Codes
 
 
 class NetworkAnswers:

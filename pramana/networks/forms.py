@@ -10,13 +10,13 @@ from pramana.exchange import networkx_graphs, pgmpy_models, pyagrum_models
 from pramana.exchange.files import text_of, written
 from pramana.frames.sentences import one_sentence
 from pramana.networks.structures import structure_of
-from shared.learn.networks.exchange.bif import read_bif, write_bif
-from shared.learn.networks.exchange.dot import write_dot
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
+from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
+from pramana_core.learn.networks.exchange.dot import write_dot
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
 
 if TYPE_CHECKING:
-    from shared.learn.networks.search.structure_learning import LearnedLink
+    from pramana_core.learn.networks.search.structure_learning import LearnedLink
 
 
 class NetworkForms:

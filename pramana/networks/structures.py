@@ -11,11 +11,11 @@ import numpy as np
 from pramana.exchange import networkx_graphs, pyagrum_models
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from shared.errors import OptionError, StructureError
-from shared.learn.networks.bayes_net import LearnedFamily
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import ParameterOptions, Scoring, Search
-from shared.learn.networks.structure import Structure
+from pramana_core.errors import OptionError, StructureError
+from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import ParameterOptions, Scoring, Search
+from pramana_core.learn.networks.structure import Structure
 
 StructureLike: TypeAlias = Any
 """A dict of each child's parents, a list of (parent, child), a graph of networkx, or a network of

@@ -15,17 +15,17 @@ from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_yes_or_no
 from pramana.reporting.telling import NO_BOUND, required_prior
 from pramana.showing.html import card
-from shared.errors import OptionError
-from shared.plan import Plan
-from shared.privacy import Amplification, composed
-from shared.privacy.amplification import PRIOR
-from shared.privacy.study import CoinTold, StudyTold, ToldBlock, told_by
-from shared.study_plan import StudyPlan
+from pramana_core.errors import OptionError
+from pramana_core.plan import Plan
+from pramana_core.privacy import Amplification, composed
+from pramana_core.privacy.amplification import PRIOR
+from pramana_core.privacy.study import CoinTold, StudyTold, ToldBlock, told_by
+from pramana_core.study_plan import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shared.wire.parts import Keys as Pseudonyms
+    from pramana_core.wire.parts import Keys as Pseudonyms
 
 Told: TypeAlias = Any
 """`Reports`, a `Plan`, a `StudyPlan`, what has such a `plan`, a (name, one of them), or a list."""

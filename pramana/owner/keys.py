@@ -13,7 +13,7 @@ from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore, fingerprint, read_key
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from shared.errors import KeyFileError, OptionError
+from pramana_core.errors import KeyFileError, OptionError
 
 
 class Keys:

@@ -14,12 +14,12 @@ from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
-from shared.errors import KeyFileError, OptionError, TableError
-from shared.plan import Plan
-from shared.terminal import progress_bar
+from pramana_core.errors import KeyFileError, OptionError, TableError
+from pramana_core.plan import Plan
+from pramana_core.terminal import progress_bar
 
 _STUDY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What a study may be called (`shared.wire.base.Name`)."""
+"""What a study may be called (`pramana_core.wire.base.Name`)."""
 
 
 @options_told

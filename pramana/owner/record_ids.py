@@ -16,7 +16,7 @@ from owner_agent.table.encode import record_id_problems
 from owner_agent.table.table import clean_cells
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from shared.errors import MissingColumn, MissingRecordId, TableError
+from pramana_core.errors import MissingColumn, MissingRecordId, TableError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from numbers import Integral, Real
 
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
-from shared.domain import Domain
-from shared.errors import DomainError, OptionError, UnknownVariable
+from pramana_core.domain import Domain
+from pramana_core.errors import DomainError, OptionError, UnknownVariable
 
 
 def require_domain(domain: object) -> Domain:

@@ -12,7 +12,7 @@ from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.planning.demands import number, one_of, require_domain, require_variables, whole_number
 from pramana.planning.designs import Design
-from shared.design import (
+from pramana_core.design import (
     Comparison,
     Goal,
     Learn,
@@ -25,10 +25,10 @@ from shared.design import (
     goal,
     reference,
 )
-from shared.design.requirement import require_gamma
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.terminal import progress_bar
+from pramana_core.design.requirement import require_gamma
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.terminal import progress_bar
 
 AUTO = "auto"
 

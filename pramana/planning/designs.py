@@ -11,11 +11,11 @@ from pramana.frames.sentences import one_sentence
 from pramana.showing.axes import plotted
 from pramana.showing.charts import families_chart
 from pramana.showing.html import DIGITS, card
-from shared.design import Option, useful
-from shared.errors import PlanError
-from shared.estimation.estimated import Estimator
-from shared.plan import Plan
-from shared.study_plan import StudyPlan
+from pramana_core.design import Option, useful
+from pramana_core.errors import PlanError
+from pramana_core.estimation.estimated import Estimator
+from pramana_core.plan import Plan
+from pramana_core.study_plan import StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd

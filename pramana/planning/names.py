@@ -1,6 +1,6 @@
 """Channels, blocks and plans, under the names that people import."""
 
-from shared.channels import (
+from pramana_core.channels import (
     CutAndPaste,
     Dense,
     Grouped,
@@ -13,7 +13,7 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.plan import Block, Plan
+from pramana_core.plan import Block, Plan
 
 __all__ = [
     "Block",

@@ -14,12 +14,12 @@ from owner_agent.site.protection import require_estimable, require_protected
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.planning.demands import number, one_of, require_domain, require_variables
-from shared.channels import Identity, Transition
-from shared.design import gamma_of_epsilon, gamma_of_p
-from shared.design.requirement import require_gamma
-from shared.domain import Domain, Variable
-from shared.errors import ChannelError, PlanError, UnprotectedVariable
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Transition
+from pramana_core.design import gamma_of_epsilon, gamma_of_p
+from pramana_core.design.requirement import require_gamma
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import ChannelError, PlanError, UnprotectedVariable
+from pramana_core.plan import Block, Plan
 
 Names: TypeAlias = tuple[str, ...]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shared.plan import Block
+from pramana_core.plan import Block
 
 
 @dataclass(frozen=True)

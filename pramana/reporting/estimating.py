@@ -17,20 +17,20 @@ from pramana.reporting.tabulating import tabulated, tabulated_each
 from pramana.showing.axes import plotted
 from pramana.showing.charts import counts_chart
 from pramana.showing.html import DIGITS, card
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables.estimates import column_of
-from shared.marginals.counts import LEVEL
-from shared.marginals.lack_of_fit import filled_in_words, warnings_of
-from shared.pictures.chart import Chart
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.marginals.counts import LEVEL
+from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
+from pramana_core.pictures.chart import Chart
+from pramana_core.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from shared.estimation.estimated import Estimator
+    from pramana_core.estimation.estimated import Estimator
 
 EstimatorName = Literal["auto", "moment", "ml", "log-linear", "pooled"]
 
@@ -173,8 +173,9 @@ class EstimatedCounts:
     ) -> pd.Series:
         """Test whether two variables, or two sets of them, are independent given others.
 
-        The test is the likelihood ratio of the reports themselves (G², see `shared.estimation`):
-        noise weakens it and never makes any evidence. Of `pooled` counts it is Wald's.
+        The test is the likelihood ratio of the reports themselves (G², see
+        `pramana_core.estimation`): noise weakens it and never makes any evidence. Of `pooled`
+        counts it is Wald's.
 
         Returns:
             `statistic`, `degrees_of_freedom` and `p_value`, by chi-square.

@@ -18,13 +18,13 @@ from pydantic import Field, ValidationError
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
-from shared.errors import OptionError, PramanaError, StoreCorrupt, TableUnreadable
-from shared.marginals.counts import Codes
-from shared.plan import Plan
-from shared.wire.base import KEY_COLUMN, Message
-from shared.wire.parts import Keys as Pseudonyms
-from shared.wire.parts import RecordSchema, key_array, key_column
-from shared.wire.plans import BlockMessage, PlanMessage
+from pramana_core.errors import OptionError, PramanaError, StoreCorrupt, TableUnreadable
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_COLUMN, Message
+from pramana_core.wire.parts import Keys as Pseudonyms
+from pramana_core.wire.parts import RecordSchema, key_array, key_column
+from pramana_core.wire.plans import BlockMessage, PlanMessage
 
 VERSION = 1
 _MARK = b"pramana-reports"

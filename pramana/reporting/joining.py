@@ -13,9 +13,9 @@ from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_reports
-from shared.errors import OptionError, PlanError, RecordsDoNotAlign
-from shared.plan import Plan
-from shared.wire.base import KEY_BYTES
+from pramana_core.errors import OptionError, PlanError, RecordsDoNotAlign
+from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_BYTES
 
 How = Literal["identical", "common", "any"]
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from pramana.frames.codes import decode, encode
 from pramana.frames.tables import Frame, as_frame
-from shared.channels import RESOLUTION, CutAndPaste, OneHot, Sampled
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, TableError, UnknownCategory
-from shared.marginals.counts import Codes
-from shared.plan import Block, Plan
-from shared.wire.parts import code_dtype
+from pramana_core.channels import RESOLUTION, CutAndPaste, OneHot, Sampled
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, TableError, UnknownCategory
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import code_dtype
 
 if TYPE_CHECKING:
     import pandas as pd

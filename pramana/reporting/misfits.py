@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from pramana.frames.sentences import warn_caller
-from shared.estimation.plausibility.examination import examine
-from shared.marginals.counts import Codes
-from shared.plan import Plan
+from pramana_core.estimation.plausibility.examination import examine
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
 
 
 def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:

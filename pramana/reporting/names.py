@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pramana.frames.tables import shown
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 
 def names_of(given: object, argument: str, *, one: bool = False) -> tuple[str, ...]:

@@ -20,8 +20,8 @@ from pramana.reporting.telling import in_words, privacy_frame, required_prior, t
 from pramana.showing.axes import plotted
 from pramana.showing.charts import privacy_chart
 from pramana.showing.html import DIGITS, card
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     DuplicateRecordId,
     EmptyTable,
     OptionError,
@@ -29,15 +29,15 @@ from shared.errors import (
     PramanaError,
     TableError,
 )
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.pictures.chart import Chart
-from shared.plan import Plan
-from shared.privacy import Amplification
-from shared.privacy.amplification import PRIOR
-from shared.study_plan import StudyPlan
-from shared.wire.base import KEY_BYTES
-from shared.wire.parts import Keys as Pseudonyms
-from shared.wire.parts import key_order, records_digest, strictly_ascending
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.pictures.chart import Chart
+from pramana_core.plan import Plan
+from pramana_core.privacy import Amplification
+from pramana_core.privacy.amplification import PRIOR
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Keys as Pseudonyms
+from pramana_core.wire.parts import key_order, records_digest, strictly_ascending
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 from miner_service.alignment.align import overlap_of
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.reports import Reports
-from shared.channels import CONDITION_LIMIT
-from shared.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
-from shared.estimation.core.axes import joined
-from shared.plan import Plan
-from shared.wire.base import KEY_BYTES
+from pramana_core.channels import CONDITION_LIMIT
+from pramana_core.errors import EmptyTable, OptionError, PlanError, RecordsDoNotAlign, TableError
+from pramana_core.estimation.core.axes import joined
+from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_BYTES
 
 if TYPE_CHECKING:
-    from shared.estimation.estimated import Estimator
+    from pramana_core.estimation.estimated import Estimator
 
 Source: TypeAlias = Reports | tuple[Frame, Plan]
 """Reports, or a frame of them with the plan that made it."""

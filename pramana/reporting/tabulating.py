@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pramana.frames.sentences import one_sentence
-from shared.estimation.tables.estimates import column_of
-from shared.estimation.tables.modelled import ModelledTable
-from shared.estimation.tables.pooled import PooledTable
-from shared.learn.common.options import InnerShare, require_limit
-from shared.learn.common.projection import project_to_simplex
-from shared.marginals.counts import LEVEL
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.estimation.tables.modelled import ModelledTable
+from pramana_core.estimation.tables.pooled import PooledTable
+from pramana_core.learn.common.options import InnerShare, require_limit
+from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.marginals.counts import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from shared.estimation.estimated import EstimatedMarginals
+    from pramana_core.estimation.estimated import EstimatedMarginals
 
 ERRORS = ("se_records", "se_population", "low", "high")
 """The columns of a table that say how far its counts can be trusted."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.frames.tables import shown
-from shared.channels import LISTED_ENTRIES, RESOLUTION, OneHot, Sampled, Transition
-from shared.errors import OptionError
-from shared.plan import Block, Plan
-from shared.privacy import Amplification, composed
-from shared.privacy.amplification import PRIOR
+from pramana_core.channels import LISTED_ENTRIES, RESOLUTION, OneHot, Sampled, Transition
+from pramana_core.errors import OptionError
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification, composed
+from pramana_core.privacy.amplification import PRIOR
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from functools import cache
 from pkgutil import resolve_name
 
 from pramana.reproduce.engine.experiment import Experiment
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 _EXPERIMENTS = (
     "ma.chapter_2.grouping:EXPERIMENT",

@@ -18,7 +18,7 @@ from pramana.reproduce.run import (
     reproduce,
     tally,
 )
-from shared.terminal import console, print_json, progress_bar
+from pramana_core.terminal import console, print_json, progress_bar
 
 _MARKS = {True: ("agrees", "green"), False: ("differs", "bold yellow"), None: ("note", "dim")}
 

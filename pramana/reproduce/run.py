@@ -14,8 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.figure import png
-from shared.errors import OptionError
-from shared.progress import OnShare
+from pramana_core.errors import OptionError
+from pramana_core.progress import OnShare
 
 Say = Callable[[str, float], None]
 """Called with the experiment at work and the share of all work that is done."""

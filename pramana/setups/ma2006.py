@@ -16,11 +16,11 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from owner_agent.site.channels import AnyChannel
-from shared.channels import Identity
-from shared.domain import Domain
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity
+from pramana_core.domain import Domain
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Block, Plan
 
 RECORDS = 20_000
 """The number of records in the experiment."""

@@ -15,11 +15,11 @@ import numpy as np
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys as Secrets
-from shared.channels import Coordinated
-from shared.domain import Variable
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Plan
-from shared.wire.parts import Keys, code_dtype
+from pramana_core.channels import Coordinated
+from pramana_core.domain import Variable
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import Keys, code_dtype
 
 STUDY = "reproduce"
 """The name enters every draw: with another one the published figures would not come out again."""

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pramana.frames.tables import shown
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shared.pictures.chart import Picture
+    from pramana_core.pictures.chart import Picture
 
 
 def plotted(picture: Picture, ax: object) -> Axes:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shared.pictures import plots
-from shared.pictures.chart import Chart
+from pramana_core.pictures import plots
+from pramana_core.pictures.chart import Chart
 
 if TYPE_CHECKING:
     import pandas as pd

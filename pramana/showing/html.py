@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from shared.pictures.svg import escape, short
+from pramana_core.pictures.svg import escape, short
 
 if TYPE_CHECKING:
     import pandas as pd

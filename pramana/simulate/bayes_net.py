@@ -13,17 +13,17 @@ from pramana.simulate.links import compare
 from pramana.simulate.parameters import fitted
 from pramana.simulate.study import Fits, Series
 from pramana.simulate.trials import Trials
-from shared import ties
-from shared.errors import LimitExceeded
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.learn.common.options import require_limit
-from shared.learn.networks.network import BayesNet, cross_entropy
-from shared.learn.networks.options import Draws, Scoring, Search, SearchName
-from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
-from shared.progress import OnShare, Tick
+from pramana_core import ties
+from pramana_core.errors import LimitExceeded
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.common.options import require_limit
+from pramana_core.learn.networks.network import BayesNet, cross_entropy
+from pramana_core.learn.networks.options import Draws, Scoring, Search, SearchName
+from pramana_core.learn.networks.search.structure_learning import LearnedStructure, learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.progress import OnShare, Tick
 
 
 @dataclass(frozen=True)

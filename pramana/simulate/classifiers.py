@@ -11,14 +11,14 @@ import numpy as np
 
 from pramana.simulate.study import Fits, Series, spread
 from pramana.simulate.trials import Trials
-from shared import ties
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import Codes, Marginals
-from shared.plan import Plan
-from shared.progress import OnShare
+from pramana_core import ties
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.marginals.counts import Codes, Marginals
+from pramana_core.plan import Plan
+from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
-    from shared.learn.prediction import Predictor
+    from pramana_core.learn.prediction import Predictor
 
 
 Learn = Callable[[Marginals, int], "Predictor"]

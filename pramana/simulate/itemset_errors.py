@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from shared.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.itemsets import FoundItemsets
 
 Supports = Mapping[tuple[int, ...], float]
 """Itemsets, as ascending places of their items, with their supports."""

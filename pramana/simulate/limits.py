@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
-from shared.errors import LimitExceeded
-from shared.plan import Plan
-from shared.progress import OnShare
+from pramana_core.errors import LimitExceeded
+from pramana_core.plan import Plan
+from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
     from miner_service.kinds.common.base import JobKind
@@ -35,8 +35,8 @@ def _seconds(
 
     from miner_service.kinds import kind_of
     from miner_service.kinds.common.affordability import RecordLayout
-    from shared.estimation.core.models import default_order
-    from shared.wire.learning.networks import BayesNetStructureSpec
+    from pramana_core.estimation.core.models import default_order
+    from pramana_core.wire.learning.networks import BayesNetStructureSpec
 
     names = trials.source.domain.names
     asked = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shared.learn.networks.search.equivalence import CPDAG
-from shared.learn.networks.structure import Structure
+from pramana_core.learn.networks.search.equivalence import CPDAG
+from pramana_core.learn.networks.structure import Structure
 
 Link = tuple[str, str]
 

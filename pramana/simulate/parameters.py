@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shared.domain import Domain
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Marginals, Tensor
+from pramana_core.domain import Domain
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Marginals, Tensor
 
 PSEUDO_COUNT = 1.0
 """Records added to each cell of a table of parameters, that none be zero and KL be finite."""

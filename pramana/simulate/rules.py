@@ -13,13 +13,13 @@ import pandas as pd
 from pramana.simulate.itemset_errors import MEASURES, Supports, by_length, chosen, overall
 from pramana.simulate.study import Fits, Series
 from pramana.simulate.trials import Trial, Trials
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.support_counts import Item
-from shared.plan import Plan
-from shared.progress import OnShare
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.support_counts import Item
+from pramana_core.plan import Plan
+from pramana_core.progress import OnShare
 
 _PERCENT = dict(zip(MEASURES, ("support_error", "false_negative", "false_positive"), strict=True))
 """The names of the errors in JSON, without what they are in."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from shared.errors import OptionError
-from shared.marginals.lack_of_fit import LackOfFit, warnings_of
-from shared.terminal import print_json
+from pramana_core.errors import OptionError
+from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
+from pramana_core.terminal import print_json
 
 STANDARD_OUTPUT = Path("-")
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.inputs.sources import Source
-from shared.errors import OptionError
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Plan
-from shared.privacy import Amplification
+from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.privacy import Amplification
 
 if TYPE_CHECKING:
     from pramana.simulate.inputs.designs import DesignedPlan

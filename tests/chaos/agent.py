@@ -6,7 +6,7 @@ import time
 
 from owner_agent.cli.main import build
 from owner_agent.state.surroundings import Surroundings
-from shared.terminal import run
+from pramana_core.terminal import run
 
 if __name__ == "__main__":
     run(build(Surroundings(sleep=lambda seconds: time.sleep(seconds / 20))))

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
-from shared.audit.verifying import Broken, verify
+from pramana_core.audit.verifying import Broken, verify
 from tests.chaos.owners import BASE, NAMES, Owner, People
 from tests.chaos.service import marked
 

@@ -18,9 +18,9 @@ from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.page import PAGE, page, row
 from benchmarks.coverage.setting import Counted, Covered, Interval, Setting, covered
 from benchmarks.coverage.settings import ALL
-from shared.channels import Dense, Symmetric
-from shared.domain import Domain
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.plan import Block, Plan
 
 pytestmark = pytest.mark.calibration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from owner_agent.cli.main import build
 from owner_agent.state.surroundings import Patience, Surroundings
-from shared.terminal import run
+from pramana_core.terminal import run
 
 HOUR = 3600.0
 PATIENCE = Patience(

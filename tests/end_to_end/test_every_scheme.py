@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from pramana.demo.study import Rest
-from shared.wire.learning.models import BayesNetMessage
+from pramana_core.wire.learning.models import BayesNetMessage
 
 RECORDS = 20_000
 

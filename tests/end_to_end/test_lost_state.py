@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binomtest
 
 from owner_agent.departures.outbox import reopen
-from shared.wire.parts import decode_part
-from shared.wire.privacy import StudyPrivacy
+from pramana_core.wire.parts import decode_part
+from pramana_core.wire.privacy import StudyPrivacy
 
 pytestmark = pytest.mark.end_to_end
 

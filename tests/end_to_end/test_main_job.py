@@ -17,7 +17,7 @@ import pytest
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.state.keys import Keys, KeyStore
 from pramana.demo.study import learn
-from shared.errors import Refused
+from pramana_core.errors import Refused
 
 pytestmark = pytest.mark.end_to_end
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from owner_agent.departures.outbox import reopen
-from shared.wire.parts import decode_part
+from pramana_core.wire.parts import decode_part
 
 pytestmark = pytest.mark.end_to_end
 

@@ -20,7 +20,7 @@ from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tls import TlsFiles
 from pramana.demo.processes import Processes
 from pramana.demo.study import Rest
-from shared.errors import Refused, Unreachable
+from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
 
 pytestmark = pytest.mark.end_to_end

@@ -20,7 +20,7 @@ from miner_service.settings import Settings
 from miner_service.store.holders.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.surroundings import Surroundings
-from shared.terminal import run
+from pramana_core.terminal import run
 from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():

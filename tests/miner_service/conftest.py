@@ -26,15 +26,21 @@ from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits, Settings
 from miner_service.store.holders.tokens import rotate_admin_token
 from miner_service.store.schema import Base
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
-from shared.wire.parts import PART_MEDIA_TYPE, RecordSchema, content_digest, encode_part, parts_of
-from shared.wire.plans import PlanMessage
-from shared.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
-from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import (
+    PART_MEDIA_TYPE,
+    RecordSchema,
+    content_digest,
+    encode_part,
+    parts_of,
+)
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
+from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():

@@ -23,7 +23,7 @@ from miner_service.store.queue.leases import (
     note_progress,
     take_back,
 )
-from shared.errors import JobCancelled
+from pramana_core.errors import JobCancelled
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from miner_service.kinds.common.base import ModelKind, TableJobKind
 from miner_service.kinds.common.costs import Work
-from shared.errors import LimitExceeded
-from shared.wire.learning.models import RegressionMessage
-from shared.wire.learning.regression import RegressionSpec
-from shared.wire.parts import content_digest, encode_part, parts_of
-from shared.wire.releases import PartManifest, ReleaseCreate, release_digest
-from shared.wire.releases.masked import MaskedTableMessage
+from pramana_core.errors import LimitExceeded
+from pramana_core.wire.learning.models import RegressionMessage
+from pramana_core.wire.learning.regression import RegressionSpec
+from pramana_core.wire.parts import content_digest, encode_part, parts_of
+from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
+from pramana_core.wire.releases.masked import MaskedTableMessage
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "age", "role": "told", "type": "numeric"},

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from shared.domain import Variable
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
-from shared.wire.releases import ReleaseCreate, release_digest
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.exchange.documents import TreeDocument
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.wire.releases import ReleaseCreate, release_digest
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 SCHEMA = TreeSchema(
     Variable("ill", ("no", "yes", "maybe")),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from shared.wire.versions import PROTOCOL_HEADER
+from pramana_core.wire.versions import PROTOCOL_HEADER
 
 EXAMPLES = int(os.environ.get("PRAMANA_FUZZ_EXAMPLES", "2"))
 CODEC = "utf-8" if EXAMPLES > 2 else "latin-1"

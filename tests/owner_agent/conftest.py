@@ -20,14 +20,14 @@ from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.audit.verifying import Verified, verify
-from shared.study_plan import StudyPlan
-from shared.terminal import run
-from shared.wire.base import People
-from shared.wire.parts import DIGEST_HEADER, content_digest, decode_part
-from shared.wire.people import Study, TokenIssued
-from shared.wire.problems import ProblemDetail
-from shared.wire.releases import (
+from pramana_core.audit.verifying import Verified, verify
+from pramana_core.study_plan import StudyPlan
+from pramana_core.terminal import run
+from pramana_core.wire.base import People
+from pramana_core.wire.parts import DIGEST_HEADER, content_digest, decode_part
+from pramana_core.wire.people import Study, TokenIssued
+from pramana_core.wire.problems import ProblemDetail
+from pramana_core.wire.releases import (
     Consistency,
     PartReceipt,
     Release,
@@ -35,8 +35,8 @@ from shared.wire.releases import (
     RepeatedReports,
     SecretsState,
 )
-from shared.wire.releases.linkage import LinkageCheck
-from shared.wire.study_plans import StudyPlanView
+from pramana_core.wire.releases.linkage import LinkageCheck
+from pramana_core.wire.study_plans import StudyPlanView
 from tests.full_disk import with_ever_more_room
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     CutAndPaste,
     Dense,
     Grouped,
@@ -21,13 +21,13 @@ from shared.channels import (
     Transition,
     Withheld,
 )
-from shared.domain import Domain
-from shared.estimation.core.likelihood import climb, maximize, saturated
-from shared.estimation.core.models import FactoredModel
-from shared.estimation.core.strata import Stratum
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.domain import Domain
+from pramana_core.estimation.core.likelihood import climb, maximize, saturated
+from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 WIDE = Dense.from_probabilities([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
 NARROW = Dense.from_probabilities([[0.8, 0.2], [0.5, 0.5], [0.1, 0.9]])

@@ -31,7 +31,7 @@ from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys, fingerprint
-from shared.channels import (
+from pramana_core.channels import (
     Choice,
     Coordinated,
     CutAndPaste,
@@ -48,14 +48,14 @@ from shared.channels import (
     Transition,
     Withheld,
 )
-from shared.domain import Domain, Variable
-from shared.errors import Refused, error_classes
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.base import Page
-from shared.wire.learning.jobs import Job, JobCreate, read_job_spec
-from shared.wire.learning.models import ModelQuery, PredictionQuery
-from shared.wire.parts import (
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import Refused, error_classes
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.wire.base import Page
+from pramana_core.wire.learning.jobs import Job, JobCreate, read_job_spec
+from pramana_core.wire.learning.models import ModelQuery, PredictionQuery
+from pramana_core.wire.parts import (
     PartJson,
     RecordSchema,
     content_digest,
@@ -63,7 +63,7 @@ from shared.wire.parts import (
     encode_part_json,
     key_order,
 )
-from shared.wire.people import (
+from pramana_core.wire.people import (
     Invitation,
     InvitationAccept,
     InvitationCreate,
@@ -74,10 +74,10 @@ from shared.wire.people import (
     TokenInfo,
     TokenIssued,
 )
-from shared.wire.plans import PlanMessage
-from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
-from shared.wire.problems import problem_of
-from shared.wire.releases import (
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from pramana_core.wire.problems import problem_of
+from pramana_core.wire.releases import (
     Alignment,
     PartManifest,
     PartReceipt,
@@ -85,8 +85,8 @@ from shared.wire.releases import (
     ReleaseCreate,
     release_digest,
 )
-from shared.wire.releases.masked import MaskedTableMessage
-from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
+from pramana_core.wire.releases.masked import MaskedTableMessage
+from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.miner_service.crew import crew_of
 from tests.places import ROOT
 

@@ -10,18 +10,18 @@ import pytest
 from mlxtend import frequent_patterns as theirs
 
 from pramana import frequent_patterns as ours
-from shared.channels import OneHot, Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import EmptyTable, MissingColumn, OptionError, TableError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.exchange.frames import ITEMSET_ERRORS, RULE_ERRORS
-from shared.learn.rules.items import all_items
-from shared.learn.rules.measures import MEASURES
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.learn.rules.rules import derive_rules
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import OneHot, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.exchange.frames import ITEMSET_ERRORS, RULE_ERRORS
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.measures import MEASURES
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 from tests.places import DATA
 
 MUSHROOM = DATA / "mushroom.csv"

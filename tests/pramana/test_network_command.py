@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from pramana.cli import main
-from shared.domain import Domain
-from shared.learn.networks.exchange.bif import read_bif, write_bif
-from shared.learn.networks.exchange.documents import read_network_json, write_network_json
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.search.structure_learning import LearnedLink
-from shared.learn.networks.structure import Structure
+from pramana_core.domain import Domain
+from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
+from pramana_core.learn.networks.exchange.documents import read_network_json, write_network_json
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.search.structure_learning import LearnedLink
+from pramana_core.learn.networks.structure import Structure
 
 NET = BayesNet(
     Domain.of(**{"a=b": ["x", "y"], "c": ["u=1", "v", "[w]"]}),

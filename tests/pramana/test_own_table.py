@@ -23,11 +23,11 @@ from owner_agent.state.keys import Keys
 from owner_agent.table.encode import encode
 from pramana.demo.outcome import Row, compare
 from pramana.demo.scenario import from_table
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
-from shared.wire.learning.models import ParameterMessage
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.wire.learning.models import ParameterMessage
 from tests.places import DATA, ROOT
 
 pytestmark = pytest.mark.calibration

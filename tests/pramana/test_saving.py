@@ -19,12 +19,12 @@ from pramana.frames.examples import example
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana.saving import load, save
-from shared.channels import RESOLUTION, Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
-from shared.learn.tree.exchange.documents import tree_json
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import RESOLUTION, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, NotFitted, PramanaError, StoreCorrupt, TableUnreadable
+from pramana_core.learn.tree.exchange.documents import tree_json
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.pramana.reporting.plans import PLANS, reports_of
 
 TITANIC = example("titanic")

@@ -13,30 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from shared.channels import Symmetric
-from shared.design import Requirements, goal, reference
-from shared.design.mixed_sets import best_sets
-from shared.domain import Domain, Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.learn.linear.cells import CellGrid
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.options import LinearOptions
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.learn.rules.rules import derive_rules
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.options import TreeOptions
-from shared.marginals.counts import Marginals
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.global_models.conjunctive import learn_rule
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.design import Requirements, goal, reference
+from pramana_core.design.mixed_sets import best_sets
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.linear.cells import CellGrid
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.marginals.counts import Marginals
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.global_models.conjunctive import learn_rule
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.plan import Block, Plan
 
 RECORDS = 20_000
 DOMAIN = Domain(

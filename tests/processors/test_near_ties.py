@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.model_sharing.global_models import conjunctive
-from shared.model_sharing.growing import required
+from pramana_core.model_sharing.global_models import conjunctive
+from pramana_core.model_sharing.growing import required
 from tests.processors.learners import LEARNERS, learned, rules, shared_tree, told
 
 NUDGES = (1, 2, 3)

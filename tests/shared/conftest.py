@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from shared.channels import Dense, Grouped, Identity, Symmetric, Transition
+from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transition
 
 FAMILIES: dict[str, Transition] = {
     "identity": Identity(3),

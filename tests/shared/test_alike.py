@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.errors.alike import alike, did_you_mean
+from pramana_core.errors.alike import alike, did_you_mean
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from shared.domain import Domain, Variable
-from shared.errors import DomainError, UnknownCategory, UnknownVariable
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from shared import errors
-from shared.errors import PramanaError, Refused, StateError, error_classes
-from shared.wire.problems import (
+from pramana_core import errors
+from pramana_core.errors import PramanaError, Refused, StateError, error_classes
+from pramana_core.wire.problems import (
     HTTP_PROBLEMS,
     invalid_request,
     known_problems,
@@ -19,7 +19,7 @@ from shared.wire.problems import (
     unforeseen,
 )
 
-CLASSES = [kind for kind in error_classes() if kind.__module__.startswith("shared.errors.")]
+CLASSES = [kind for kind in error_classes() if kind.__module__.startswith("pramana_core.errors.")]
 
 
 def test_every_class_has_a_code_and_a_title_of_its_own():

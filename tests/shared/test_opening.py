@@ -20,7 +20,7 @@ from miner_service.settings import Settings
 from miner_service.store.databases.opening import open_database
 from miner_service.store.databases.sqlite import SqliteStore
 from owner_agent.departures.ledger_file import connected
-from shared.opening import opening_alone
+from pramana_core.opening import opening_alone
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -23,10 +23,10 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.domain import Domain
-from shared.errors import PlanError, UnknownVariable
-from shared.plan import Block, Plan
-from shared.wire.plans import PlanMessage
+from pramana_core.domain import Domain
+from pramana_core.errors import PlanError, UnknownVariable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.plans import PlanMessage
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN

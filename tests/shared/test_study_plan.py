@@ -10,7 +10,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
     Choice,
@@ -23,10 +23,10 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.domain import Variable
-from shared.errors import PlanError
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.domain import Variable
+from pramana_core.errors import PlanError
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 EIGHTH = RESOLUTION // 8
 A, B = Variable("a", ("0", "1")), Variable("b", ("0", "1", "2"))

@@ -6,8 +6,8 @@ import pytest
 import typer
 from rich.console import Console
 
-from shared import terminal
-from shared.terminal import PATIENCE, progress_bar
+from pramana_core import terminal
+from pramana_core.terminal import PATIENCE, progress_bar
 
 
 def shown(acts, *, waited=0.0, terminal=True, **options):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shared.ties import (
+from pramana_core.ties import (
     FITTED_TIE,
     TIE,
     ascending,

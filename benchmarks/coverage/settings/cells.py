@@ -8,12 +8,12 @@ import numpy as np
 
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
-from shared.channels import Choice, Grouped, Sampled, Symmetric
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import ReportedCounts, ReportTables
-from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable
-from shared.plan import Block, Plan
+from pramana_core.channels import Choice, Grouped, Sampled, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.marginals.counts import ReportedCounts, ReportTables
+from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
+from pramana_core.plan import Block, Plan
 
 _DOMAIN = Domain.of(a="xyz", b="1234", c="pq")
 _A, _B, _C = _DOMAIN

@@ -10,15 +10,15 @@ import numpy as np
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
 from benchmarks.coverage.settings.log_linear import sampled_pairs
-from shared.channels import Identity, Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import PramanaError
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.linear.options import LinearOptions, Loss
-from shared.marginals.counts import Marginals
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import PramanaError
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import LinearClassifier
+from pramana_core.learn.linear.options import LinearOptions, Loss
+from pramana_core.marginals.counts import Marginals
+from pramana_core.plan import Block, Plan
 
 Sizes = tuple[int, ...]
 

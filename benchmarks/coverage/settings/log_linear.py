@@ -10,12 +10,12 @@ import numpy as np
 
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Block, Plan
 
 LEVEL = 0.05
 """At which the test of fit is counted: so often it may reject a model that holds."""

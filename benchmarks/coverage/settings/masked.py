@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 
 from benchmarks.coverage.setting import Interval, Numbers, Setting
-from shared.mask.catalogue import METHODS
-from shared.mask.copies.combining import combine_copies
-from shared.mask.copies.making import masked_copies
-from shared.mask.core.method import Method
+from pramana_core.mask.catalogue import METHODS
+from pramana_core.mask.copies.combining import combine_copies
+from pramana_core.mask.copies.making import masked_copies
+from pramana_core.mask.core.method import Method
 
 _SLOPES = np.array([[0.8, -0.3], [0.0, 0.5]])
 """Of X's two columns on S's two: row by column of S."""

@@ -10,10 +10,10 @@ from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
 from benchmarks.coverage.settings.cells import GROUPED, JOINT, LAW, independent
 from benchmarks.coverage.settings.log_linear import sampled_pairs
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.plan import Plan
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Plan
 
 _NODES = ("a", "b", "c")
 

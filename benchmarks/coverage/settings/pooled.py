@@ -16,11 +16,11 @@ from benchmarks.coverage.settings.log_linear import (
     sampled,
     sampled_pairs,
 )
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
-from shared.domain import Domain, Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 
 def marginals_of(

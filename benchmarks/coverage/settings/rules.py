@@ -12,16 +12,16 @@ import numpy as np
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
 from benchmarks.coverage.settings.log_linear import domain_of, interacting, sampled_pairs
-from shared.channels import Grouped, Symmetric
-from shared.domain import Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import Against, RuleOptions
-from shared.learn.rules.rules import derive_rules
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.marginals.quantile import normal_quantile
-from shared.marginals.support_counts import Item
-from shared.plan import Block, Plan
+from pramana_core.channels import Grouped, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import Against, RuleOptions
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.support_counts import Item
+from pramana_core.plan import Block, Plan
 
 Measure = Literal["confidence", "lift", "leverage"]
 MEASURES: tuple[Measure, ...] = ("confidence", "lift", "leverage")

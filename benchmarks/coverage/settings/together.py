@@ -10,11 +10,11 @@ import numpy as np
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
 from benchmarks.coverage.settings.log_linear import domain_of, sampled
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Plan
 
 _BITS = domain_of(2, 2, 2, 2)
 

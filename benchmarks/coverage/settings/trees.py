@@ -10,13 +10,13 @@ import numpy as np
 
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.setting import Interval, Numbers, Setting
-from shared.channels import Symmetric
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.node import Node
-from shared.learn.tree.options import TreeOptions
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.node import Node
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.plan import Block, Plan
 
 _DOMAIN = Domain.of(a="012", b="01", c="012", y="012")
 _SHARES = ((0.5, 0.3, 0.2), (0.6, 0.4), (0.4, 0.35, 0.25))

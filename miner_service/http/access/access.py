@@ -21,10 +21,10 @@ from miner_service.store.holders.tokens import KnownToken, find_token, note_use
 from miner_service.store.jobs import find_job
 from miner_service.store.people import ADMIN, OWNER, find_study, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
-from shared.errors import Forbidden, NotReady, StorageFull, Unauthenticated
-from shared.wire.learning.jobs import Job
-from shared.wire.problems import ProblemDetail
-from shared.wire.releases import Alignment, Release
+from pramana_core.errors import Forbidden, NotReady, StorageFull, Unauthenticated
+from pramana_core.wire.learning.jobs import Job
+from pramana_core.wire.problems import ProblemDetail
+from pramana_core.wire.releases import Alignment, Release
 
 log = logging.getLogger(__name__)
 

@@ -23,9 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from miner_service.http.access.problems import problem_response
 from miner_service.store.together import Gathering
 from miner_service.store.tokens import without_secrets
-from shared.audit.log import AuditLog
-from shared.errors import PramanaError
-from shared.wire.problems import problem_of
+from pramana_core.audit.log import AuditLog
+from pramana_core.errors import PramanaError
+from pramana_core.wire.problems import problem_of
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from miner_service.jobs.following import Followed
 from miner_service.services import Services
 from miner_service.store.cursors import ListView
 from miner_service.store.paging import Paging
-from shared.wire.base import MAX_PARTS, MAX_RECORDS
+from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS
 
 MAX_PAGE = 500
 DEFAULT_PAGE = 100

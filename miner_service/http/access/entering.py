@@ -28,7 +28,7 @@ from miner_service.http.access.protocol import VersionedRoute
 from miner_service.http.access.rules import ACCESS, Rule, Scope, rule_of
 from miner_service.services import Services
 from miner_service.store.people import no_such
-from shared.errors import PramanaError
+from pramana_core.errors import PramanaError
 
 _LONGEST = 200
 

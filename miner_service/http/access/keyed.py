@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.store.holders.answers import Answer, Sender, keep_answer, known_answer
-from shared.errors import OptionError
-from shared.wire.base import Message
-from shared.wire.versions import IDEMPOTENCY_HEADER, LONGEST_KEY
+from pramana_core.errors import OptionError
+from pramana_core.wire.base import Message
+from pramana_core.wire.versions import IDEMPOTENCY_HEADER, LONGEST_KEY
 
 REPLAY_HEADER = "Idempotent-Replay"
 

@@ -12,8 +12,8 @@ from miner_service.http.access.probing import Probes
 from miner_service.http.access.problems import problem_response
 from miner_service.intake import sweeping
 from miner_service.services import Services
-from shared.errors import NotReady
-from shared.wire.problems import problem_of
+from pramana_core.errors import NotReady
+from pramana_core.wire.problems import problem_of
 
 _ALWAYS = ("/healthz", "/readyz", "/metrics")
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 
-from shared.errors import NotReady, PramanaError, StoreMismatch
+from pramana_core.errors import NotReady, PramanaError, StoreMismatch
 
 ANSWER_SECONDS = 4.0
 """What takes longer to say that it is there counts as away."""

@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from miner_service.store.tokens import without_secrets
-from shared.errors import PramanaError, TooManyRequests
-from shared.wire.problems import (
+from pramana_core.errors import PramanaError, TooManyRequests
+from pramana_core.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
     invalid_request,
@@ -28,7 +28,7 @@ from shared.wire.problems import (
     problem_of_status,
     unforeseen,
 )
-from shared.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
 
 log = logging.getLogger(__name__)
 

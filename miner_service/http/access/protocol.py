@@ -13,9 +13,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
-from shared.errors import ProtocolUnsupported
-from shared.wire.problems import problem_of
-from shared.wire.versions import CURRENT, FIRST, PROTOCOL_HEADER, SERVED, grew, written
+from pramana_core.errors import ProtocolUnsupported
+from pramana_core.wire.problems import problem_of
+from pramana_core.wire.versions import CURRENT, FIRST, PROTOCOL_HEADER, SERVED, grew, written
 
 _OFFERED = " and ".join(map(str, SERVED))
 

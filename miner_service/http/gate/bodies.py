@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope
 
 from miner_service.http.gate.pace import Pace
 from miner_service.settings import WebSettings
-from shared.errors import LimitExceeded
+from pramana_core.errors import LimitExceeded
 
 _TOO_SLOW = 408
 

@@ -31,7 +31,7 @@ from miner_service.http.gate.shares import BodyMemory, InFlight, Now, Rates
 from miner_service.http.gate.spool import gather, spool
 from miner_service.services import Services
 from miner_service.store.files.durable import storing
-from shared.errors import PramanaError
+from pramana_core.errors import PramanaError
 
 OPEN_BODY = 4096
 """The largest body, in bytes, of a request without a token: room for a secret."""

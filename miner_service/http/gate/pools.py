@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
-from shared.errors import NotReady
+from pramana_core.errors import NotReady
 
 _PATIENCE = 5.0
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from miner_service.settings import WebSettings
-from shared.errors import TooManyRequests
+from pramana_core.errors import TooManyRequests
 
 BURST_SECONDS = 10
 """A sender that was silent may send at once what it may send in this time."""

@@ -21,8 +21,8 @@ from miner_service.http.gate.headers import HEADERS
 from miner_service.http.listening.connections import Connections
 from miner_service.http.listening.tls import Tls
 from miner_service.settings import WebSettings
-from shared.errors import AmbiguousRequest, NotReady
-from shared.wire.problems import (
+from pramana_core.errors import AmbiguousRequest, NotReady
+from pramana_core.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
     invalid_request,

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from miner_service.settings import WebSettings
-from shared.errors import KeyFileError, OptionError
+from pramana_core.errors import KeyFileError, OptionError
 
 log = logging.getLogger(__name__)
 

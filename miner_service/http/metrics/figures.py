@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.store.schema import JobRow, SupervisorRow
-from shared.errors import NotInstalled, NotReady
+from pramana_core.errors import NotInstalled, NotReady
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

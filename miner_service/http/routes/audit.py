@@ -6,7 +6,7 @@ from miner_service.http.access.deps import CallerDep, ServicesDep
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.store.people import ADMIN
-from shared.wire.audit import AuditAnchor
+from pramana_core.wire.audit import AuditAnchor
 
 router = RuledRouter(tags=["audit"])
 

@@ -17,8 +17,8 @@ from miner_service.store.jobs import job_message
 from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
 from miner_service.store.releases import release_messages
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
-from shared.wire.learning.dashboard import Dashboard, DashboardStudy
-from shared.wire.learning.models import ModelEntry
+from pramana_core.wire.learning.dashboard import Dashboard, DashboardStudy
+from pramana_core.wire.learning.models import ModelEntry
 
 NEWEST = 100
 """At most this many studies, owners, releases, jobs and models are shown, the newest."""

@@ -12,8 +12,8 @@ from miner_service.http.access.one_store import require_files
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
 from miner_service.jobs.crew import Crew
-from shared.errors import NotInstalled, NotReady
-from shared.wire.base import Message
+from pramana_core.errors import NotInstalled, NotReady
+from pramana_core.wire.base import Message
 
 router = RuledRouter(tags=["health"])
 

@@ -34,10 +34,10 @@ from miner_service.store.jobs import job_message, last_lines, line_message, line
 from miner_service.store.paging import page_of
 from miner_service.store.queue.states import UNFINISHED
 from miner_service.store.schema import JobLogRow, JobRow
-from shared.errors import NotFound
-from shared.wire.base import Page
-from shared.wire.learning.jobs import Job, JobCreate, JobLine
-from shared.wire.versions import written
+from pramana_core.errors import NotFound
+from pramana_core.wire.base import Page
+from pramana_core.wire.learning.jobs import Job, JobCreate, JobLine
+from pramana_core.wire.versions import written
 
 router = RuledRouter(tags=["jobs"])
 VersionDep = Annotated[int, Depends(protocol_of)]

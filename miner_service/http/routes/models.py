@@ -25,9 +25,9 @@ from miner_service.kinds.common.stating import stated
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.releases import tree_of_release
-from shared.errors import NotFound
-from shared.learn.networks.network import BayesNet
-from shared.wire.learning.models import (
+from pramana_core.errors import NotFound
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.wire.learning.models import (
     ModelAnswer,
     ModelMessage,
     ModelQuery,

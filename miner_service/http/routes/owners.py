@@ -19,8 +19,14 @@ from miner_service.store.people import owner_message
 from miner_service.store.queue.states import fail_jobs_on
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
-from shared.wire.base import Page
-from shared.wire.people import Invitation, InvitationAccept, InvitationCreate, Owner, TokenIssued
+from pramana_core.wire.base import Page
+from pramana_core.wire.people import (
+    Invitation,
+    InvitationAccept,
+    InvitationCreate,
+    Owner,
+    TokenIssued,
+)
 
 router = RuledRouter(tags=["owners"])
 

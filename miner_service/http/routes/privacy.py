@@ -10,10 +10,10 @@ from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
 from miner_service.store.people import OWNER, no_such
 from miner_service.store.releases import active_owners
-from shared.errors import Forbidden, LinkageDiffers, OptionError, StudyPlanNotFollowed
-from shared.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
-from shared.wire.releases.base import RANDOMIZED
-from shared.wire.releases.catalogue import KINDS
+from pramana_core.errors import Forbidden, LinkageDiffers, OptionError, StudyPlanNotFollowed
+from pramana_core.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
+from pramana_core.wire.releases.base import RANDOMIZED
+from pramana_core.wire.releases.catalogue import KINDS
 
 router = RuledRouter(tags=["privacy"])
 

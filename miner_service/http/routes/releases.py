@@ -37,10 +37,10 @@ from miner_service.store.paging import page_of
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow
-from shared.errors import PartInvalid
-from shared.wire.base import MAX_PARTS, Page
-from shared.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson
-from shared.wire.releases import PartReceipt, Release, ReleaseCreate
+from pramana_core.errors import PartInvalid
+from pramana_core.wire.base import MAX_PARTS, Page
+from pramana_core.wire.parts import DIGEST_HEADER, PART_JSON_MEDIA_TYPE, PART_MEDIA_TYPE, PartJson
+from pramana_core.wire.releases import PartReceipt, Release, ReleaseCreate
 
 router = RuledRouter(tags=["releases"])
 

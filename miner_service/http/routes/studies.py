@@ -15,9 +15,9 @@ from miner_service.store import people
 from miner_service.store.holders import tokens
 from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
-from shared.wire.base import Page
-from shared.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
-from shared.wire.releases.linkage import LinkageCheck, LinkageQuestion
+from pramana_core.wire.base import Page
+from pramana_core.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
+from pramana_core.wire.releases.linkage import LinkageCheck, LinkageQuestion
 
 router = RuledRouter(tags=["studies"])
 

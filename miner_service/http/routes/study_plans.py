@@ -10,7 +10,7 @@ from miner_service.http.access.deps import ServicesDep, StudyPath
 from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.agreement import agree, agreed_plan, withdraw_agreement
-from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
+from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 router = RuledRouter(tags=["study plans"])
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from miner_service.settings import Limits
-from shared.domain import Domain, Variable
-from shared.errors import LimitExceeded
-from shared.estimation.core.information import INFORMATION_CELLS
-from shared.estimation.core.loglinear import affordable
-from shared.estimation.evidence.tables import TEST_CELLS
-from shared.plan import Block, Plan
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import LimitExceeded
+from pramana_core.estimation.core.information import INFORMATION_CELLS
+from pramana_core.estimation.core.loglinear import affordable
+from pramana_core.estimation.evidence.tables import TEST_CELLS
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 
 @dataclass(frozen=True)

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.costs import Less, Work
 from miner_service.settings import Limits
-from shared.domain import Domain
-from shared.marginals.counts import Marginals
-from shared.mixed.table import MixedTable
-from shared.model_sharing.core.tree import SharedTree
-from shared.progress import Progress
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.models import ModelHead
-from shared.wire.learning.regression import RecordsSpec
-from shared.wire.learning.sharing import ModelSharingSpec
-from shared.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
-from shared.wire.releases.knowledge import KnowledgeModelMessage
-from shared.wire.releases.masked import MaskedTableMessage, TableColumn
+from pramana_core.domain import Domain
+from pramana_core.marginals.counts import Marginals
+from pramana_core.mixed.table import MixedTable
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.models import ModelHead
+from pramana_core.wire.learning.regression import RecordsSpec
+from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
 
 if TYPE_CHECKING:
-    from shared.learn.networks.exchange.documents import NetworkDocument
-    from shared.learn.prediction import Predictor
-    from shared.model_sharing.global_models.model import GlobalModel
+    from pramana_core.learn.networks.exchange.documents import NetworkDocument
+    from pramana_core.learn.prediction import Predictor
+    from pramana_core.model_sharing.global_models.model import GlobalModel
 
 Content = dict[str, Any]
 """What a model's message says besides its head."""

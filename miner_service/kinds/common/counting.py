@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.costs import Less, Work, lower
-from shared.domain import Domain
-from shared.estimation.core.loglinear import parameters
-from shared.marginals.counts import CUBE_CELLS
-from shared.wire.learning.counting import CountsSpec
+from pramana_core.domain import Domain
+from pramana_core.estimation.core.loglinear import parameters
+from pramana_core.marginals.counts import CUBE_CELLS
+from pramana_core.wire.learning.counting import CountsSpec
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
 

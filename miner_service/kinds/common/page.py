@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from shared.wire.learning.models import ModelHead
+from pramana_core.wire.learning.models import ModelHead
 
 
 def render(template: str, model: ModelHead, **shown: Any) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.learn.common.documents import write_json
-from shared.wire.learning.models import (
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.documents import write_json
+from pramana_core.wire.learning.models import (
     BayesClassifierMessage,
     DecisionTreeMessage,
     LinearClassifierMessage,

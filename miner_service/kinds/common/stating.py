@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from shared.pictures.svg import captioned
-from shared.wire.learning.models import ModelHead
+from pramana_core.pictures.svg import captioned
+from pramana_core.wire.learning.models import ModelHead
 
 
 def in_words(model: ModelHead) -> str:

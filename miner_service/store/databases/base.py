@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.databases.failures import answering, reason
 from miner_service.store.databases.locks import Locks
 from miner_service.store.databases.tables import make_tables
-from shared.errors import NotReady
+from pramana_core.errors import NotReady
 
 READ_ONLY = "read_only"
 """The execution option of transactions that only read."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
-from shared.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
+from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
 
 _FULL_OF_POSTGRES = "53100"
 """`disk_full`"""

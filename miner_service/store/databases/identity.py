@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from miner_service.store.database import Database
 from miner_service.store.files.segments import IDENTITY, Segments
 from miner_service.store.schema import KeyRow, PartRow, ReleaseRow
-from shared.errors import StoreMismatch
+from pramana_core.errors import StoreMismatch
 
 _SETTLED, _CLAIMED = "pramana/store/1", "pramana/store/1/claimed"
 IDENTITY_KEYS = (_SETTLED, _CLAIMED)

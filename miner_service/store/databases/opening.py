@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from miner_service.settings import Settings
 from miner_service.store.database import Database
 from miner_service.store.databases.sqlite import SqliteStore, is_current
-from shared.opening import opening_alone
+from pramana_core.opening import opening_alone
 
 FILE = "miner.sqlite"
 """The name of the embedded database in the data directory."""

@@ -35,7 +35,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
 from miner_service.store.databases.failures import answering
 from miner_service.store.schema import Base
-from shared.errors import NotInstalled, OptionError
+from pramana_core.errors import NotInstalled, OptionError
 
 SCHEMES = ("postgresql", "postgres")
 

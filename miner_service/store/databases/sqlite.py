@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, event
 from miner_service.store.databases.base import READ_ONLY, SqlDatabase
 from miner_service.store.databases.failures import answering
 from miner_service.store.migrations import HEAD
-from shared.opening import create_private
+from pramana_core.opening import create_private
 
 _PRAGMAS = (
     "PRAGMA busy_timeout=30000",

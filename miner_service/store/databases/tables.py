@@ -12,7 +12,7 @@ from miner_service.store.databases.failures import answering
 from miner_service.store.migrations import HEAD, REVISIONS
 from miner_service.store.migrations.upgrading import upgrade_tables
 from miner_service.store.schema import Base
-from shared.errors import Conflict, StoreCorrupt
+from pramana_core.errors import Conflict, StoreCorrupt
 
 REVISION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 """The table in which Alembic keeps the revision of all others."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem

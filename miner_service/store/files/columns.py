@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from miner_service.store.files.durable import allocate, storing
 from miner_service.store.files.segments import file_sha256
-from shared.errors import NotReady, PartInvalid
-from shared.wire.base import KEY_BYTES, KEY_COLUMN
-from shared.wire.parts import Keys, RecordSchema, Values
+from pramana_core.errors import NotReady, PartInvalid
+from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
+from pramana_core.wire.parts import Keys, RecordSchema, Values
 
 KeyText = npt.NDArray[np.bytes_]
 """Pseudonyms as fixed strings of 16 bytes. All have the same length, so that comparing them as

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from shared.errors import NotReady, PramanaError, StorageFull
-from shared.full_disks import is_full
+from pramana_core.errors import NotReady, PramanaError, StorageFull
+from pramana_core.full_disks import is_full
 
 
 @contextmanager

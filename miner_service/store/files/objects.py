@@ -30,7 +30,7 @@ from miner_service.store.files.segments import (
     require_part,
     unneeded,
 )
-from shared.errors import NotReady, StorageFull
+from pramana_core.errors import NotReady, StorageFull
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, S3FileSystem

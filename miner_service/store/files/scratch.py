@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from miner_service.store.files.durable import allocate
-from shared.errors import NotReady
-from shared.full_disks import is_full
+from pramana_core.errors import NotReady
+from pramana_core.full_disks import is_full
 
 ROOM = 1 << 20
 """Bytes that a place which is ready has room for."""

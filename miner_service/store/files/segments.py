@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from shared.errors import StoreCorrupt
+from pramana_core.errors import StoreCorrupt
 
 IDENTITY = "identity"
 """The name of what holds the identity of the store, beside its parts and columns."""

@@ -17,7 +17,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.schema import AnswerRow
-from shared.errors import Conflict
+from pramana_core.errors import Conflict
 
 KEPT = timedelta(hours=24)
 """For so long the same request is answered in the same way."""

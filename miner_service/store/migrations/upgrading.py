@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from miner_service.store.migrations import HEAD
-from shared.errors import NotInstalled
+from pramana_core.errors import NotInstalled
 
 
 def upgrade_tables(connection: Connection, since: str, to: str = HEAD) -> None:

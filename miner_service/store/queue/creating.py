@@ -14,8 +14,8 @@ from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import queue_again
 from miner_service.store.schema import JobRow
 from miner_service.store.tokens import new_id
-from shared.errors import Conflict, QuotaExceeded
-from shared.wire.learning.jobs import JobSpec, read_job_spec
+from pramana_core.errors import Conflict, QuotaExceeded
+from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 
 
 def create_job(

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 from miner_service.store.queue.log import add_line
 from miner_service.store.queue.states import finish, queue_again, touch
 from miner_service.store.schema import JobRow
-from shared.errors import WorkerLost
-from shared.wire.problems import ProblemDetail, problem_of
+from pramana_core.errors import WorkerLost
+from pramana_core.wire.problems import ProblemDetail, problem_of
 
 MOST_BROKEN_OFF = 3
 """After this many runs in a row that were broken off, a job is given up."""

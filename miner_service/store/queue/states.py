@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.store.queue.log import add_line
 from miner_service.store.schema import JobRow, ModelRow
-from shared.wire.problems import ProblemDetail
+from pramana_core.wire.problems import ProblemDetail
 
 UNFINISHED = ("queued", "running")
 

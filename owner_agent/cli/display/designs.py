@@ -12,10 +12,10 @@ from rich.table import Table
 
 from owner_agent.design.compared import NOTE, ComparedDesigns
 from owner_agent.design.designing import STRONGEST
-from shared.design import Option
-from shared.progress import StagedProgress
-from shared.study_plan import StudyPlan
-from shared.terminal import Bar
+from pramana_core.design import Option
+from pramana_core.progress import StagedProgress
+from pramana_core.study_plan import StudyPlan
+from pramana_core.terminal import Bar
 
 _LENGTHS, _FEWER, _WIDE = 5, 3, 100
 """How many table lengths a design shows, and where lines are not so wide; --json has all."""

@@ -20,8 +20,8 @@ from owner_agent.costs.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.contents import BlockReport, VariableReport
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
 from owner_agent.site.site import Site
-from shared.pictures.svg import short
-from shared.privacy import PRIOR
+from pramana_core.pictures.svg import short
+from pramana_core.privacy import PRIOR
 
 _BLOCK_NAME = 16
 """So much of a block's name stands beside each of its variables."""

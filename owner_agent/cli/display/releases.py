@@ -11,13 +11,13 @@ from rich.table import Table
 
 from owner_agent.costs.measures import draw_text, loss_text
 from owner_agent.departures.composition import Unbounded, left_draws, renamed, spent
-from shared.wire.releases.base import KNOWLEDGE
+from pramana_core.wire.releases.base import KNOWLEDGE
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
     from owner_agent.release.new_epoch import NewEpoch
     from owner_agent.release.publish import PublishOutcome
-    from shared.audit.anchors import Anchor
+    from pramana_core.audit.anchors import Anchor
 
 
 def show_warnings(console: Console, warnings: Sequence[str]) -> None:
@@ -89,7 +89,7 @@ def inconsistency(outcome: PublishOutcome) -> list[str]:
     if said is None or said.state != "inconsistent" or said.p_value is None:
         return []
     # The estimators come with it, and no other command needs them.
-    from shared.estimation.plausibility.examination import RATE
+    from pramana_core.estimation.plausibility.examination import RATE
 
     found = (
         f"the miner finds that the reports of {', '.join(said.variables)} do not fit the transition"

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from shared.ties import descending
+from pramana_core.ties import descending
 
 _COUNTED = ("count", "se_records", "se_population", "low", "high")
 _ROWS = 20

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
     from owner_agent.peer.members.joint import JointOutcome
     from owner_agent.peer.session.journal import Kept
-    from shared.errors import PramanaError
+    from pramana_core.errors import PramanaError
 
 STEPS = {
     "offers": "asking the owners to take part",

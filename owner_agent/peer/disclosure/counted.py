@@ -17,9 +17,9 @@ import numpy.typing as npt
 from owner_agent.peer.exchange.incoming import Received
 from owner_agent.peer.exchange.packages import counted_names
 from owner_agent.peer.tasks.holding import Holding
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Plan
-from shared.wire.parts import Keys
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import Keys
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session.journal import all_kept
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from owner_agent.peer.tasks.holding import Holding
-from shared.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.networks.bayes_net import LearnedFamily
 
 
 @dataclass(frozen=True)

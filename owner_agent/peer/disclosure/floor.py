@@ -14,8 +14,8 @@ from owner_agent.peer.disclosure.counted import Counted, counted_from
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import Holding
-from shared.errors import SmallCounts
-from shared.learn.networks.bayes_net import LearnedFamily
+from pramana_core.errors import SmallCounts
+from pramana_core.learn.networks.bayes_net import LearnedFamily
 
 
 def require_enough_before(holding: Holding, proposal: Proposal) -> None:

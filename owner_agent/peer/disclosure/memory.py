@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from owner_agent.peer.disclosure.telling import Telling
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import write_replacing
-from shared.errors import OtherGroupings, StoreCorrupt
-from shared.wire.base import Message, Sha256
+from pramana_core.errors import OtherGroupings, StoreCorrupt
+from pramana_core.wire.base import Message, Sha256
 
 _FILE = "disclosures.json"
 

@@ -32,8 +32,8 @@ from owner_agent.peer.exchange.ledger_lines import session_entry
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.site.noise import GaussianNoise, LaplaceNoise
-from shared.errors import Conflict, NoiseSpent
-from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable
+from pramana_core.errors import Conflict, NoiseSpent
+from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,10 @@ from owner_agent.peer.disclosure.counted import Counted, first_order
 from owner_agent.peer.disclosure.mechanism import Draw, NoiseMechanism
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
-from shared.errors import LimitExceeded, StoreCorrupt
-from shared.marginals.counts import CUBE_CELLS, tabulate
-from shared.marginals.tabulated_counts import Counts, NoisyTable
-from shared.wire.base import Message
+from pramana_core.errors import LimitExceeded, StoreCorrupt
+from pramana_core.marginals.counts import CUBE_CELLS, tabulate
+from pramana_core.marginals.tabulated_counts import Counts, NoisyTable
+from pramana_core.wire.base import Message
 
 _FOLDER = "noisy-tables"
 

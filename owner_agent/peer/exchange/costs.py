@@ -15,12 +15,12 @@ from owner_agent.costs.study_display import grown, number_of
 from owner_agent.departures.ledger import Draw
 from owner_agent.peer.exchange.outgoing import Outgoing
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Proposal
-from shared.errors import PeerDeviated
-from shared.plan import Block
-from shared.privacy import PRIOR, Amplification, Extremes, StudyTold, ToldBlock, told_by
-from shared.privacy.study import CoinTold
-from shared.study_plan import StudyPlan
-from shared.wire.privacy import AmplificationMessage, ExtremesMessage
+from pramana_core.errors import PeerDeviated
+from pramana_core.plan import Block
+from pramana_core.privacy import PRIOR, Amplification, Extremes, StudyTold, ToldBlock, told_by
+from pramana_core.privacy.study import CoinTold
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
 _ROUNDING = 1e-9
 

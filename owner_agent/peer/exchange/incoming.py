@@ -14,14 +14,14 @@ from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Prop
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.coordinated import apart_from_coin
-from shared.domain import Domain
-from shared.errors import PartInvalid, PeerDeviated, PramanaError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, Marginals, ReportedCounts, ReportTables
-from shared.marginals.tabulated_counts import TabulatedCounts
-from shared.plan import Plan
-from shared.wire.parts import Keys, RecordSchema, decode_part, joined_parts
-from shared.wire.releases import release_digest
+from pramana_core.domain import Domain
+from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, ReportTables
+from pramana_core.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_parts
+from pramana_core.wire.releases import release_digest
 
 Fetch = Callable[[int], bytes]
 """Returns one part of a package."""

@@ -27,8 +27,8 @@ from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
 from owner_agent.site.protection import require_protected
-from shared.channels import Coordinated
-from shared.plan import Block, Plan
+from pramana_core.channels import Coordinated
+from pramana_core.plan import Block, Plan
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.reports import Randomized
 from owner_agent.release.options import PART_RECORDS
-from shared.errors import LimitExceeded
-from shared.marginals.counts import CUBE_CELLS, Codes, tabulate
-from shared.plan import Plan
-from shared.wire.base import KEY_BYTES
-from shared.wire.parts import Keys
-from shared.wire.plans import PlanMessage
-from shared.wire.releases import PartManifest, release_digest
+from pramana_core.errors import LimitExceeded
+from pramana_core.marginals.counts import CUBE_CELLS, Codes, tabulate
+from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Keys
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.releases import PartManifest, release_digest
 
 MOST_CELLS = 1 << 22
 """An owner sends no more cells of counts than this, all tables together."""

@@ -27,7 +27,7 @@ from cryptography.x509.oid import NameOID
 from owner_agent.site.site import Site
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, refuse_if_open_to_others, write_new
-from shared.errors import ConfigError, KeyFileError
+from pramana_core.errors import ConfigError, KeyFileError
 
 VALID = dt.timedelta(days=3650)
 """A pinned certificate is replaced by hand, so that it lasts; its end is a reminder only."""

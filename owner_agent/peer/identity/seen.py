@@ -18,8 +18,8 @@ from pathlib import Path
 
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import FILE_MODE
-from shared.errors import StoreCorrupt, TooManyRequests
-from shared.full_disks import no_room, storing
+from pramana_core.errors import StoreCorrupt, TooManyRequests
+from pramana_core.full_disks import no_room, storing
 
 MOST = 200_000
 """Requests of one peer that are remembered at once; it is asked to wait then."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from owner_agent.peer.identity.identity import PeerIdentity, Pinned
 from owner_agent.peer.identity.seen import SeenRequests
 from owner_agent.peer.protocol.messages import PeerMessage, Signed, Stated, read
-from shared.errors import PeerDeviated, Unauthenticated
+from pramana_core.errors import PeerDeviated, Unauthenticated
 
 CLOCKS_APART = 300.0
 """Seconds by which two owners' clocks may differ."""

@@ -24,9 +24,9 @@ from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variab
 from owner_agent.peer.tasks.holding import require_aligned
 from owner_agent.site.site import Site, load_site
 from owner_agent.study_plan.adopting import short
-from shared.domain import Variable
-from shared.errors import ConfigError, DomainError, Forbidden, PeerDeviated
-from shared.plan import Plan
+from pramana_core.domain import Variable
+from pramana_core.errors import ConfigError, DomainError, Forbidden, PeerDeviated
+from pramana_core.plan import Plan
 
 
 def consent(

@@ -34,10 +34,10 @@ from owner_agent.peer.protocol.waiting import started, uninterrupted
 from owner_agent.peer.session.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from owner_agent.state.surroundings import Patience
-from shared.errors import PeerDeviated, PramanaError, SessionEnded
-from shared.privacy import StudyTold
-from shared.progress import StagedProgress
-from shared.wire.problems import problem_of
+from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
+from pramana_core.privacy import StudyTold
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.problems import problem_of
 
 
 @dataclass(frozen=True)

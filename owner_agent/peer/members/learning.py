@@ -16,9 +16,9 @@ from owner_agent.peer.protocol.partner import Peer
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, task_of
 from owner_agent.peer.tasks.findings import Findings
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import Marginals, ReportTables
-from shared.progress import Progress
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.marginals.counts import Marginals, ReportTables
+from pramana_core.progress import Progress
 
 
 def learn(

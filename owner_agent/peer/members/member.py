@@ -19,7 +19,7 @@ from owner_agent.peer.session.staging import stage
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import (
+from pramana_core.errors import (
     Forbidden,
     KeyFileError,
     LimitExceeded,
@@ -32,7 +32,7 @@ from shared.errors import (
     StoreCorrupt,
     VariablesMissing,
 )
-from shared.wire.problems import problem_of
+from pramana_core.wire.problems import problem_of
 
 Partners = Callable[[str], Peer]
 """Returns another owner by its name."""

@@ -61,9 +61,9 @@ from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.left import not_known_by_miner
 from owner_agent.state.lock import publishing_alone
-from shared.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
-from shared.privacy import StudyTold
-from shared.progress import unwatched
+from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
+from pramana_core.privacy import StudyTold
+from pramana_core.progress import unwatched
 
 
 @dataclass(eq=False)

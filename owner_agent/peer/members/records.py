@@ -23,7 +23,7 @@ from owner_agent.peer.tasks.findings import ToldRecord
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import Conflict
+from pramana_core.errors import Conflict
 
 _PAUSE = 0.25
 

@@ -21,8 +21,8 @@ from pydantic import (
 )
 
 from owner_agent.peer.protocol.task_messages import Labels, TaskMessage
-from shared.errors import PeerDeviated
-from shared.wire.base import (
+from pramana_core.errors import PeerDeviated
+from pramana_core.wire.base import (
     MAX_CATEGORIES,
     MAX_PARTS,
     MAX_RECORDS,
@@ -32,9 +32,9 @@ from shared.wire.base import (
     Name,
     Sha256,
 )
-from shared.wire.plans import PlanMessage, VariableMessage
-from shared.wire.problems import ProblemDetail
-from shared.wire.releases import PartManifest
+from pramana_core.wire.plans import PlanMessage, VariableMessage
+from pramana_core.wire.problems import ProblemDetail
+from pramana_core.wire.releases import PartManifest
 
 LONGEST_SECONDS = 24 * 3600.0
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shared.errors import StructureError, VariablesMissing
-from shared.learn.networks.structure import Structure
+from pramana_core.errors import StructureError, VariablesMissing
+from pramana_core.learn.networks.structure import Structure
 
 Holdings = Mapping[str, tuple[str, ...]]
 

@@ -15,7 +15,7 @@ from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
 from owner_agent.state.surroundings import Patience, Surroundings
 from owner_agent.study_plan.adopting import adopted
-from shared.wire.base import Name
+from pramana_core.wire.base import Name
 
 _SESSION_BYTES = 16
 

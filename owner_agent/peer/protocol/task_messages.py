@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.learn.common.options import Positive, Seed
-from shared.learn.networks.options import (
+from pramana_core.learn.common.options import Positive, Seed
+from pramana_core.learn.networks.options import (
     DRAWS,
     Draws,
     MaxParents,
@@ -21,14 +21,14 @@ from shared.learn.networks.options import (
     Scoring,
     Search,
 )
-from shared.wire.base import MAX_VARIABLES, Label, Message
-from shared.wire.learning.learners import (
+from pramana_core.wire.base import MAX_VARIABLES, Label, Message
+from pramana_core.wire.learning.learners import (
     AssociationRulesTask,
     BayesClassifierTask,
     DecisionTreeTask,
     LinearClassifierTask,
 )
-from shared.wire.learning.networks import WithParameters
+from pramana_core.wire.learning.networks import WithParameters
 
 MAX_COLUMNS = 64
 """Of so many variables at most an owner learns for itself."""

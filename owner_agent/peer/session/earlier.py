@@ -26,8 +26,8 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from owner_agent.state.history import WAYS_OUT, state_directory
 from owner_agent.state.private_files import write_replacing
-from shared.errors import HistoryLost, StoreCorrupt
-from shared.wire.base import Message, Name
+from pramana_core.errors import HistoryLost, StoreCorrupt
+from pramana_core.wire.base import Message, Name
 
 _FILE = "peers-met.json"
 _NEVER = datetime.min.replace(tzinfo=UTC)

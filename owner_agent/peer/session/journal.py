@@ -17,8 +17,8 @@ from owner_agent.peer.session.staging import staged_in
 from owner_agent.site.site import Site
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
-from shared.errors import StoreCorrupt
-from shared.wire.base import Label, Message, Sha256
+from pramana_core.errors import StoreCorrupt
+from pramana_core.wire.base import Label, Message, Sha256
 
 _FOLDER = "sessions"
 

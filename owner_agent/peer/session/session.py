@@ -23,8 +23,8 @@ from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.session.staging import Staged
 from owner_agent.peer.tasks.catalogue import variables_of
 from owner_agent.peer.tasks.holding import Holding
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     NotFound,
     PeerDeviated,
     PramanaError,
@@ -32,7 +32,7 @@ from shared.errors import (
     StateError,
     error_classes,
 )
-from shared.wire.problems import ProblemDetail
+from pramana_core.wire.problems import ProblemDetail
 
 OVER: frozenset[Phase] = frozenset({"written", "finished", "ended"})
 """Phases in which a session asks nothing more of anybody."""

@@ -13,7 +13,7 @@ from owner_agent.state.private_files import (
     sync_directory,
     write_durably,
 )
-from shared.full_disks import storing
+from pramana_core.full_disks import storing
 
 _UNFINISHED = ".unfinished-"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from shared.learn.networks.bayes_net import LearnedFamily
-from shared.learn.networks.search.structure_learning import LearnedLink
+from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.networks.search.structure_learning import LearnedLink
 
 if TYPE_CHECKING:
     from datetime import datetime

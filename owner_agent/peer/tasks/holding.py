@@ -17,13 +17,13 @@ from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
-from shared.domain import Domain, Variable
-from shared.errors import RecordsDoNotAlign, VariablesMissing
-from shared.marginals.counts import Codes
-from shared.progress import Progress
-from shared.study_plan import StudyPlan
-from shared.wire.parts import Keys, key_order
-from shared.wire.plans import VariableMessage
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import RecordsDoNotAlign, VariablesMissing
+from pramana_core.marginals.counts import Codes
+from pramana_core.progress import Progress
+from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.parts import Keys, key_order
+from pramana_core.wire.plans import VariableMessage
 
 
 @dataclass(frozen=True, eq=False)

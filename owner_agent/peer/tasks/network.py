@@ -1,8 +1,8 @@
 """The network that the owners' parts make together, checked whole, and the files it is kept in.
 
 Every owner makes these files from the same signed parts; they are the same bytes everywhere.
-`network.json` has the form of the miner's models, which `shared.learn.networks.exchange.documents`
-reads.
+`network.json` has the form of the miner's models, which
+`pramana_core.learn.networks.exchange.documents` reads.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
 from owner_agent.peer.tasks.catalogue import learners, variables_of
 from owner_agent.peer.tasks.findings import Findings
-from shared.domain import Domain, Variable
-from shared.errors import PeerDeviated, PramanaError
-from shared.learn.common.documents import write_json
-from shared.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
-from shared.learn.networks.exchange.bif import write_bif
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Tensor
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import PeerDeviated, PramanaError
+from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
+from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Tensor
 
 _ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
 

@@ -9,12 +9,12 @@ from owner_agent.peer.protocol.needs import Holdings, cross_parents, preceding
 from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
 from owner_agent.peer.tasks.findings import Findings
 from owner_agent.peer.tasks.task import LearningTask, require_distinct
-from shared.learn.networks.bayes_net import LearnedFamily, learn_parameters
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Marginals
-from shared.progress import Progress
+from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress
 
 
 def _learn_parameters(

@@ -20,29 +20,29 @@ from owner_agent.peer.protocol.task_messages import (
     TreeTask,
 )
 from owner_agent.peer.tasks.findings import Findings
-from shared.domain import Domain
-from shared.learn.bayes_classifier.exchange.documents import write_bayes_classifier_json
-from shared.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
-from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.common.documents import write_json
-from shared.learn.linear.exchange.documents import write_linear_json
-from shared.learn.linear.exchange.drawing import draw_weights
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.networks.exchange.bif import write_bif
-from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
-from shared.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_json
-from shared.learn.rules.items import items_wanted
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.rules import derive_rules
-from shared.learn.tree.exchange.documents import write_tree_json
-from shared.learn.tree.exchange.drawing import draw_tree
-from shared.learn.tree.exchange.text import write_tree_text
-from shared.learn.tree.growth import learn_tree
-from shared.marginals.counts import Marginals, MarginalTable
-from shared.marginals.support_counts import Item
-from shared.progress import Progress
+from pramana_core.domain import Domain
+from pramana_core.learn.bayes_classifier.exchange.documents import write_bayes_classifier_json
+from pramana_core.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
+from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.linear.exchange.documents import write_linear_json
+from pramana_core.learn.linear.exchange.drawing import draw_weights
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import LinearClassifier
+from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.rules.exchange.drawing import draw_itemsets, draw_rules
+from pramana_core.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_json
+from pramana_core.learn.rules.items import items_wanted
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.learn.tree.exchange.documents import write_tree_json
+from pramana_core.learn.tree.exchange.drawing import draw_tree
+from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.marginals.counts import Marginals, MarginalTable
+from pramana_core.marginals.support_counts import Item
+from pramana_core.progress import Progress
 
 _PERCENT = 100
 """Where a task has more than one stage, its progress is told in hundredths of the whole."""

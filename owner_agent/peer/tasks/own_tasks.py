@@ -24,7 +24,7 @@ from owner_agent.peer.tasks.own_results import (
     learn_table,
 )
 from owner_agent.peer.tasks.task import LearningTask, require_distinct
-from shared.errors import LimitExceeded, OptionError
+from pramana_core.errors import LimitExceeded, OptionError
 
 MOST_TABLES = 4096
 """An owner sends no more tables of counts than this."""

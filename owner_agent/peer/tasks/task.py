@@ -8,10 +8,10 @@ from typing import Any
 
 from owner_agent.peer.protocol.needs import Holdings
 from owner_agent.peer.tasks.findings import Findings
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.marginals.counts import Marginals
-from shared.progress import Progress
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress
 
 
 @dataclass(frozen=True)

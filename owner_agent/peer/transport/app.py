@@ -17,8 +17,8 @@ from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
 from owner_agent.state.surroundings import Patience
-from shared.errors import LimitExceeded, PeerUnreachable
-from shared.wire.parts import PART_MEDIA_TYPE
+from pramana_core.errors import LimitExceeded, PeerUnreachable
+from pramana_core.wire.parts import PART_MEDIA_TYPE
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from owner_agent.peer.protocol.waiting import started
 from owner_agent.peer.session.session import error_of
 from owner_agent.site.site import KnownPeer
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import PeerDeviated, PeerUnreachable
-from shared.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
+from pramana_core.errors import PeerDeviated, PeerUnreachable
+from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
 
 _PAUSE = 0.3
 _NONCE_BYTES = 16

@@ -17,7 +17,7 @@ from owner_agent.peer.identity.identity import restrict_to_peers
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.transport.app import create_peer_app
 from owner_agent.state.private_files import write_replacing
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 
 class PeerServer(uvicorn.Server):

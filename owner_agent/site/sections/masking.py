@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from shared.errors import OptionError
-from shared.wire.base import Label
-from shared.wire.releases.masked import MAX_COPIES
+from pramana_core.errors import OptionError
+from pramana_core.wire.base import Label
+from pramana_core.wire.releases.masked import MAX_COPIES
 
 AUTO = "auto"
 """The method that says: the one recommended for this table."""
@@ -63,10 +63,10 @@ class BoundsSection(_Section):
 class MaskSection(_Section):
     """Masking: the confidential columns, all numeric, and those that are told as they are.
 
-    `method` is one of `shared.mask.METHODS`, or "auto"; `options` are the method's. `max_leverage`
-    is how much of its own masked value a record's true one may decide, `max_told` how much of what
-    the told columns leave of it may be told. Masked values beyond `bounds` are cut to them. Records
-    with empty cells are refused, or dropped and counted.
+    `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's.
+    `max_leverage` is how much of its own masked value a record's true one may decide, `max_told`
+    how much of what the told columns leave of it may be told. Masked values beyond `bounds` are cut
+    to them. Records with empty cells are refused, or dropped and counted.
     """
 
     confidential: Annotated[tuple[_ColumnName, ...], Field(min_length=1)]
@@ -131,9 +131,9 @@ class MaskSection(_Section):
             OptionError: there is no such method, or it takes no such option.
         """
         # The methods load scipy, and most site files mask nothing.
-        from shared.kernel_regression.options import KernelOptions
-        from shared.mask.catalogue import METHODS
-        from shared.mask.core.method import method_of
+        from pramana_core.kernel_regression.options import KernelOptions
+        from pramana_core.mask.catalogue import METHODS
+        from pramana_core.mask.core.method import method_of
 
         method = method_of(name, METHODS)
         given = dict(self.options)

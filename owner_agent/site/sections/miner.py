@@ -8,8 +8,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from owner_agent.state.tls import TlsFiles
-from shared.wire.addresses import require_address
-from shared.wire.base import Name
+from pramana_core.wire.addresses import require_address
+from pramana_core.wire.base import Name
 
 
 class MinerSection(BaseModel):

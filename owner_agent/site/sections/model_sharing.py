@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from shared.errors import PramanaError
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import CategoricalAttribute, NumericAttribute
-from shared.model_sharing.core.taxonomies import Taxonomy
-from shared.wire.base import Label
+from pramana_core.errors import PramanaError
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, NumericAttribute
+from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.wire.base import Label
 
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from shared.mask.pictures.charts import share
-from shared.mixed.table import Floats
-from shared.pictures import plots
+from pramana_core.mask.pictures.charts import share
+from pramana_core.mixed.table import Floats
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from pramana.reproduce.alahmadi.relations import Relation, kept
 from pramana.reproduce.alahmadi.store import CONFIDENTIAL, store_tables
 from pramana.reproduce.alahmadi.versions import EXISTING, versions
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from shared.mask.pictures.charts import share, trend
-from shared.mixed.table import MixedTable
-from shared.pictures import plots
+from pramana_core.mask.pictures.charts import share, trend
+from pramana_core.mixed.table import MixedTable
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,11 +14,11 @@ from pramana.reproduce.alahmadi.store import STORE, tables
 from pramana.reproduce.alahmadi.versions import names
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.relationships import DATASETS
-from shared.mask.comparison import compare
-from shared.mask.measures import Measures
-from shared.mixed.table import MixedTable
-from shared.pictures import plots
-from shared.ties import FITTED_TIE, first_largest
+from pramana_core.mask.comparison import compare
+from pramana_core.mask.measures import Measures
+from pramana_core.mixed.table import MixedTable
+from pramana_core.pictures import plots
+from pramana_core.ties import FITTED_TIE, first_largest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from pramana.reproduce.alahmadi import grids
 from pramana.reproduce.alahmadi.relations import Relation, kept
 from pramana.reproduce.alahmadi.versions import EXISTING, QUICK_RECORDS, Version, versions
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from shared.mask.pictures.charts import trend
-from shared.mixed.table import Floats, MixedTable, NumericColumn
-from shared.pictures import plots
+from pramana_core.mask.pictures.charts import trend
+from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ import pandas as pd
 
 from pramana.reproduce.alahmadi.versions import QUICK_RECORDS
 from pramana.reproduce.engine.experiment import Setting
-from shared.errors import NotInstalled
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.errors import NotInstalled
+from pramana_core.mixed.table import MixedTable, read_mixed
 
 ADULT_FILE = "adult-train.csv.gz"
 ADULT_RECORDS = 4_000

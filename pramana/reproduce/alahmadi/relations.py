@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.reproduce.engine.experiment import Setting
-from shared.mask.measures.core.expectations import Kind, expectation
-from shared.mixed.design import design_of
-from shared.mixed.table import Floats, MixedTable
+from pramana_core.mask.measures.core.expectations import Kind, expectation
+from pramana_core.mixed.design import design_of
+from pramana_core.mixed.table import Floats, MixedTable
 
 
 @dataclass(frozen=True)

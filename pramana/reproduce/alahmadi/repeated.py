@@ -18,9 +18,9 @@ from pramana.reproduce.alahmadi.relations import Relation, kept
 from pramana.reproduce.alahmadi.store import STORE, tables
 from pramana.reproduce.alahmadi.versions import EXISTING, versions
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from shared.mask.measures.security.snooper import snooper_gains
-from shared.mixed.design import design_of
-from shared.pictures import plots
+from pramana_core.mask.measures.security.snooper import snooper_gains
+from pramana_core.mixed.design import design_of
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

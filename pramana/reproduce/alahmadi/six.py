@@ -13,8 +13,8 @@ from pramana.reproduce.alahmadi.relations import Kept, kept, relations_of
 from pramana.reproduce.alahmadi.store import store_tables
 from pramana.reproduce.alahmadi.versions import PROPOSED, versions
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from shared.pictures import plots
-from shared.ties import first_smallest
+from pramana_core.pictures import plots
+from pramana_core.ties import first_smallest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pramana.reproduce.alahmadi.versions import QUICK_RECORDS
 from pramana.reproduce.engine.experiment import Setting
 from pramana.setups.relationships import DATASETS, RECORDS
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.mixed.table import MixedTable, read_mixed
 
 STORE = "ME.L"
 CONFIDENTIAL = DATASETS[STORE].confidential

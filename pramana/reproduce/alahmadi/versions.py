@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pramana.reproduce.engine.experiment import Setting
-from shared.errors import PramanaError
-from shared.mask import METHODS
-from shared.mixed.table import MixedTable, numeric_table
+from pramana_core.errors import PramanaError
+from pramana_core.mask import METHODS
+from pramana_core.mixed.table import MixedTable, numeric_table
 
 EXISTING = ("egadp", "shuffle")
 """Those whose effect on a hump the dissertation shows in figure 4."""

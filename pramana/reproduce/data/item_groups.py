@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pramana.reproduce.data.ma_tables import TrueRecords
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import OptionError
-from shared.marginals.counts import Codes
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block, Plan
 
 ABSENT, PRESENT = "no", "yes"
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Setting
-from shared.discretize import interval_labels
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, TableError
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.wire.parts import code_dtype
+from pramana_core.discretize import interval_labels
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, TableError
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.wire.parts import code_dtype
 
 REST = "other"
 """The category of every label that no group names, where there is such a category."""

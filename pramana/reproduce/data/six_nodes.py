@@ -10,13 +10,13 @@ from functools import cache
 
 import numpy as np
 
-from shared.channels import Identity, Symmetric
-from shared.domain import Domain
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Codes, ReportedCounts, Tensor
-from shared.plan import Block, Plan
-from shared.wire.parts import code_dtype
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import code_dtype
 
 STRUCTURE = Structure.of(
     {"A": [], "B": ["A"], "C": ["A"], "D": ["B", "C"], "E": ["D"], "F": ["C", "D"]}

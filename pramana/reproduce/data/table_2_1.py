@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.marginals.counts import Tensor
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block, Plan
 
 NAMES = ("X1", "X2")
 

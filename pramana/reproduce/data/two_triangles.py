@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from shared.channels import Symmetric
-from shared.discretize import Discretization, mgas
-from shared.domain import Variable
-from shared.marginals.counts import Codes, Tensor
-from shared.plan import Block, Plan
-from shared.privacy.information_loss import density_l1
+from pramana_core.channels import Symmetric
+from pramana_core.discretize import Discretization, mgas
+from pramana_core.domain import Variable
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy.information_loss import density_l1
 
 SUPPORT = 24.0
 MINIMUM_COUNT = 1_500

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Finding
-from shared.pictures import plots as style
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

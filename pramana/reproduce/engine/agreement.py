@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from pramana.reproduce.engine.experiment import Finding
-from shared.marginals.counts import Tensor
+from pramana_core.marginals.counts import Tensor
 
 ACCURATE = 0.10
 """What we call accurate: at most a tenth of the records would have to move."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from shared.errors import OptionError
-from shared.progress import OnShare
+from pramana_core.errors import OptionError
+from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from shared.pictures.plots import picture
+from pramana_core.pictures.plots import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

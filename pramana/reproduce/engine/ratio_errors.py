@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from shared.marginals.counts import Tensor
+from pramana_core.marginals.counts import Tensor
 
 
 def covariance(counts: Tensor, matrices: Sequence[Tensor]) -> Tensor:

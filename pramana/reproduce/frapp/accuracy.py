@@ -14,13 +14,13 @@ from pramana.reproduce.frapp.data import MINIMUM, Survey
 from pramana.reproduce.frapp.mechanisms import Mechanism
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.itemset_errors import MEASURES, Supports, by_length, chosen
-from shared.domain import Domain
-from shared.errors import LimitExceeded, SingularChannel
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import Marginals
-from shared.progress import OnShare
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, SingularChannel
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import OnShare
 
 RUNS, QUICK_RUNS = 8, 2
 

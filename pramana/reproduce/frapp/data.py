@@ -15,15 +15,15 @@ import pandas as pd
 
 from pramana.reproduce.engine.experiment import Setting
 from pramana.simulate.itemset_errors import Supports, chosen
-from shared.discretize import interval_labels
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, TableError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Plan
+from pramana_core.discretize import interval_labels
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, TableError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Plan
 
 GAMMA = 19.0
 """What (rho_1, rho_2) = (5 %, 50 %) allows (FRAPP 7)."""

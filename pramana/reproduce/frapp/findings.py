@@ -12,8 +12,8 @@ from pramana.reproduce.frapp.accuracy import difference_p_value, side_by_side
 from pramana.reproduce.frapp.data import GAMMA, MINIMUM
 from pramana.reproduce.frapp.mechanisms import CUT, RHO, Mechanism
 from pramana.simulate.itemset_errors import MEASURES
-from shared.channels import RESOLUTION
-from shared.design import Comparison
+from pramana_core.channels import RESOLUTION
+from pramana_core.design import Comparison
 
 _NOISE = 1e-3
 """How seldom two mechanisms of one accuracy are said to differ."""

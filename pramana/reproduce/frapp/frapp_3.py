@@ -13,13 +13,13 @@ from pramana.reproduce.frapp.accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from pramana.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
 from pramana.reproduce.frapp.mechanisms import Mechanism, det_gd
 from pramana.setups.owner import SeededOwner
-from shared.channels import RESOLUTION, RandomSymmetric
-from shared.domain import Domain
-from shared.marginals.counts import Tensor
-from shared.pictures import plots as style
-from shared.plan import Block, Plan
-from shared.privacy import Amplification, posterior_range
-from shared.ties import first_smallest
+from pramana_core.channels import RESOLUTION, RandomSymmetric
+from pramana_core.domain import Domain
+from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification, posterior_range
+from pramana_core.ties import first_smallest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,11 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.reproduce.frapp.data import CENSUS, GAMMA, HEALTH, RHO_1, domain_of
 from pramana.reproduce.frapp.frapp_3 import channel as random_channel
 from pramana.reproduce.frapp.mechanisms import Mechanism, papers_mechanisms
-from shared.channels import CONDITION_LIMIT, RESOLUTION, OneHot, Symmetric
-from shared.domain import Domain
-from shared.errors import PlanError
-from shared.pictures import plots as style
-from shared.privacy import posterior_range
+from pramana_core.channels import CONDITION_LIMIT, RESOLUTION, OneHot, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import PlanError
+from pramana_core.pictures import plots as style
+from pramana_core.privacy import posterior_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.frapp.data import CENSUS_FILES, MINIMUM, Survey, census
-from shared.pictures import plots as style
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

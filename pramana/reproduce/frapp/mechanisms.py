@@ -6,22 +6,22 @@ import math
 from dataclasses import dataclass
 
 from pramana.reproduce.frapp.data import GAMMA, MINIMUM
-from shared.channels import CutAndPaste
-from shared.design import Comparison, Problem, Requirements, compare, goal, reference
-from shared.design.families import (
+from pramana_core.channels import CutAndPaste
+from pramana_core.design import Comparison, Problem, Requirements, compare, goal, reference
+from pramana_core.design.families import (
     cut_and_paste,
     gamma_diagonal,
     independent,
     mask,
     random_gamma_diagonal,
 )
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.marginals.counts import CUBE_CELLS, ReportTables
-from shared.plan import Block, Plan
-from shared.privacy import Amplification
-from shared.progress import OnShare
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.marginals.counts import CUBE_CELLS, ReportTables
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
+from pramana_core.progress import OnShare
 
 CUT = 3
 """K, the most items of a record that cut and paste keeps (FRAPP 7)."""

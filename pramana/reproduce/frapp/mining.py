@@ -18,7 +18,7 @@ from pramana.reproduce.frapp.mechanisms import (
     with_our_estimator,
 )
 from pramana.simulate.itemset_errors import MEASURES
-from shared.pictures import plots as style
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

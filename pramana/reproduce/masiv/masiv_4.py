@@ -17,11 +17,11 @@ from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.reproduce.ma.chapter_5.ma_5_4 import ALMOST_NONE, NODE, REASONABLE, RUNS
 from pramana.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, view_of
 from pramana.setups.owner import SeededOwner
-from shared.channels import Symmetric
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.marginals.counts import Codes, Tensor
-from shared.pictures import plots as style
-from shared.privacy import gamma, k_anonymity
+from pramana_core.channels import Symmetric
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.privacy import gamma, k_anonymity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,16 +16,16 @@ from pramana.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.links import compare
 from pramana.simulate.parameters import SMOOTHED, fitted
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import BayesNet, kl_divergence
-from shared.learn.networks.options import Scoring
-from shared.learn.networks.search.scores import judge_of
-from shared.learn.networks.search.searches import k2
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
-from shared.pictures import plots as style
-from shared.plan import Plan
-from shared.progress import unwatched
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import BayesNet, kl_divergence
+from pramana_core.learn.networks.options import Scoring
+from pramana_core.learn.networks.search.scores import judge_of
+from pramana_core.learn.networks.search.searches import k2
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Plan
+from pramana_core.progress import unwatched
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,11 +22,11 @@ from pramana.reproduce.ma.chapter_5.ma_table_5_2 import (
 from pramana.reproduce.masiv.setups import MINER, PEERS, both
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
-from shared.channels import Dense, Transition
-from shared.marginals.counts import Codes, Tensor
-from shared.pictures import plots as style
-from shared.plan import Block, Plan
-from shared.privacy import gamma, k_anonymity
+from pramana_core.channels import Dense, Transition
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import gamma, k_anonymity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pramana.reproduce.data import six_nodes
 from pramana.setups.owner import SeededOwner
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes
-from shared.plan import Plan
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
 
 MINER, PEERS = "with a miner (II)", "without (I)"
 

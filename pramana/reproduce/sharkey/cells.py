@@ -12,7 +12,7 @@ from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.sharkey.tables import kept_of
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.simulation import Simulation, simulate
-from shared.pictures import plots
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ from pramana.reproduce.sharkey.cells import Cell, run_cells
 from pramana.reproduce.sharkey.published import recorded
 from pramana.reproduce.sharkey.randomized import randomized
 from pramana.reproduce.sharkey.tables import SOURCES
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.pictures import plots
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

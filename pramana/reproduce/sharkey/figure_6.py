@@ -11,7 +11,7 @@ import pandas as pd
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.sharkey.cells import Cell, run_cells, value
 from pramana.reproduce.sharkey.tables import ADULT_WORDS, SOURCES
-from shared.pictures import plots
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

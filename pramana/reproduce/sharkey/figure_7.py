@@ -12,8 +12,8 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.reproduce.sharkey.cells import Cell, level, line, run_cells
 from pramana.reproduce.sharkey.published import REQUIREMENTS, recorded
 from pramana.reproduce.sharkey.tables import SOURCES
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.pictures import plots
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.pictures import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pramana.simulate.publishing.recorded import Recorded
-from shared.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.anonymity.requirements import Requirement
 
 PUBLISHED = Path(__file__).with_name("published.json")
 

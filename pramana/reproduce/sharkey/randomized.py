@@ -20,12 +20,12 @@ from pramana.simulate.model_sharing.kept import Fold, Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from pramana.simulate.trials import Trial, Trials
-from shared.design import goal
-from shared.domain import Domain, Variable
-from shared.learn.tree.growth import learn_tree
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.mixed.table import CategoricalColumn
-from shared.wire.parts import code_dtype
+from pramana_core.design import goal
+from pramana_core.domain import Domain, Variable
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.mixed.table import CategoricalColumn
+from pramana_core.wire.parts import code_dtype
 
 
 @dataclass(frozen=True, eq=False)

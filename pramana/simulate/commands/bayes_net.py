@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from pramana.simulate.commands import options as given
-from shared.learn.common.options import limits_of
-from shared.learn.networks.options import Draws, ScoreName, Scoring, Search, SearchName
+from pramana_core.learn.common.options import limits_of
+from pramana_core.learn.networks.options import Draws, ScoreName, Scoring, Search, SearchName
 
 _score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
 Score = Annotated[
@@ -91,7 +91,7 @@ def bayes_net(
     from pramana.simulate.commands.display import announce, show_bayes_net
     from pramana.simulate.limits import ending, predicted_seconds
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
-    from shared.design import goal
+    from pramana_core.design import goal
 
     require_place(json)
     setup = given.Setup(

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pramana.simulate.commands import options as given
-from shared.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
-from shared.learn.linear.options import Encoding, Keep, LinearOptions, Loss
-from shared.learn.tree.options import Criterion, TreeOptions
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
+from pramana_core.learn.linear.options import Encoding, Keep, LinearOptions, Loss
+from pramana_core.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
     from pramana.simulate.classifiers import Learn
-    from shared.estimation.estimated import Estimator
+    from pramana_core.estimation.estimated import Estimator
 
 L2 = 1e-3
 """The weight of the squared weights unless told otherwise."""
@@ -88,7 +88,7 @@ def tree(
     reports of the others is tested on it, and so is one learned from the others as they are. Exit
     codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from shared.learn.tree.growth import learn_tree
+    from pramana_core.learn.tree.growth import learn_tree
 
     with given.options_as_typed():
         options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
@@ -134,7 +134,7 @@ def linear(
     the reports of the others is tested on it, and so is one learned from the others as they are.
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from shared.learn.linear.fitting import learn_linear
+    from pramana_core.learn.linear.fitting import learn_linear
 
     pocket = loss == "perceptron"
     with given.options_as_typed():
@@ -183,7 +183,7 @@ def classifier(
     the reports of the others is tested on it, and so is one learned from the others as they are.
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from shared.learn.bayes_classifier.learning import learn_bayes_classifier
+    from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 
     with given.options_as_typed():
         options = BayesClassifierOptions(model, max_parents, alpha)
@@ -213,7 +213,7 @@ def _classify(
     from pramana.simulate.classifiers import simulate
     from pramana.simulate.commands.display import show_classifier
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
-    from shared.design import goal
+    from pramana_core.design import goal
 
     require_place(json)
     holdout, runs, seed = repeated

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from pramana.simulate.itemset_errors import MEASURES
 from pramana.simulate.study import Fits, Series, spread
-from shared.terminal import console
+from pramana_core.terminal import console
 
 if TYPE_CHECKING:
     from pramana.simulate import bayes_net, classifiers, rules

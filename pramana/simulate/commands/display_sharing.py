@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from shared.terminal import console
+from pramana_core.terminal import console
 
 if TYPE_CHECKING:
     from pramana.simulate.model_sharing.options import SimulationOptions

@@ -23,10 +23,10 @@ from pramana.simulate.model_sharing.options import (
     Weights,
 )
 from pramana.simulate.publishing.publishers import PUBLISHER
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from shared.model_sharing.anonymity.requirements import Requirement
+    from pramana_core.model_sharing.anonymity.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -196,7 +196,7 @@ def _requirement(
     exact: bool | None,
     method: Method,
 ) -> Requirement | None:
-    from shared.model_sharing.anonymity.requirements import Requirement
+    from pramana_core.model_sharing.anonymity.requirements import Requirement
 
     if method == "ldiversity" and exact is False:
         raise OptionError(

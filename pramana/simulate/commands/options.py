@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from shared.errors import NotConverged, OptionError
-from shared.learn.common.options import limits_of, types_of
-from shared.progress import OnShare
-from shared.terminal import console, progress_bar
+from pramana_core.errors import NotConverged, OptionError
+from pramana_core.learn.common.options import limits_of, types_of
+from pramana_core.progress import OnShare
+from pramana_core.terminal import console, progress_bar
 
 if TYPE_CHECKING:
     from pramana.simulate.inputs.sources import Source
     from pramana.simulate.trials import Trials
-    from shared.design import Goal
-    from shared.domain import Domain
-    from shared.estimation.estimated import Estimator
-    from shared.plan import Plan
+    from pramana_core.design import Goal
+    from pramana_core.domain import Domain
+    from pramana_core.estimation.estimated import Estimator
+    from pramana_core.plan import Plan
 
 Bif = Annotated[Path | None, typer.Option(help="Draw the records from this network (BIF).")]
 Table = Annotated[Path | None, typer.Option(help="Take the records of this CSV or Parquet table.")]
@@ -150,7 +150,7 @@ class Setup:
             made = self._plan(source, plan)
             return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
         from pramana.simulate.inputs.designs import designed, owners_of
-        from shared.design.requirement import require_gamma
+        from pramana_core.design.requirement import require_gamma
 
         gamma = self.gamma or 0.0
         owners = () if self.owners is None else owners_of(source.domain, self.owners)

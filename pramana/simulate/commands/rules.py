@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated
 
 from pramana.simulate.commands import options as given
-from shared.learn.rules.options import Decisions, RuleOptions
+from pramana_core.learn.rules.options import Decisions, RuleOptions
 
 _rules = partial(given.learner, RuleOptions)
 MinSupport = Annotated[

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from shared.discretize import Discretization, equal_width, given_cuts
-from shared.domain import Variable
-from shared.wire.parts import code_dtype
+from pramana_core.discretize import Discretization, equal_width, given_cuts
+from pramana_core.domain import Variable
+from pramana_core.wire.parts import code_dtype
 
 INTERVALS = 8
 """A column of more different numbers is cut, into so many intervals where records are many."""

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from shared.design import (
+from pramana_core.design import (
     Goal,
     Option,
     Problem,
@@ -21,14 +21,14 @@ from shared.design import (
     reference,
     useful,
 )
-from shared.design.goal import CELLS
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.estimated import Estimator
-from shared.plan import Plan
-from shared.progress import OnShare
-from shared.study_plan import StudyPlan
-from shared.ties import first_smallest
+from pramana_core.design.goal import CELLS
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.estimated import Estimator
+from pramana_core.plan import Plan
+from pramana_core.progress import OnShare
+from pramana_core.study_plan import StudyPlan
+from pramana_core.ties import first_smallest
 
 Family = Literal[
     "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"

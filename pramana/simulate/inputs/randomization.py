@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
-from shared.channels import CONDITION_LIMIT, Symmetric, Transition
-from shared.domain import Domain
-from shared.errors import OptionError, PlanError, SingularChannel
-from shared.plan import Block, Plan
-from shared.wire.plans import PlanMessage
+from pramana_core.channels import CONDITION_LIMIT, Symmetric, Transition
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError, PlanError, SingularChannel
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.plans import PlanMessage
 
 
 def symmetric(domain: Domain, p: float) -> Plan:

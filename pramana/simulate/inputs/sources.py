@@ -9,13 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
-from shared.domain import Domain
-from shared.errors import LimitExceeded, OptionError, UnknownVariable
-from shared.learn.networks.exchange.bif import read_bif
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Codes
-from shared.wire.parts import code_dtype
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
+from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes
+from pramana_core.wire.parts import code_dtype
 
 DEFAULT_RECORDS = 10_000
 """What is drawn from a network in each run unless told otherwise."""

@@ -9,8 +9,8 @@ import pandas as pd
 
 from pramana.simulate.inputs.columns import Codes, Done, codes_of, listed, made
 from pramana.simulate.inputs.sources import TableSource
-from shared.domain import Domain, Variable
-from shared.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
 
 _FEWEST = 2
 MOST_INTERVALS = 64

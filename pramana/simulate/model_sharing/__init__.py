@@ -1,4 +1,5 @@
 """Shared models simulated on a table that one has: owners, their trees, what the miner learns.
 
-What is grown, pruned, drawn and combined is in `shared.model_sharing`; folds and cells are here.
+What is grown, pruned, drawn and combined is in `pramana_core.model_sharing`; folds and cells are
+here.
 """

@@ -14,17 +14,17 @@ import numpy.typing as npt
 
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
-from shared.errors import OptionError, RequirementUnmet
-from shared.learn.common.resampling import stream
-from shared.mixed.table import MixedTable
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.core.schemas import schema_of
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.global_models.learning import learn_global
-from shared.model_sharing.global_models.model import GlobalModel
-from shared.model_sharing.global_models.options import GlobalOptions
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.learn.common.resampling import stream
+from pramana_core.mixed.table import MixedTable
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.core.schemas import schema_of
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.global_models.options import GlobalOptions
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 
 Rows = npt.NDArray[np.intp]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pramana.simulate.model_sharing.kept import Fold, Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
-from shared.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.global_models.model import GlobalModel
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What is simulated: how many owners, what they release, and what the miner makes of it.
 
 Commands show these options in their help: so nothing heavy is loaded here, and names that
-`shared.model_sharing` has in modules that count are written again; a test compares them.
+`pramana_core.model_sharing` has in modules that count are written again; a test compares them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
     from pramana.simulate.publishing.publishers import Publisher
-    from shared.model_sharing.anonymity.requirements import Requirement
-    from shared.model_sharing.core.taxonomies import Groups, Taxonomy
-    from shared.model_sharing.generation.options import GenerationOptions
+    from pramana_core.model_sharing.anonymity.requirements import Requirement
+    from pramana_core.model_sharing.core.taxonomies import Groups, Taxonomy
+    from pramana_core.model_sharing.generation.options import GenerationOptions
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
 By = Literal["pruning", "growing"]
@@ -120,7 +120,7 @@ class SimulationOptions:
                 remedy="Give k, or c and l.",
             )
         if self.least_gain is not None:
-            from shared.model_sharing.anonymity.pruning import PruningOptions
+            from pramana_core.model_sharing.anonymity.pruning import PruningOptions
 
             PruningOptions(least_gain=self.least_gain)
             if self.by == "growing" or self.requirement is None:
@@ -129,7 +129,7 @@ class SimulationOptions:
                     where="least_gain",
                 )
         if self.epsilon is not None:
-            from shared.model_sharing.private.options import require_epsilon
+            from pramana_core.model_sharing.private.options import require_epsilon
 
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:
@@ -160,8 +160,8 @@ class SimulationOptions:
     @property
     def generation(self) -> GenerationOptions:
         """How pseudo-data are drawn, where they are."""
-        from shared.model_sharing.combination.combining import Method as Combining
-        from shared.model_sharing.combination.combining import generation_for
+        from pramana_core.model_sharing.combination.combining import Method as Combining
+        from pramana_core.model_sharing.combination.combining import generation_for
 
         return generation_for(
             cast("Combining", self.method),

@@ -7,8 +7,8 @@ from pramana.simulate.model_sharing.made import Made
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.publishing.learning import learn_published
 from pramana.simulate.publishing.publishers import publisher_of
-from shared.errors import OptionError
-from shared.model_sharing.global_models.options import GlobalOptions
+from pramana_core.errors import OptionError
+from pramana_core.model_sharing.global_models.options import GlobalOptions
 
 
 def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:

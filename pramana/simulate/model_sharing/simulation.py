@@ -15,9 +15,9 @@ from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from pramana.simulate.model_sharing.ways import way_of
 from pramana.simulate.study import Series, spread
-from shared.model_sharing.global_models.measures import accuracy, class_match, path_match
-from shared.model_sharing.global_models.model import GlobalModel, TreeModel
-from shared.progress import OnShare
+from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
+from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.progress import OnShare
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pramana.simulate.inputs.tables import read_text
-from shared.errors import EmptyTable, MissingColumn, TableError
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.errors import EmptyTable, MissingColumn, TableError
+from pramana_core.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shared.errors import OptionError, PramanaError
-from shared.mixed.table import CategoricalColumn
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.mixed.table import CategoricalColumn
 
 if TYPE_CHECKING:
     from pramana.simulate.model_sharing.tables import SharingTable
-    from shared.model_sharing.core.taxonomies import Groups, Taxonomy
+    from pramana_core.model_sharing.core.taxonomies import Groups, Taxonomy
 
 _OPTION = "--taxonomies"
 
@@ -65,7 +65,7 @@ def taxonomies_for(table: SharingTable, path: Path, name: str) -> dict[str, Taxo
         OptionError: as `read_taxonomies`; or a section is of no column, of the class or of numbers,
             or its groups do not part the column's categories.
     """
-    from shared.model_sharing.core.taxonomies import Taxonomy
+    from pramana_core.model_sharing.core.taxonomies import Taxonomy
 
     found = {}
     for column, groups in read_taxonomies(path, name).items():

@@ -9,15 +9,15 @@ from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_
 from pramana.simulate.model_sharing.made import Made, Way
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing.published import ldiversity
-from shared.errors import OptionError, RequirementUnmet
-from shared.model_sharing.anonymity.pruning import PruningOptions, prune
-from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.combination.combining import CombineOptions, combine
-from shared.model_sharing.combination.combining import Method as Combining
-from shared.model_sharing.combination.votes import VoteOptions
-from shared.model_sharing.core.tree import SharedTree
-from shared.model_sharing.global_models.model import TreeModel
-from shared.model_sharing.global_models.options import GlobalOptions
+from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.model_sharing.anonymity.pruning import PruningOptions, prune
+from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.combination.combining import CombineOptions, combine
+from pramana_core.model_sharing.combination.combining import Method as Combining
+from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.global_models.model import TreeModel
+from pramana_core.model_sharing.global_models.options import GlobalOptions
 
 
 def way_of(method: str) -> Way:
@@ -85,8 +85,8 @@ def private(
     kept: Kept, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
-    from shared.model_sharing.private.growing import grow_private_tree
-    from shared.model_sharing.private.noise import GeneratorNoise
+    from pramana_core.model_sharing.private.growing import grow_private_tree
+    from pramana_core.model_sharing.private.noise import GeneratorNoise
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(

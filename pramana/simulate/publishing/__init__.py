@@ -2,5 +2,5 @@
 
 The tools need other libraries than ours and live in environments of their own, so that they are
 processes here. The rules of hierarchies and what meets a requirement are in
-`shared.model_sharing.publishing`.
+`pramana_core.model_sharing.publishing`.
 """

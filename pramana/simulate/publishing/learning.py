@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shared.mixed.table import Floats, MixedTable
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.global_models.learning import learn_global
-from shared.model_sharing.global_models.model import GlobalModel
-from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
-from shared.model_sharing.publishing.hierarchies import Hierarchy, generalized, hierarchies_of
+from pramana_core.mixed.table import Floats, MixedTable
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.model import GlobalModel
+from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.model_sharing.publishing.hierarchies import Hierarchy, generalized, hierarchies_of
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shared.errors import NotInstalled, OptionError, RequirementUnmet
+from pramana_core.errors import NotInstalled, OptionError, RequirementUnmet
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from shared.mixed.table import MixedTable
-    from shared.model_sharing.anonymity.requirements import Requirement
-    from shared.model_sharing.core.attributes import TreeSchema
-    from shared.model_sharing.publishing.full_domain import Cells
+    from pramana_core.mixed.table import MixedTable
+    from pramana_core.model_sharing.anonymity.requirements import Requirement
+    from pramana_core.model_sharing.core.attributes import TreeSchema
+    from pramana_core.model_sharing.publishing.full_domain import Cells
 
 WORKER = Path(__file__).with_name("anjana_worker.py")
 
@@ -80,8 +80,8 @@ class FullDomain:
         requirements: Sequence[Requirement],
     ) -> list[Levels | None]:
         """See `Publisher`."""
-        from shared.model_sharing.publishing.full_domain import Cells, best_levels
-        from shared.model_sharing.publishing.hierarchies import hierarchies_of
+        from pramana_core.model_sharing.publishing.full_domain import Cells, best_levels
+        from pramana_core.model_sharing.publishing.hierarchies import hierarchies_of
 
         cells = Cells.of(hierarchies_of(schema), schema.read(table), classes, schema.classes)
         found: list[Levels | None] = []
@@ -119,8 +119,8 @@ class Process:
             NotInstalled: there is no such Python, or it has not got what the worker needs.
             OptionError: it ended with an error, or answered what is no valid publication.
         """
-        from shared.model_sharing.publishing.full_domain import Cells
-        from shared.model_sharing.publishing.hierarchies import hierarchies_of
+        from pramana_core.model_sharing.publishing.full_domain import Cells
+        from pramana_core.model_sharing.publishing.hierarchies import hierarchies_of
 
         hierarchies = hierarchies_of(schema)
         records = schema.read(table)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shared.mixed.table import MixedTable
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.publishing.full_domain import Cells
-from shared.model_sharing.publishing.hierarchies import hierarchies_of
+from pramana_core.mixed.table import MixedTable
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.publishing.full_domain import Cells
+from pramana_core.model_sharing.publishing.hierarchies import hierarchies_of
 
 Levels = dict[str, int]
 

@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 
 from miner_service.alignment.coins import require_one_coin
-from shared.channels import RESOLUTION, Choice, Coordinated, Mixture, Product, Sampled, Symmetric
-from shared.domain import Variable
-from shared.errors import CoinsDisagree
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import (
+    RESOLUTION,
+    Choice,
+    Coordinated,
+    Mixture,
+    Product,
+    Sampled,
+    Symmetric,
+)
+from pramana_core.domain import Variable
+from pramana_core.errors import CoinsDisagree
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 EIGHTH = RESOLUTION // 8
 BINARY = Symmetric.from_gamma(2, 3.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import Identity, Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"structure": {"A": [], "C": ["A"]}, "records": "any"}

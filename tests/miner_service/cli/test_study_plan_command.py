@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from miner_service.cli.main import app
-from shared.errors import PramanaError
+from pramana_core.errors import PramanaError
 from tests.miner_service.intake.test_study_plans import AGREED, OTHER
 
 

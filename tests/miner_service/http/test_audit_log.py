@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from miner_service.http.access.auditing import AuditMiddleware, _Line
-from shared.audit.log import AuditLog
-from shared.audit.verifying import Broken, Verified, verify
-from shared.errors import StorageFull
-from shared.wire.audit import AuditAnchor
+from pramana_core.audit.log import AuditLog
+from pramana_core.audit.verifying import Broken, Verified, verify
+from pramana_core.errors import StorageFull
+from pramana_core.wire.audit import AuditAnchor
 from tests.full_disk import files_no_longer_than
 
 

@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.settings import Limits, Settings
-from shared.errors import OptionError, PramanaError
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.structure import Structure
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.structure import Structure
 
 
 def test_an_unforeseen_error_tells_nothing_of_itself():

@@ -9,11 +9,11 @@ import re
 
 import pytest
 
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.parts import PART_MEDIA_TYPE
-from shared.wire.problems import PROBLEM_MEDIA_TYPE
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.wire.parts import PART_MEDIA_TYPE
+from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE
 
 ABSENT = {
     "study": "atlantis",

@@ -14,10 +14,10 @@ import pytest
 
 from miner_service.kinds import networks
 from miner_service.settings import Limits
-from shared.domain import Domain
-from shared.learn.networks.exchange.bif import read_bif
-from shared.learn.networks.exchange.documents import read_network_json
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.exchange.documents import read_network_json
+from pramana_core.plan import Plan
 
 JOBS = "/v1/studies/asia/jobs"
 SEARCH = {"kind": "bayes-net-structure", "draws": 20}

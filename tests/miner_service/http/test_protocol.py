@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from shared.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
 from tests.miner_service.conftest import Person, assert_problem
 
 OLD = json.loads((Path(__file__).parent / "answers_of_version_1.json").read_text())

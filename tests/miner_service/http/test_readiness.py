@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from miner_service.http.access.probing import Probes
-from shared.errors import NotReady, StorageFull
+from pramana_core.errors import NotReady, StorageFull
 from tests.postgres import own_postgres
 
 __all__ = ["own_postgres"]

@@ -27,7 +27,7 @@ from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.holders.tokens import find_token, rotate_admin_token
 from miner_service.store.migrations import HEAD
 from miner_service.store.schema import Base
-from shared.errors import Conflict, OptionError, StoreCorrupt
+from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 from tests.places import ROOT
 
 TOKEN = re.compile(r"t-[0-9a-f]{12}\.[\w-]{43}")

@@ -8,8 +8,8 @@ import pytest
 
 from miner_service.settings import Settings, TokenSettings
 from miner_service.store.holders.tokens import issue_token, note_use
-from shared.errors import OptionError, StorageFull
-from shared.wire.versions import PROTOCOL_HEADER
+from pramana_core.errors import OptionError, StorageFull
+from pramana_core.wire.versions import PROTOCOL_HEADER
 
 ROTATE = "/v1/tokens/rotate"
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from miner_service.intake import examining, intake
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.errors import LimitExceeded
-from shared.estimation.plausibility.bets import SHARES
-from shared.estimation.plausibility.examination import PAIR_CELLS, PAIRS, RATE, RECORDS
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded
+from pramana_core.estimation.plausibility.bets import SHARES
+from pramana_core.estimation.plausibility.examination import PAIR_CELLS, PAIRS, RATE, RECORDS
+from pramana_core.plan import Block, Plan
 from tests.places import ROOT
 
 DOCS = ROOT / "docs"

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shared.errors import NotReady
-from shared.wire.parts import RecordSchema, encode_part
+from pramana_core.errors import NotReady
+from pramana_core.wire.parts import RecordSchema, encode_part
 
 
 def ascending(keys):

@@ -10,12 +10,12 @@ import pytest
 
 from miner_service.intake import intake, receiving, sweeping
 from miner_service.settings import Limits
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.parts import encode_part
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.wire.parts import encode_part
+from pramana_core.wire.study_plans import StudyPlanMessage
 from tests.miner_service.masking import COLUMNS, announced, masked, send_clumsily
 
 RELEASES = "/v1/studies/asia/releases"

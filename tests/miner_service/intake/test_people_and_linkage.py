@@ -15,13 +15,13 @@ import pytest
 
 from miner_service.alignment.align import AlignedSource, Aligner, require_aligned
 from miner_service.alignment.secrets import Secrets
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.errors import LinkageDiffers, RecordsDoNotAlign
-from shared.plan import Block, Plan
-from shared.wire.releases import Alignment, ReleaseCreate
-from shared.wire.releases.linkage import LinkageCheck
-from shared.wire.releases.messages import secrets_differ
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import LinkageDiffers, RecordsDoNotAlign
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.releases import Alignment, ReleaseCreate
+from pramana_core.wire.releases.linkage import LinkageCheck
+from pramana_core.wire.releases.messages import secrets_differ
 
 ONE, OTHER = "1" * 64, "2" * 64
 NONE = "Whether that is so could not be checked"

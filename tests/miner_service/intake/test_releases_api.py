@@ -12,10 +12,10 @@ import pytest
 
 from miner_service.intake import intake
 from miner_service.settings import WebSettings
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.plan import Block, Plan
-from shared.wire.parts import (
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import (
     RecordSchema,
     content_digest,
     decode_part_json,

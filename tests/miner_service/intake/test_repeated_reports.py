@@ -14,10 +14,10 @@ import pytest
 
 from miner_service.intake import examining, intake
 from miner_service.settings.storage import StorageSettings
-from shared.channels import Identity, Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.wire.versions import PROTOCOL_HEADER
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.versions import PROTOCOL_HEADER
 from tests.postgres import postgres
 
 __all__ = ["postgres"]

@@ -9,10 +9,10 @@ import pytest
 
 from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, Sent
 from miner_service.alignment.repeating import Reports
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.wire.versions import PROTOCOL_HEADER
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.versions import PROTOCOL_HEADER
 from tests.miner_service import sharing
 
 RECORDS = 400

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Coordinated, Identity, Mixture, Symmetric
-from shared.domain import Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.plans import PlanMessage
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.channels import RESOLUTION, Coordinated, Identity, Mixture, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.study_plans import StudyPlanMessage
 
 QUARTER = RESOLUTION // 4
 YES = ("no", "yes")

@@ -15,11 +15,11 @@ from miner_service.alignment.align import apart
 from miner_service.cli.main import app
 from miner_service.intake import study_privacy
 from miner_service.store.remembered import Remembered
-from shared.channels import Grouped, Identity, Symmetric
-from shared.domain import Variable
-from shared.errors import PramanaError
-from shared.plan import Block, Plan
-from shared.wire.plans import PlanMessage
+from pramana_core.channels import Grouped, Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import PramanaError
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.plans import PlanMessage
 
 
 def block(name, gamma):

@@ -7,11 +7,11 @@ import threading
 import pytest
 
 from miner_service.jobs.runner import learn_model
-from shared.channels import Dense
-from shared.domain import Variable
-from shared.errors import NotConverged
-from shared.estimation.core import axes
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense
+from pramana_core.domain import Variable
+from pramana_core.errors import NotConverged
+from pramana_core.estimation.core import axes
+from pramana_core.plan import Block, Plan
 from tests.miner_service.crew import ThreadCrew
 
 JOBS = "/v1/studies/asia/jobs"

@@ -15,7 +15,7 @@ from miner_service.settings import JobSettings, WebSettings
 from miner_service.store.queue.fairness import Rules, claim_next
 from miner_service.store.queue.supervisors import show_up
 from miner_service.workers.crew import DistantCrew, crew_of
-from shared.errors import NotReady, StorageFull, TooManyRequests
+from pramana_core.errors import NotReady, StorageFull, TooManyRequests
 
 JOBS = "/v1/studies/asia/jobs"
 SPEC = {"spec": {"structure": {"A": []}}}

@@ -15,10 +15,10 @@ from miner_service.operations.rows import delete_rows
 from miner_service.settings import Limits
 from miner_service.store.holders.tokens import revoke_token
 from miner_service.store.schema import JobRow
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import NotConverged
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import NotConverged
+from pramana_core.plan import Block, Plan
 
 SPEC = {"structure": {"A": [], "C": ["A"]}}
 JOBS = "/v1/studies/asia/jobs"

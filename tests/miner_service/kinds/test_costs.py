@@ -20,11 +20,11 @@ from miner_service.kinds.common.costs import (
 )
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric, most_accurate
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.wire.learning.jobs import JobSpec
-from shared.wire.releases.masked import TableColumn
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric, most_accurate
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.releases.masked import TableColumn
 from tests.miner_service.conftest import assert_problem, build
 
 SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from miner_service.settings import Limits
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -16,8 +16,8 @@ from shared.channels import (
     Sampled,
     Symmetric,
 )
-from shared.domain import Variable
-from shared.plan import Block, Plan
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 
 EIGHT = tuple(str(i) for i in range(8))
 SIX = tuple(Variable(f"v{i}", EIGHT) for i in range(6))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pramana.client.answers import Served, table_frame
-from shared.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
 
 NAMES = ("a", "b", "c")
 PLAN = Plan(

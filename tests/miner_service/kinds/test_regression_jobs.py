@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from miner_service.kinds import regression
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.regression.exchange.documents import read_regression_json, regression_json
-from shared.regression.learning import learn_regression
-from shared.regression.options import RegressionOptions
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.regression.exchange.documents import read_regression_json, regression_json
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.options import RegressionOptions
 from tests.miner_service.masking import COLUMNS, masked
 
 SPEC = {"kind": "regression", "target": "debt"}
@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused_when_it_is_asked(
 
 
 def test_a_tree_where_nothing_grows_trees_is_refused(analyst, assert_problem, monkeypatch):
-    monkeypatch.setattr("shared.regression.trees.find_spec", lambda _name: None)
+    monkeypatch.setattr("pramana_core.regression.trees.find_spec", lambda _name: None)
     answer = analyst("POST", JOBS, json={"spec": SPEC | {"model": "tree"}})
     assert_problem(answer, 501, "not-installed", "pramana[models]")
 

@@ -11,13 +11,13 @@ import pytest
 
 from miner_service.kinds import itemsets
 from miner_service.settings import Limits
-from shared.channels import Dense, Symmetric
-from shared.domain import Variable
-from shared.learn.rules.items import all_items, chosen_items, present_items
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.learn.rules.rules import derive_rules
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.learn.rules.items import all_items, chosen_items, present_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.rules.rules import derive_rules
+from pramana_core.plan import Block, Plan
 
 RULES = {"kind": "association-rules", "minimum_support": 0.1}
 VARIABLES = ["ill", "age", "smoker", "sport"]

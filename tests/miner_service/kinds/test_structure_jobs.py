@@ -12,17 +12,17 @@ import pytest
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds.common.affordability import RecordLayout, largest_family
 from miner_service.settings import Limits
-from shared.channels import Dense, Symmetric, Withheld
-from shared.domain import Domain, Variable
-from shared.errors import JobCancelled
-from shared.estimation.core.axes import strata_of
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric, Withheld
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import JobCancelled
+from pramana_core.estimation.core.axes import strata_of
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 JOBS = "/v1/studies/asia/jobs"
 SEARCH = {"kind": "bayes-net-structure", "draws": 20}

@@ -17,23 +17,23 @@ import pytest
 from miner_service.jobs.runner import learn_model
 from miner_service.kinds import JOB_KINDS, MODEL_KINDS, tables
 from miner_service.settings import Limits
-from shared.channels import Identity, Symmetric, Withheld
-from shared.domain import Domain, Variable
-from shared.errors import JobCancelled
-from shared.estimation.estimated import ESTIMATORS, EstimatedMarginals
-from shared.learn.linear.exchange.documents import linear_json
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.options import LinearOptions
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.learn.tree.exchange.documents import tree_json
-from shared.learn.tree.growth import learn_tree
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
-from shared.wire.learning.counting import CountsSpec
-from shared.wire.learning.regression import RecordsSpec
-from shared.wire.releases.catalogue import KINDS
+from pramana_core.channels import Identity, Symmetric, Withheld
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import JobCancelled
+from pramana_core.estimation.estimated import ESTIMATORS, EstimatedMarginals
+from pramana_core.learn.linear.exchange.documents import linear_json
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.tree.exchange.documents import tree_json
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.regression import RecordsSpec
+from pramana_core.wire.releases.catalogue import KINDS
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shared.channels import Identity, Symmetric
-from shared.domain import Variable
-from shared.learn.tree.exchange.words import said_of_model
-from shared.plan import Block, Plan
-from shared.wire.versions import PROTOCOL_HEADER
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.learn.tree.exchange.words import said_of_model
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.versions import PROTOCOL_HEADER
 
 SPOKEN = {PROTOCOL_HEADER: "2"}
 RECORDS = 300

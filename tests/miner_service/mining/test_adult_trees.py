@@ -11,12 +11,12 @@ import pytest
 from miner_service.kinds.common.base import SharedTrees, TreeSource
 from miner_service.kinds.sharing import SHARING
 from pramana.simulate.model_sharing.tables import sharing_table
-from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.core.schemas import schema_of
-from shared.model_sharing.exchange.documents import TreeDocument
-from shared.model_sharing.growing.growing import grow_tree
-from shared.wire.learning.sharing import ModelSharingSpec
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.core.schemas import schema_of
+from pramana_core.model_sharing.exchange.documents import TreeDocument
+from pramana_core.model_sharing.growing.growing import grow_tree
+from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from tests.places import DATA
 
 OWNERS, RECORDS, SECONDS = 10, 45_222, 60

@@ -9,8 +9,8 @@ import pytest
 
 from miner_service import kinds
 from miner_service.jobs.runner import learn_model
-from shared.wire.learning.regression import RegressionSpec
-from shared.wire.parts import encode_part_json
+from pramana_core.wire.learning.regression import RegressionSpec
+from pramana_core.wire.parts import encode_part_json
 from tests.miner_service.masking import COLUMNS, LEAST_SQUARES, masked, send_clumsily
 
 JOBS = "/v1/studies/asia/jobs"

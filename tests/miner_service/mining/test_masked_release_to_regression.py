@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from shared.wire.parts import PART_MEDIA_TYPE, content_digest
+from pramana_core.wire.parts import PART_MEDIA_TYPE, content_digest
 from tests.miner_service.masking import masked
 
 STUDY = "/v1/studies/asia"

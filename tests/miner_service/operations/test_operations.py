@@ -18,8 +18,8 @@ from miner_service.services import open_services
 from miner_service.settings import Settings, StorageSettings, utc_now
 from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseRow
-from shared.errors import NotReady, PramanaError
-from shared.progress import unwatched
+from pramana_core.errors import NotReady, PramanaError
+from pramana_core.progress import unwatched
 from tests.miner_service.store.object_store import object_store, one_object_store
 from tests.postgres import postgres
 from tests.small_disk import kinds_of_disks, small_disk

@@ -12,7 +12,7 @@ import pytest
 from miner_service.cli.opening import settings_of
 from miner_service.settings import Settings
 from miner_service.settings.reading import SECTIONS, read_settings
-from shared.errors import ConfigError
+from pramana_core.errors import ConfigError
 from tests.places import ROOT
 
 SAMPLE = ROOT / "deploy" / "miner.toml"

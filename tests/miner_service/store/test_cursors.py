@@ -15,7 +15,7 @@ import pytest
 
 from miner_service.store.cursors import KEY_FILE, KEY_LENGTH, Cursors, ListView, open_cursors
 from miner_service.store.databases.sqlite import SqliteStore
-from shared.errors import OptionError, StoreCorrupt
+from pramana_core.errors import OptionError, StoreCorrupt
 
 JOBS = "/v1/studies/asia/jobs"
 TABLE = {"kind": "contingency-table", "variables": ["A"]}

@@ -17,8 +17,8 @@ from sqlalchemy import func, select
 from miner_service.store.people import create_study, find_study
 from miner_service.store.releases import find_release
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow, TokenRow
-from shared.errors import InputError, NotFound
-from shared.wire.people import StudyCreate
+from pramana_core.errors import InputError, NotFound
+from pramana_core.wire.people import StudyCreate
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, 789, UTC)
 

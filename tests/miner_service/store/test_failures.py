@@ -14,8 +14,8 @@ from sqlalchemy import event, text
 from miner_service.store.databases.postgres import parse_address, shown
 from miner_service.store.people import create_study, find_study
 from miner_service.store.schema import StudyRow
-from shared.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
-from shared.wire.people import StudyCreate
+from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
+from pramana_core.wire.people import StudyCreate
 
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 PASSWORD = "not-shown"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from miner_service.http.server import write_ready_file
-from shared.errors import StorageFull
+from pramana_core.errors import StorageFull
 from tests.small_disk import kinds_of_disks, small_disk
 
 RECORDS = 40_000

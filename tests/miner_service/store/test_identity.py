@@ -27,7 +27,7 @@ from miner_service.store.files.local import LocalSegments
 from miner_service.store.files.opening import open_segments
 from miner_service.store.schema import KeyRow
 from miner_service.workers.supervise import supervise
-from shared.errors import NotReady, StoreMismatch
+from pramana_core.errors import NotReady, StoreMismatch
 from tests.miner_service.store.object_store import object_store, one_object_store
 
 __all__ = ["object_store", "one_object_store"]

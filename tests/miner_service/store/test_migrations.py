@@ -38,10 +38,10 @@ from miner_service.store.schema import (
     TokenRow,
 )
 from miner_service.store.tokens import credential_hash
-from shared.domain import Domain
-from shared.errors import Conflict, NotInstalled, StoreCorrupt
-from shared.plan import Plan
-from shared.wire.learning.jobs import read_job_spec
+from pramana_core.domain import Domain
+from pramana_core.errors import Conflict, NotInstalled, StoreCorrupt
+from pramana_core.plan import Plan
+from pramana_core.wire.learning.jobs import read_job_spec
 
 EARLIER = Path(__file__).parent / "earlier"
 VERSIONS = REVISIONS[:-1]

@@ -17,7 +17,7 @@ from miner_service.store.holders.tokens import (
 )
 from miner_service.store.releases import abandoned_releases, parts_arrived, releases_of
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
-from shared.errors import QuotaExceeded
+from pramana_core.errors import QuotaExceeded
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ARRIVED = {"r-1": (), "r-2": (0, 1, 2, 5, 7, 8), "r-3": range(10)}

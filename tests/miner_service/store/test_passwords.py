@@ -16,7 +16,7 @@ from miner_service.settings import Settings, StorageSettings
 from miner_service.store.databases.opening import open_database
 from miner_service.store.databases.postgres import parse_address, read_password, shown
 from miner_service.workers.lines import settings_from, settings_line
-from shared.errors import NotReady, OptionError
+from pramana_core.errors import NotReady, OptionError
 from tests.postgres import running_postgres
 
 PASSWORD = "zQ@4/xV#9:kW%7?jY pL&'8"

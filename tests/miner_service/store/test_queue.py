@@ -14,10 +14,10 @@ from miner_service.store.queue.fairness import LONGEST_WAIT, Rules, claim_next
 from miner_service.store.queue.leases import break_off, give_back, leased, take_back
 from miner_service.store.queue.states import finish
 from miner_service.store.schema import JobRow
-from shared.errors import QuotaExceeded
-from shared.wire.learning.jobs import JobSpec
-from shared.wire.people import StudyCreate
-from shared.wire.problems import ProblemDetail
+from pramana_core.errors import QuotaExceeded
+from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.people import StudyCreate
+from pramana_core.wire.problems import ProblemDetail
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 SPEC = TypeAdapter(JobSpec).validate_python(

@@ -16,9 +16,9 @@ from miner_service.intake import intake
 from miner_service.settings import StorageSettings
 from miner_service.store.releases import find_release
 from miner_service.store.schema import JobRow, ModelRow
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 
 STUDIES = "/v1/studies"
 TABLE = {"kind": "contingency-table", "variables": ["A", "C"], "records": "identical"}

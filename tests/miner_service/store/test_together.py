@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from miner_service.store.schema import StudyRow
 from miner_service.store.together import Together
-from shared.errors import Conflict, StorageFull
+from pramana_core.errors import Conflict, StorageFull
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from miner_service.store.queue.leases import Lease
 from miner_service.workers.names import departed, named
 from miner_service.workers.supervisor import Supervisor
 from miner_service.workers.worker import Run
-from shared.errors import NotReady, StorageFull
+from pramana_core.errors import NotReady, StorageFull
 
 
 def test_a_supervisor_has_the_name_of_its_former_life_and_nobody_elses(tmp_path):

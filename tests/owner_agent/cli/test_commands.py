@@ -8,8 +8,8 @@ import shutil
 import httpx
 import pytest
 
-from shared.wire.people import TokenIssued
-from shared.wire.releases import Consistency, RepeatedReports
+from pramana_core.wire.people import TokenIssued
+from pramana_core.wire.releases import Consistency, RepeatedReports
 
 HEAD = "patient_id,smokes,age,region\n"
 

@@ -20,7 +20,7 @@ from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.study_plan.section import StudyPlanSection
 from pramana.setups.relationships import store
-from shared.mask.methods.registry import METHODS
+from pramana_core.mask.methods.registry import METHODS
 from tests.places import ROOT
 
 GUIDE = (ROOT / "docs" / "owner-guide.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import pytest
 from owner_agent.cli.main import build
 from owner_agent.departures.ledger_file import connected
 from owner_agent.state.history import LEDGER
-from shared.terminal import run
+from pramana_core.terminal import run
 
 
 def mode(path):

@@ -21,10 +21,10 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.uniform_words import Words
 from owner_agent.state.keys import Keys
-from shared.channels import RESOLUTION, Choice, Dense, Sampled, Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
-from shared.privacy import gamma
+from pramana_core.channels import RESOLUTION, Choice, Dense, Sampled, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import gamma
 
 SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 STEPS = 8

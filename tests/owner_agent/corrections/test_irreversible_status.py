@@ -14,9 +14,9 @@ from owner_agent.corrections.permanent import OwnRecords, Past, settle
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block, Plan
 
 SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 RECORDS = 200_000

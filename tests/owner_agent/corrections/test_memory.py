@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from owner_agent.corrections.memory import Memory, load_memory, save_memory
-from shared.errors import Conflict, StoreCorrupt
+from pramana_core.errors import Conflict, StoreCorrupt
 
 
 def keys_of(numbers):

@@ -13,8 +13,8 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.private_files import write_replacing
-from shared.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
-from shared.wire.parts import RecordSchema, decode_part
+from pramana_core.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
+from pramana_core.wire.parts import RecordSchema, decode_part
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
 

@@ -13,7 +13,7 @@ from owner_agent.departures import ledger_file as ledger_module
 from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.refusals import refuse_conflicts
-from shared.errors import HistoryLost, PlanConflict, StoreCorrupt
+from pramana_core.errors import HistoryLost, PlanConflict, StoreCorrupt
 
 MOMENT = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
 

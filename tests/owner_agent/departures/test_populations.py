@@ -12,7 +12,7 @@ from owner_agent.departures.populations import (
     same_records,
     sketch_of,
 )
-from shared.wire.base import KEY_BYTES
+from pramana_core.wire.base import KEY_BYTES
 
 
 def _keys(count, seed=1):

@@ -24,7 +24,7 @@ from owner_agent.departures.recognition import (
     recognized,
     same_values,
 )
-from shared.errors import StoreCorrupt
+from pramana_core.errors import StoreCorrupt
 
 KEY, OTHER_KEY = bytes(range(1, 33)), bytes(range(2, 34))
 

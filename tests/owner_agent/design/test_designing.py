@@ -31,15 +31,20 @@ from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of
 from owner_agent.design.snippet import entries_of_file, save, snippet
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from shared.channels import Mixture, Sampled
-from shared.channels.mixture import FINE
-from shared.design import Option, best_weights, builds, families, option
-from shared.design.families import sampled, subsets_of
-from shared.errors import ConfigError, DomainError, OptionError, StorageFull
-from shared.privacy import NOTHING
-from shared.terminal import progress_bar
-from shared.wire.privacy import AmplificationMessage, ExtremesMessage, PrivacyBudget, StudyPrivacy
-from shared.wire.study_plans import StudyPlanMessage
+from pramana_core.channels import Mixture, Sampled
+from pramana_core.channels.mixture import FINE
+from pramana_core.design import Option, best_weights, builds, families, option
+from pramana_core.design.families import sampled, subsets_of
+from pramana_core.errors import ConfigError, DomainError, OptionError, StorageFull
+from pramana_core.privacy import NOTHING
+from pramana_core.terminal import progress_bar
+from pramana_core.wire.privacy import (
+    AmplificationMessage,
+    ExtremesMessage,
+    PrivacyBudget,
+    StudyPrivacy,
+)
+from pramana_core.wire.study_plans import StudyPlanMessage
 from tests.full_disk import files_no_longer_than
 from tests.places import ROOT
 

@@ -14,9 +14,9 @@ import pytest
 
 from owner_agent.http.service import create_app
 from owner_agent.http.serving import agent_token, is_loopback
-from shared.errors import KeyFileError
-from shared.wire.base import holding
-from shared.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
+from pramana_core.errors import KeyFileError
+from pramana_core.wire.base import holding
+from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 
 TOKEN = "agent-token-for-tests"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from owner_agent.masking.columns import read_columns
-from shared.errors import EmptyTable, MissingColumn, PramanaError, TableError, UnknownCategory
+from pramana_core.errors import EmptyTable, MissingColumn, PramanaError, TableError, UnknownCategory
 
 
 def test_columns_are_read_as_the_site_file_says(shop, rows):

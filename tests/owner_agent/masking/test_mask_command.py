@@ -13,8 +13,8 @@ from owner_agent.masking.page import figure, measured, share
 from owner_agent.masking.pictures import explained
 from owner_agent.masking.report import FIRST
 from owner_agent.masking.words import NO_BOUND, protection
-from shared.mask import METHODS
-from shared.mixed.table import CategoricalColumn, NumericColumn
+from pramana_core.mask import METHODS
+from pramana_core.mixed.table import CategoricalColumn, NumericColumn
 
 
 def _page(shop):

@@ -14,8 +14,8 @@ from owner_agent.masking.page import mask_html
 from owner_agent.masking.publishing import MaskedNow, mask_table
 from owner_agent.masking.report import MaskReport
 from owner_agent.site.site import load_site
-from shared.errors import MaskingError, OptionError
-from shared.mask.measures import Measures
+from pramana_core.errors import MaskingError, OptionError
+from pramana_core.mask.measures import Measures
 
 FAR = (400, -350)
 """Ages that nobody has."""

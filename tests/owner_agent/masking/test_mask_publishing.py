@@ -11,9 +11,9 @@ from owner_agent.masking.publishing import mask_table, publish_masked
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.state.keys import KeyStore
-from shared.errors import ConfigError, PlanConflict, ReleaseNotOpen, Unreachable
-from shared.mixed.design import basis_of, with_constant
-from shared.wire.parts import decode_part
+from pramana_core.errors import ConfigError, PlanConflict, ReleaseNotOpen, Unreachable
+from pramana_core.mixed.design import basis_of, with_constant
+from pramana_core.wire.parts import decode_part
 
 
 def _publish(bench, **options):

@@ -7,12 +7,12 @@ import pytest
 from owner_agent.masking.publishing import publish_masked
 from owner_agent.masking.words import protection
 from owner_agent.release.options import PublishOptions
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.errors import StudyPlanNotFollowed
-from shared.mask import METHODS
-from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.releases.masked import MaskedTableMessage, TableColumn
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import StudyPlanNotFollowed
+from pramana_core.mask import METHODS
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
 
 
 def _plan_of(name):

@@ -20,13 +20,13 @@ from owner_agent.model_sharing.publishing import publish_tree, shared_tree
 from owner_agent.model_sharing.report import report_of
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from shared.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
-from shared.model_sharing.core.conditions import Interval
-from shared.model_sharing.private import growing
-from shared.model_sharing.private.growing import depth_for
-from shared.model_sharing.private.noise import choice_probabilities
-from shared.model_sharing.private.options import PrivateOptions
-from shared.model_sharing.private.questions import thresholds_of
+from pramana_core.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
+from pramana_core.model_sharing.core.conditions import Interval
+from pramana_core.model_sharing.private import growing
+from pramana_core.model_sharing.private.growing import depth_for
+from pramana_core.model_sharing.private.noise import choice_probabilities
+from pramana_core.model_sharing.private.options import PrivateOptions
+from pramana_core.model_sharing.private.questions import thresholds_of
 
 
 def _unwatched(_stage, _done, _total):

@@ -14,9 +14,9 @@ from owner_agent.model_sharing.publishing import publish_tree, shared_tree
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.state.keys import KeyStore
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.errors import (
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import (
     ConfigError,
     KeyFileError,
     PlanConflict,
@@ -25,8 +25,8 @@ from shared.errors import (
     StudyPlanNotFollowed,
     Unreachable,
 )
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 
 def _unwatched(_stage, _done, _total):

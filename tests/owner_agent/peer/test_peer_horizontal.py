@@ -11,7 +11,13 @@ import pytest
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.exchange.incoming import TabulatedCounts
 from owner_agent.peer.protocol.messages import CountTables
-from shared.errors import DomainError, LimitExceeded, PeerDeviated, SmallCounts, UnknownVariable
+from pramana_core.errors import (
+    DomainError,
+    LimitExceeded,
+    PeerDeviated,
+    SmallCounts,
+    UnknownVariable,
+)
 
 STRUCTURE = {"A": [], "B": ["A"], "C": ["A", "B"]}
 SYMMETRIC = '{{ kind = "symmetric", p = {} }}'

@@ -11,8 +11,8 @@ import pytest
 from owner_agent.cli.display.sessions import show_peer_lines
 from owner_agent.departures.ledger import Ledger
 from owner_agent.state.keys import KeyStore
-from shared.errors import PramanaError
-from shared.terminal import console
+from pramana_core.errors import PramanaError
+from pramana_core.terminal import console
 
 
 def pseudonym(number):

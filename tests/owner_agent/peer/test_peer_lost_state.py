@@ -16,7 +16,7 @@ from owner_agent.release.publish import publish
 from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from shared.errors import HistoryLost, StoreCorrupt
+from pramana_core.errors import HistoryLost, StoreCorrupt
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
 OF_THREE = {"kind": "contingency-table", "variables": ["A", "D", "E"]}

@@ -19,11 +19,11 @@ from owner_agent.randomize import reports
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.study_plan.adopting import Adopted
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.errors import Forbidden, PeerDeviated
-from shared.plan import Block
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import Forbidden, PeerDeviated
+from pramana_core.plan import Block
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 GAMMA = 81.0
 SHARE = math.sqrt(GAMMA)

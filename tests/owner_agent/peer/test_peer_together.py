@@ -34,7 +34,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Patience, Surroundings
-from shared.errors import (
+from pramana_core.errors import (
     Conflict,
     NotFound,
     PeerUnreachable,
@@ -43,8 +43,8 @@ from shared.errors import (
     StateError,
     StoreCorrupt,
 )
-from shared.terminal import run
-from shared.wire.problems import problem_of
+from pramana_core.terminal import run
+from pramana_core.wire.problems import problem_of
 
 SESSION = "ab" * 16
 

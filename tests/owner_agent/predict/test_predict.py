@@ -13,18 +13,18 @@ from owner_agent.cli.main import build
 from owner_agent.predict.inputs import InputSource
 from owner_agent.predict.predicting import predict, read_model
 from owner_agent.state.surroundings import Surroundings
-from shared.domain import Domain, Variable
-from shared.errors import InputError
-from shared.learn.linear.columns import Column
-from shared.learn.linear.exchange.documents import write_linear_json
-from shared.learn.linear.model import LinearClassifier, Plane, Weight
-from shared.learn.linear.options import LinearOptions
-from shared.learn.tree.exchange.documents import write_tree_json
-from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import Node, NodeClasses, Split
-from shared.learn.tree.options import TreeOptions
-from shared.terminal import run
-from shared.wire.learning.models import DecisionTreeMessage
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError
+from pramana_core.learn.linear.columns import Column
+from pramana_core.learn.linear.exchange.documents import write_linear_json
+from pramana_core.learn.linear.model import LinearClassifier, Plane, Weight
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.tree.exchange.documents import write_tree_json
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.terminal import run
+from pramana_core.wire.learning.models import DecisionTreeMessage
 
 AGE = ("<30", "30-45", "45-60", ">=60")
 REGION = Variable("region", ("east", "north", "south"))

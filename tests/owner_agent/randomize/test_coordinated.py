@@ -15,11 +15,11 @@ from owner_agent.randomize.sampling import chosen_by_coin, sample_columns
 from owner_agent.randomize.uniform_words import PER_CALL, Words
 from owner_agent.state.keys import Keys
 from pramana.setups.owner import SeededOwner
-from shared.channels import RESOLUTION, Product, StructuralZeros, Symmetric
-from shared.domain import Variable
-from shared.errors import TableError
-from shared.plan import Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import RESOLUTION, Product, StructuralZeros, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import TableError
+from pramana_core.plan import Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 SHARED = bytes(range(2, 34))
 NORTH = Keys(draw=bytes(range(1, 33)), linkage=SHARED)

@@ -12,10 +12,10 @@ from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import true_cells
 from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Keys
-from shared.channels import Dense, Identity, Symmetric
-from shared.domain import Variable
-from shared.errors import DuplicateRecordId
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import DuplicateRecordId
+from pramana_core.plan import Block, Plan
 
 SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 OTHER = Keys(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))

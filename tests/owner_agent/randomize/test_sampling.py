@@ -6,9 +6,9 @@ import pytest
 from owner_agent.randomize.sampling import sample_block, true_cells
 from owner_agent.randomize.uniform_words import Words
 from owner_agent.randomize.unit_sampling import sample
-from shared.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
-from shared.domain import Variable
-from shared.plan import Block
+from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block
 
 WIDE = np.random.default_rng(5).dirichlet(np.ones(40), size=40)
 

@@ -25,7 +25,7 @@ from owner_agent.randomize.sampling import (
 from owner_agent.randomize.uniform_words import PER_CALL, Words, uniform_below, uniform_columns
 from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Keys
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -39,10 +39,10 @@ from shared.channels import (
     StructuralZeros,
     Symmetric,
 )
-from shared.domain import Variable
-from shared.errors import ChannelError, TableError
-from shared.plan import Block, Plan
-from shared.wire.parts import RecordSchema, decode_part, encode_part
+from pramana_core.domain import Variable
+from pramana_core.errors import ChannelError, TableError
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import RecordSchema, decode_part, encode_part
 
 LAST = RESOLUTION - 1
 

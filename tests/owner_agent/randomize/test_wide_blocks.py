@@ -21,7 +21,7 @@ from owner_agent.randomize.sampling import (
 )
 from owner_agent.randomize.unit_sampling import rows_by_label
 from owner_agent.state.keys import Keys
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Dense,
@@ -31,9 +31,9 @@ from shared.channels import (
     Symmetric,
     most_accurate,
 )
-from shared.domain import Variable
-from shared.errors import TableError
-from shared.plan import Block, Plan
+from pramana_core.domain import Variable
+from pramana_core.errors import TableError
+from pramana_core.plan import Block, Plan
 
 SECRETS = Keys(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
 SIZES = tuple(2 + 7 * i % 29 for i in range(60))

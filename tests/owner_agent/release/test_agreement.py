@@ -13,8 +13,8 @@ from owner_agent.release.agreement import agreed_plan
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.keys import KeyStore
-from shared.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
-from shared.wire.parts import RecordSchema, decode_part
+from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
+from pramana_core.wire.parts import RecordSchema, decode_part
 from tests.owner_agent.study_plan.plans import PLAN, follow, study_plan
 
 

@@ -11,10 +11,10 @@ from owner_agent.release.anchors import all_anchors, anchors_path
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.state.audit import audit_log
-from shared.audit.anchors import written
-from shared.audit.log import AuditLog
-from shared.audit.verifying import Verified, verify
-from shared.wire.audit import AuditAnchor
+from pramana_core.audit.anchors import written
+from pramana_core.audit.log import AuditLog
+from pramana_core.audit.verifying import Verified, verify
+from pramana_core.wire.audit import AuditAnchor
 
 OPTIONS = PublishOptions(20)
 

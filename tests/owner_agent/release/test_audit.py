@@ -22,7 +22,7 @@ from scipy import stats
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import join, sample_block
 from owner_agent.state.keys import Keys
-from shared.channels import (
+from pramana_core.channels import (
     Choice,
     CutAndPaste,
     Dense,
@@ -35,8 +35,8 @@ from shared.channels import (
     Symmetric,
     Transition,
 )
-from shared.domain import Variable
-from shared.plan import Block
+from pramana_core.domain import Variable
+from pramana_core.plan import Block
 
 pytestmark = pytest.mark.calibration
 

@@ -6,7 +6,7 @@ import pytest
 from owner_agent.release.calls import requested_delay
 from owner_agent.release.client import Miner
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import ProtocolUnsupported, Refused, Unreachable
+from pramana_core.errors import ProtocolUnsupported, Refused, Unreachable
 
 PROBLEM = {
     "type": "urn:x", "title": "t", "status": 409, "detail": "No such thing.", "code": "conflict",

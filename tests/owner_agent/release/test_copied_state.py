@@ -18,7 +18,7 @@ from owner_agent.release.publish import publish
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint, read_key
 from owner_agent.state.tokens import TokenStore
-from shared.errors import HistoryLost, PlanConflict
+from pramana_core.errors import HistoryLost, PlanConflict
 from tests.full_disk import with_ever_more_room
 
 TOKEN = "token-of-clinic-north-0123456789"

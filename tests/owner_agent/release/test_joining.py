@@ -12,8 +12,8 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.site.site import load_site
 from owner_agent.state.tokens import TokenStore
-from shared.audit.verifying import Verified, verify
-from shared.errors import Refused, StorageFull
+from pramana_core.audit.verifying import Verified, verify
+from pramana_core.errors import Refused, StorageFull
 from tests.full_disk import files_no_longer_than
 
 

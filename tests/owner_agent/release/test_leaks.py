@@ -10,7 +10,7 @@ import logging
 import httpx
 import pytest
 
-from shared.wire.parts import RecordSchema, decode_part
+from pramana_core.wire.parts import RecordSchema, decode_part
 
 SITE = """
 owner = "clinic-north"

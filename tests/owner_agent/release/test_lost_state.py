@@ -14,7 +14,7 @@ from owner_agent.release.publish import publish
 from owner_agent.state.history import TRACES
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tokens import TokenStore
-from shared.errors import (
+from pramana_core.errors import (
     HistoryLost,
     KeyFileError,
     PlanConflict,
@@ -23,7 +23,7 @@ from shared.errors import (
     StoreCorrupt,
     Unauthenticated,
 )
-from shared.wire.parts import RecordSchema, decode_part
+from pramana_core.wire.parts import RecordSchema, decode_part
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
 PARTS = {

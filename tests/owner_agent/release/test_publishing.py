@@ -22,8 +22,8 @@ from owner_agent.site.planning import planned
 from owner_agent.state import private_files
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.tokens import TokenStore
-from shared.channels import Identity
-from shared.errors import (
+from pramana_core.channels import Identity
+from pramana_core.errors import (
     Conflict,
     HistoryLost,
     KeyFileError,
@@ -40,9 +40,9 @@ from shared.errors import (
     UnprotectedVariable,
     Unreachable,
 )
-from shared.plan import Block, Plan
-from shared.wire.parts import RecordSchema, decode_part
-from shared.wire.releases import release_digest
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import RecordSchema, decode_part
+from pramana_core.wire.releases import release_digest
 
 PARTS = 3
 REQUESTS = PARTS + 5

@@ -15,7 +15,7 @@ from owner_agent.release.client import Miner
 from owner_agent.site.site import site_from
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tls import TlsFiles
-from shared.errors import ConfigError, KeyFileError, Unreachable
+from pramana_core.errors import ConfigError, KeyFileError, Unreachable
 from tests.certificates import Authority
 
 ANCHOR = {"log": "a" * 64, "entries": 3, "head": "b" * 64, "at": "2031-05-06T07:08:09Z"}

@@ -22,7 +22,7 @@ from owner_agent.report.within_blocks import SEEN_ENTRIES, seen
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.protection import require_protected
 from owner_agent.site.site import site_from
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -38,10 +38,10 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.domain import Variable
-from shared.errors import LimitExceeded, OptionError, UnprotectedVariable
-from shared.plan import Block, Plan
-from shared.terminal import console
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, OptionError, UnprotectedVariable
+from pramana_core.plan import Block, Plan
+from pramana_core.terminal import console
 
 LETTERS = "abcdefghij"
 EPS = 1e-9

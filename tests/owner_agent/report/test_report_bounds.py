@@ -15,7 +15,7 @@ from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
 from owner_agent.report.report import report, warnings
 from owner_agent.site.planning import Planned
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Dense,
@@ -24,13 +24,13 @@ from shared.channels import (
     StructuralZeros,
     Symmetric,
 )
-from shared.domain import Variable
-from shared.errors import OptionError
-from shared.plan import Block, Plan
-from shared.privacy import Amplification
-from shared.privacy.structures import dispatch
-from shared.privacy.structures.composite import PossibleStructure
-from shared.privacy.structures.sampled import SampledSet, SampledStructure
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
+from pramana_core.privacy.structures import dispatch
+from pramana_core.privacy.structures.composite import PossibleStructure
+from pramana_core.privacy.structures.sampled import SampledSet, SampledStructure
 
 
 def block(names, sizes, channel):

@@ -12,7 +12,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import site_from
 from owner_agent.table.encode import encode, inspect
-from shared.channels import (
+from pramana_core.channels import (
     MIXTURE_CELLS,
     RESOLUTION,
     Choice,
@@ -27,8 +27,8 @@ from shared.channels import (
     StructuralZeros,
     Symmetric,
 )
-from shared.domain import Variable
-from shared.errors import (
+from pramana_core.domain import Variable
+from pramana_core.errors import (
     ChannelError,
     NotStochastic,
     OptionError,
@@ -40,8 +40,8 @@ from shared.errors import (
     UnknownVariable,
     UnprotectedVariable,
 )
-from shared.plan import Block
-from shared.wire.plans import PlanMessage
+from pramana_core.plan import Block
+from pramana_core.wire.plans import PlanMessage
 from tests.places import ROOT
 
 HEAD = """

@@ -5,8 +5,8 @@ import tomllib
 import pytest
 
 from owner_agent.site.site import site_from
-from shared.errors import ConfigError
-from shared.kernel_regression.options import KernelOptions
+from pramana_core.errors import ConfigError
+from pramana_core.kernel_regression.options import KernelOptions
 
 HEAD = """
 owner = "shop"

@@ -7,7 +7,7 @@ import pytest
 from owner_agent.report.report import warnings
 from owner_agent.site.planning import Planned
 from owner_agent.site.protection import require_protected, share_proven
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -20,9 +20,9 @@ from shared.channels import (
     StructuralZeros,
     Symmetric,
 )
-from shared.domain import Variable
-from shared.errors import UnprotectedVariable
-from shared.plan import Block, Plan
+from pramana_core.domain import Variable
+from pramana_core.errors import UnprotectedVariable
+from pramana_core.plan import Block, Plan
 
 HALF = RESOLUTION // 2
 

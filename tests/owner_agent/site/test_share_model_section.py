@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from owner_agent.site.site import site_from
-from shared.errors import ConfigError
+from pramana_core.errors import ConfigError
 
 HEAD = """
 owner = "clinic"

@@ -6,9 +6,9 @@ import pytest
 
 from owner_agent.site.planning import interval_labels, planned
 from owner_agent.site.site import load_site, site_from
-from shared.channels import Grouped, Symmetric
-from shared.errors import ConfigError, PlanError, UnprotectedVariable
-from shared.plan import Plan
+from pramana_core.channels import Grouped, Symmetric
+from pramana_core.errors import ConfigError, PlanError, UnprotectedVariable
+from pramana_core.plan import Plan
 
 HEAD = """
 owner = "clinic"

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from owner_agent.state.keys import EXAMPLE_KEY, Keys, KeyStore, fingerprint, read_key
-from shared.errors import KeyFileError
+from pramana_core.errors import KeyFileError
 
 GOOD = bytes(range(7, 39))
 ELSE = bytes(range(8, 40))

@@ -4,7 +4,7 @@ import pytest
 
 from owner_agent.state.history import state_directory
 from owner_agent.state.retry_keys import RetryKey
-from shared.errors import KeyFileError, StorageFull
+from pramana_core.errors import KeyFileError, StorageFull
 from tests.full_disk import files_no_longer_than
 
 

@@ -3,9 +3,9 @@
 import math
 import re
 
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 SMOKER = Variable("smoker", ("no", "yes"))
 AGE = Variable("age", ("<30", "30-45", "45-60", ">=60", "?"))

@@ -7,10 +7,16 @@ import pytest
 from owner_agent.site.planning import planned
 from owner_agent.study_plan.adopting import Adopted, read_study_plan, write_study_plan
 from owner_agent.study_plan.telling import adopted_json, told_lines
-from shared.channels import Product, Symmetric
-from shared.domain import Variable
-from shared.errors import ConfigError, OptionError, PlanError, StorageFull, UnprotectedVariable
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import Product, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import (
+    ConfigError,
+    OptionError,
+    PlanError,
+    StorageFull,
+    UnprotectedVariable,
+)
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.full_disk import files_no_longer_than
 from tests.owner_agent.study_plan.plans import AGE, PLAN, QUARTER, follow, study_plan
 

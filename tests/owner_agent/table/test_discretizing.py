@@ -14,7 +14,7 @@ from owner_agent.site.site import site_from
 from owner_agent.table.discretizing import OPTIONS, propose
 from owner_agent.table.encode import encode
 from owner_agent.table.methods import Method
-from shared.errors import ConfigError, DomainError, OptionError, TableError
+from pramana_core.errors import ConfigError, DomainError, OptionError, TableError
 
 MGAS = ("--minimum-count", "20", "--granularity", "5")
 

@@ -12,7 +12,7 @@ import pytest
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.table.encode import encode
-from shared.errors import ConfigError, TableError, UnprotectedVariable
+from pramana_core.errors import ConfigError, TableError, UnprotectedVariable
 
 BOTH = ("--column", "weight", "--column", "income")
 ENOUGH = ("--minimum-count", "20", "--granularity", "4", "--granularity", "10")

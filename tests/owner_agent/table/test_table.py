@@ -12,7 +12,7 @@ import pytest
 from owner_agent.site.planning import planned
 from owner_agent.table.encode import encode, inspect
 from owner_agent.table.table import read_table
-from shared.errors import (
+from pramana_core.errors import (
     DuplicateRecordId,
     EmptyTable,
     MissingColumn,

@@ -11,9 +11,9 @@ import pytest
 
 import pramana as pm
 from miner_service.jobs.runner import learn_model
-from shared.channels import Symmetric
-from shared.domain import Domain
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.plan import Block, Plan
 from tests.pramana.client.world import STUDY, World, opened
 
 

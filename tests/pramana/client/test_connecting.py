@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     Forbidden,
     InputError,
     KeyFileError,

@@ -10,7 +10,7 @@ import pytest
 
 import pramana as pm
 from miner_service.jobs.runner import learn_model
-from shared.errors import (
+from pramana_core.errors import (
     EstimationError,
     JobCancelled,
     NotConverged,
@@ -19,7 +19,7 @@ from shared.errors import (
     RecordsDoNotAlign,
     VariablesMissing,
 )
-from shared.plan import Plan
+from pramana_core.plan import Plan
 
 LEARNER = pm.NaiveBayes("survived")
 
@@ -106,7 +106,8 @@ def test_a_bar_shows_after_two_seconds_in_a_terminal(held, monkeypatch):
             threading.Event().wait(0.02)
 
     monkeypatch.setattr(
-        "shared.terminal.console", lambda **_: Console(file=out, force_terminal=True, width=80)
+        "pramana_core.terminal.console",
+        lambda **_: Console(file=out, force_terminal=True, width=80),
     )
     job = held.connect(sleep=sleep, clock=lambda: now[0]).study("voyage").run(LEARNER)
     job.wait()

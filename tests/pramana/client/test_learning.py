@@ -9,9 +9,9 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.rules import AssociationRules, FrequentItemsets
-from shared.channels import Choice, Sampled, Symmetric
-from shared.errors import NotFitted
-from shared.plan import Block, Plan
+from pramana_core.channels import Choice, Sampled, Symmetric
+from pramana_core.errors import NotFitted
+from pramana_core.plan import Block, Plan
 from tests.pramana.client.world import STUDY, opened
 
 

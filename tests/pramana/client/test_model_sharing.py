@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import pramana as pm
-from shared.errors import OptionError
-from shared.wire.learning.sharing import ModelSharingSpec
+from pramana_core.errors import OptionError
+from pramana_core.wire.learning.sharing import ModelSharingSpec
 from tests.miner_service.sharing import body
 from tests.pramana.client.world import STUDY, opened
 

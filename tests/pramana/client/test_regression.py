@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from shared.errors import OptionError, VariablesMissing
-from shared.wire.parts import PART_MEDIA_TYPE
+from pramana_core.errors import OptionError, VariablesMissing
+from pramana_core.wire.parts import PART_MEDIA_TYPE
 from tests.miner_service.masking import COLUMNS, masked
 from tests.pramana.client.world import STUDY, opened
 

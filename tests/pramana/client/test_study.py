@@ -9,9 +9,9 @@ import pytest
 
 import pramana as pm
 from pramana.client.standing import Told
-from shared.plan import Plan
-from shared.wire.parts import PART_MEDIA_TYPE
-from shared.wire.privacy import ChangedReports
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import PART_MEDIA_TYPE
+from pramana_core.wire.privacy import ChangedReports
 from tests.miner_service.masking import masked
 from tests.pramana.client.world import STUDY
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pramana as pm
 from pramana.reporting.reports import Reports
-from shared.channels import Symmetric
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.plan import Block, Plan
 
 CLASSIFIERS = ("NaiveBayes", "BayesClassifier", "DecisionTree", "LinearClassifier")
 

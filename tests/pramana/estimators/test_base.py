@@ -14,11 +14,11 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.base import Estimator
-from shared.domain import Domain
-from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.learn.linear.options import LinearOptions
-from shared.learn.prediction import read_predictor
-from shared.learn.tree.options import TreeOptions
+from pramana_core.domain import Domain
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.prediction import read_predictor
+from pramana_core.learn.tree.options import TreeOptions
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people, reports
 
 OPTIONS = {

@@ -11,8 +11,8 @@ import pytest
 
 import pramana as pm
 from pramana.estimators.base import Estimator
-from shared.errors import MissingColumn, OptionError
-from shared.plan import Plan
+from pramana_core.errors import MissingColumn, OptionError
+from pramana_core.plan import Plan
 from tests.pramana.estimators.aboard import CLASSIFIERS, clean, domain, fitted, people
 
 

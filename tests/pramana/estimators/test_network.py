@@ -12,8 +12,8 @@ import pytest
 
 import pramana as pm
 from pramana.exchange.libraries import load
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     InputError,
     MissingColumn,
     NotFitted,
@@ -21,7 +21,7 @@ from shared.errors import (
     PramanaError,
     UnknownVariable,
 )
-from shared.learn.networks.options import DRAWS, ParameterOptions, Scoring, Search
+from pramana_core.learn.networks.options import DRAWS, ParameterOptions, Scoring, Search
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = pm.Plan.unrandomized(BERKELEY)
@@ -368,7 +368,7 @@ def test_wrong_options_are_refused_by_fit(
 
 
 def test_json_of_other_origins(given: pm.BayesNet, tmp_path):
-    from shared.learn.networks.exchange.documents import write_network_json
+    from pramana_core.learn.networks.exchange.documents import write_network_json
 
     plain = pm.BayesNet.from_json(write_network_json(given.network_))
     assert plain.edges_ == given.edges_

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 import pramana as pm
-from shared.errors import OptionError, TableError
+from pramana_core.errors import OptionError, TableError
 
 
 def people(records=200, seed=1, noise=4.0):

@@ -10,10 +10,10 @@ import pytest
 import pramana as pm
 from pramana.exchange import files, networkx_graphs, pgmpy_models, pyagrum_models
 from pramana.exchange.libraries import load
-from shared.domain import Domain, Variable
-from shared.errors import InputError
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
 
 LABELS: dict[str, tuple[str, ...]] = {
     "numbers": ("1", "2.50", "-3", "1e5"),

@@ -17,7 +17,7 @@ import pytest
 import pramana as pm
 from docs.pages import GROUPS
 
-OURS = ("pramana.", "shared.", "owner_agent.")
+OURS = ("pramana.", "pramana_core.", "owner_agent.")
 
 NAMES = sorted(pm.__all__)
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(pm, name))]

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from shared.errors import PramanaError
+from pramana_core.errors import PramanaError
 from tests.pramana.face.mistakes import Mistake, all_mistakes
 
 MISTAKES = all_mistakes()

@@ -18,11 +18,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from docs.rooms import PLACES
 from tests.places import ROOT
 
 pytestmark = pytest.mark.end_to_end
-
-PACKAGES = ("shared", "owner_agent", "miner_service", "pramana")
 
 
 def run(folder: Path, *words: str | Path) -> str:
@@ -46,9 +45,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
-    for name in PACKAGES:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, source / name, ignore=ignored)
+    ignored = shutil.ignore_patterns("__pycache__")
+    for package, place in PLACES.items():
+        copy = source / place.relative_to(ROOT) / package
+        shutil.copytree(place / package, copy, ignore=ignored)
     run(
         source, sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, source
     )
@@ -92,13 +92,13 @@ def test_everything_is_in_the_wheel(wheel: Path):
     """Code, types, templates: whatever lies in the packages, but for caches."""
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if "dist-info" not in name}
     there = {
-        path.relative_to(ROOT).as_posix()
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
+        path.relative_to(place).as_posix()
+        for package, place in PLACES.items()
+        for path in (place / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert inside == there
-    assert {"pramana/__init__.pyi", "pramana/py.typed", "shared/py.typed"} <= inside
+    assert {"pramana/__init__.pyi", "pramana/py.typed", "pramana_core/py.typed"} <= inside
 
 
 def test_the_environment_has_what_the_metadata_asks_for_and_no_more(python: Path):
@@ -111,12 +111,20 @@ def test_the_environment_has_what_the_metadata_asks_for_and_no_more(python: Path
 def test_the_tutorial_runs_from_the_wheel(python: Path, tmp_path: Path):
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    where = "import pramana, shared; print(pramana.__file__); print(shared.__file__)\n"
+    where = "import pramana, pramana_core; print(pramana.__file__); print(pramana_core.__file__)\n"
     (tmp_path / "tutorial.py").write_text(where + "\n".join(blocks), encoding="utf-8")
     said = run(tmp_path, python, "-I", "tutorial.py")
     assert all(Path(line).is_relative_to(python.parents[1]) for line in said.split()[:2])
     assert len(blocks) >= 8
     assert "se_population" in said
+
+
+def test_a_package_called_shared_beside_the_work_is_no_obstacle(python: Path, tmp_path: Path):
+    """Ours was called so: it took the name from everyone, or theirs took its place."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "__init__.py").write_text("OURS = 'theirs'\n", encoding="utf-8")
+    script = "import shared, pramana as pm; print(shared.OURS, pm.Domain.of(x='ab').size)"
+    assert run(tmp_path, python, "-c", script).split()[:2] == ["theirs", "2"]
 
 
 def test_the_commands_are_there(python: Path, tmp_path: Path):

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana.frames.codes import decode, encode
-from shared.discretize import interval_labels
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, UnknownCategory
+from pramana_core.discretize import interval_labels
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, UnknownCategory
 
 INTERVALS = Variable("x", interval_labels((0, 1.5)))
 AND_EMPTY = Variable("x", (*INTERVALS.categories, "unknown"))

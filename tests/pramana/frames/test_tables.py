@@ -13,7 +13,7 @@ import pytest
 
 from pramana.frames.codes import encode
 from pramana.frames.tables import as_frame
-from shared.domain import Domain
+from pramana_core.domain import Domain
 
 CELLS: dict[str, list[Any]] = {
     "age": [23, 30, 64, 29],

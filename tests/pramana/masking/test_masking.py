@@ -12,8 +12,8 @@ import pytest
 import pramana as pm
 from pramana.masking.earlier import _SESSION
 from pramana.masking.files import MARK
-from shared.errors import OptionError
-from shared.mask.core.caution import gravity_of
+from pramana_core.errors import OptionError
+from pramana_core.mask.core.caution import gravity_of
 
 X = ["expenditure", "debt"]
 

@@ -13,11 +13,11 @@ import pytest
 import pramana as pm
 from owner_agent.model_sharing.noise import TreeNoise
 from pramana.model_sharing.private import noise_of
-from shared.errors import NotInstalled, OptionError
-from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.anonymity.requirements import meets
-from shared.model_sharing.private.noise import GeneratorNoise
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import meets
+from pramana_core.model_sharing.private.noise import GeneratorNoise
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 LISTED = {
     "class": ["1st", "2nd", "3rd", "crew"],

@@ -13,10 +13,18 @@ from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana.reporting.joining import join
 from pramana.reporting.reports import Reports
-from shared.channels import RESOLUTION, Choice, Identity, Mixture, Sampled, Symmetric, Withheld
-from shared.domain import Domain
-from shared.plan import Block, Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import (
+    RESOLUTION,
+    Choice,
+    Identity,
+    Mixture,
+    Sampled,
+    Symmetric,
+    Withheld,
+)
+from pramana_core.domain import Domain
+from pramana_core.plan import Block, Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 DOMAIN = Domain.of(a=["0", "1"], b=["0", "1", "2"], c=["0", "1"])
 A, B, C = DOMAIN.variables

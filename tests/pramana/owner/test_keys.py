@@ -11,7 +11,7 @@ import pytest
 
 from owner_agent.state.keys import KeyStore
 from pramana.owner.keys import Keys
-from shared.errors import KeyFileError
+from pramana_core.errors import KeyFileError
 
 
 def shown(keys: Keys) -> list[str]:

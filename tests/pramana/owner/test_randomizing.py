@@ -23,18 +23,18 @@ from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana.planning.designing import design
 from pramana.reporting.joining import join
-from shared.channels import RESOLUTION, Identity, StructuralZeros, Symmetric
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.channels import RESOLUTION, Identity, StructuralZeros, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     DuplicateRecordId,
     MissingColumn,
     MissingRecordId,
     TableError,
     UnknownCategory,
 )
-from shared.plan import Block, Plan
-from shared.privacy import Amplification
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 DOMAIN = Domain.of(sex=["f", "m"], region=["north", "south", "east"])
 PLAN = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.3)) for v in DOMAIN))

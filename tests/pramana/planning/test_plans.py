@@ -11,7 +11,7 @@ import pytest
 import pramana as pm
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from shared.privacy import Amplification
+from pramana_core.privacy import Amplification
 
 DOMAIN = pm.Domain.of(age=["child", "adult"], sex=["f", "m"], town=["A", "B", "C"])
 

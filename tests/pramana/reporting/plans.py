@@ -7,7 +7,7 @@ import pandas as pd
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize
 from pramana.reporting.reports import Reports
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -22,8 +22,8 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.domain import Domain, Variable
-from shared.plan import Block, Plan
+from pramana_core.domain import Domain, Variable
+from pramana_core.plan import Block, Plan
 
 A, B, C = Domain.of(a=["x", "y"], b=["1", "2", "3"], c=["no", "yes"]).variables
 QUARTER = RESOLUTION // 4

@@ -10,9 +10,9 @@ from scipy.stats import chi2_contingency
 import pramana as pm
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose, sources_of
-from shared.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
-from shared.domain import Domain, Variable
-from shared.errors import (
+from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
     DomainError,
     EmptyTable,
     OptionError,
@@ -20,7 +20,7 @@ from shared.errors import (
     RecordsDoNotAlign,
     TableError,
 )
-from shared.plan import Block, Plan
+from pramana_core.plan import Block, Plan
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = Plan.unrandomized(BERKELEY)

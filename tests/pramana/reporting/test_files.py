@@ -11,9 +11,9 @@ import pytest
 from pramana.owner.accounting import accountant
 from pramana.reporting.joining import join
 from pramana.reporting.reports import Reports
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.errors import OptionError, StoreCorrupt, TableUnreadable
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError, StoreCorrupt, TableUnreadable
 from tests.pramana.reporting.plans import PLANS, plan_of, reports_of
 
 OTHER = plan_of(Symmetric.from_gamma(2, 3.0), Variable("d", ("x", "y")))

@@ -12,10 +12,10 @@ from pramana.owner.randomizing import randomize
 from pramana.reporting.estimating import estimate
 from pramana.reporting.joining import join
 from pramana.reporting.reports import Reports
-from shared.channels import RESOLUTION, Identity, Symmetric
-from shared.errors import CoinsDisagree, OptionError, PlanError, RecordsDoNotAlign
-from shared.plan import Plan
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import RESOLUTION, Identity, Symmetric
+from pramana_core.errors import CoinsDisagree, OptionError, PlanError, RecordsDoNotAlign
+from pramana_core.plan import Plan
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from tests.pramana.reporting.plans import A, B, C, people, plan_of
 
 OPEN = {v.name: plan_of(Identity(v.size), v) for v in (A, B, C)}

@@ -12,9 +12,9 @@ import pytest
 
 import pramana as pm
 from pramana.reporting.reports import Reports
-from shared.channels import Identity, Withheld
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.channels import Identity, Withheld
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     DuplicateRecordId,
     EmptyTable,
     MissingColumn,
@@ -23,8 +23,8 @@ from shared.errors import (
     TableError,
     UnknownCategory,
 )
-from shared.plan import Block, Plan
-from shared.privacy import Amplification
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification
 from tests.pramana.reporting.plans import PLANS, A, B, people, plan_of, reports_of
 
 ALL = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())

@@ -14,8 +14,8 @@ from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.engine.figure import png
 from pramana.reproduce.ma.chapter_3 import ma_3_1_2, same_accuracy
 from pramana.reproduce.ma.chapter_3.additive_noise import KINDS, AdditiveNoise
-from shared.channels import Symmetric
-from shared.privacy import gamma
+from pramana_core.channels import Symmetric
+from pramana_core.privacy import gamma
 
 pytestmark = pytest.mark.calibration
 

@@ -35,18 +35,18 @@ from pramana.reproduce.frapp import (
 )
 from pramana.reproduce.frapp import mining as frapp_mining
 from pramana.setups.owner import SeededOwner
-from shared.channels import CutAndPaste
-from shared.design import Requirements
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, OptionError, TableError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.score_interval import Tilt
-from shared.marginals.support_counts import SupportCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import CutAndPaste
+from pramana_core.design import Requirements
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, OptionError, TableError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.score_interval import Tilt
+from pramana_core.marginals.support_counts import SupportCounts
+from pramana_core.plan import Block, Plan
 from tests.places import DATA
 
 pytestmark = pytest.mark.calibration

@@ -16,8 +16,8 @@ from pramana.reproduce.frapp.bound import frapp_9, frapp_18
 from pramana.reproduce.frapp.bound.systems import System, of_tables, systems
 from pramana.reproduce.frapp.mechanisms import papers_mechanisms
 from pramana.setups.owner import SeededOwner
-from shared.channels import Symmetric
-from shared.estimation.estimated import EstimatedMarginals
+from pramana_core.channels import Symmetric
+from pramana_core.estimation.estimated import EstimatedMarginals
 from tests.pramana.reproduce.test_frapp import health_frame, survey
 
 pytestmark = pytest.mark.calibration

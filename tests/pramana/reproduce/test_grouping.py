@@ -9,7 +9,7 @@ from pramana.reproduce.catalogue import select
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.engine.figure import png
 from pramana.reproduce.ma.chapter_2 import grouping
-from shared.privacy import gamma, gamma_within_groups
+from pramana_core.privacy import gamma, gamma_within_groups
 
 pytestmark = pytest.mark.calibration
 

@@ -18,7 +18,7 @@ from pramana.reproduce.masiv.masiv_table_2 import Randomization
 from pramana.reproduce.masiv.setups import MINER, PEERS, view_of, views
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
-from shared.marginals.counts import ReportedCounts
+from pramana_core.marginals.counts import ReportedCounts
 
 pytestmark = pytest.mark.calibration
 

@@ -28,8 +28,8 @@ from pramana.reproduce.ma.chapter_3 import ma_3_1, ma_3_2, ma_3_3, ma_3_4
 from pramana.reproduce.ma.chapter_7 import ma_7_3
 from pramana.reproduce.run import reproduce, tally
 from pramana.setups import owner as production
-from shared.discretize import Discretization
-from shared.errors import OptionError
+from pramana_core.discretize import Discretization
+from pramana_core.errors import OptionError
 
 pytestmark = pytest.mark.calibration
 

@@ -35,10 +35,10 @@ from pramana.reproduce.ma.chapter_5 import (
 )
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
 
 pytestmark = pytest.mark.calibration
 

@@ -29,12 +29,12 @@ from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.engine.figure import png
 from pramana.reproduce.ma.chapter_6 import iris, linear_runs, ma_6_1
 from pramana.reproduce.ma.chapter_7 import item_runs, tree_runs
-from shared.domain import Domain, Variable
-from shared.errors import MissingColumn, OptionError, TableError, UnknownCategory
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.growth import learn_tree
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 from tests.places import DATA
 
 pytestmark = pytest.mark.calibration

@@ -21,10 +21,10 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys
 from pramana.setups import ma2006
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 
 pytestmark = pytest.mark.calibration
 

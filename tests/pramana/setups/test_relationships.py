@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from pramana.setups.relationships import DATASETS, DEBT, EXPENDITURE, GENDER, store
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 
 LARGE = 20_000
 FALSE_ALARM = 1e-6

@@ -14,12 +14,12 @@ from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.frapp.data import census
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.inputs.randomization import symmetric
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.items import all_items
-from shared.learn.rules.mining import FoundItemsets, mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 from tests.places import DATA
 
 pytestmark = [

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.simulate.commands.display import announce
 from pramana.simulate.limits import ending
-from shared.errors import LimitExceeded
+from pramana_core.errors import LimitExceeded
 
 NETWORK = """network two {}
 variable A { type discrete [ 2 ] { a0, a1 }; }

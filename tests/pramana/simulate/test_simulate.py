@@ -37,9 +37,9 @@ from pramana.simulate.links import compare, directed
 from pramana.simulate.parameters import fitted
 from pramana.simulate.study import Series, require_place, write_result
 from pramana.simulate.trials import Trials
-from shared.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
-from shared.domain import Domain, Variable
-from shared.errors import (
+from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
     EmptyTable,
     InputError,
     LimitExceeded,
@@ -51,14 +51,14 @@ from shared.errors import (
     TableError,
     TableUnreadable,
 )
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks import network as network_module
-from shared.learn.networks.exchange.bif import write_bif
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
-from shared.wire.plans import PlanMessage
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks import network as network_module
+from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.plans import PlanMessage
 from tests.places import DATA, ROOT
 
 FALSE_ALARM = 1e-6

@@ -26,12 +26,12 @@ from pramana.simulate.inputs.tables import MOST_INTERVALS, read_source
 from pramana.simulate.itemset_errors import by_length, overall
 from pramana.simulate.study import Series, spread
 from pramana.simulate.trials import Trials
-from shared.design import Option, Problem, Requirements, compare, goal, reference
-from shared.design.predict import NOTHING
-from shared.domain import Domain, Variable
-from shared.errors import NotConverged, OptionError, PramanaError, UnknownVariable
-from shared.learn.rules.options import RuleOptions
-from shared.privacy import Amplification
+from pramana_core.design import Option, Problem, Requirements, compare, goal, reference
+from pramana_core.design.predict import NOTHING
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import NotConverged, OptionError, PramanaError, UnknownVariable
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.privacy import Amplification
 from tests.places import DATA
 
 

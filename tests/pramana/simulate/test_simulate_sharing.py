@@ -20,18 +20,18 @@ from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing.simulation import simulate
 from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table, sharing_table
 from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
-from shared.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from shared.model_sharing.anonymity.branches import JOINS
-from shared.model_sharing.anonymity.merging import MERGES
-from shared.model_sharing.anonymity.released import TELLS
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.combination import combining, votes
-from shared.model_sharing.generation import options as generation
-from shared.model_sharing.global_models.learning import learn_global
-from shared.model_sharing.global_models.measures import path_match
-from shared.model_sharing.global_models.model import TreeModel
-from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
-from shared.wire.learning.sharing import ModelSharingSpec
+from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
+from pramana_core.model_sharing.anonymity.branches import JOINS
+from pramana_core.model_sharing.anonymity.merging import MERGES
+from pramana_core.model_sharing.anonymity.released import TELLS
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.combination import combining, votes
+from pramana_core.model_sharing.generation import options as generation
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.measures import path_match
+from pramana_core.model_sharing.global_models.model import TreeModel
+from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.wire.learning.sharing import ModelSharingSpec
 from tests.places import DATA
 
 

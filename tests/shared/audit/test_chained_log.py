@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from shared.audit.anchors import Anchor, anchor_of, contradiction, read_anchors, written
-from shared.audit.chain import BEGINS, GENESIS, LONGEST, TORN, Head, link_after, read_link
-from shared.audit.log import AuditLog
-from shared.audit.verifying import Broken, Verified, verify
-from shared.errors import LimitExceeded, OptionError, StorageFull, StoreCorrupt
+from pramana_core.audit.anchors import Anchor, anchor_of, contradiction, read_anchors, written
+from pramana_core.audit.chain import BEGINS, GENESIS, LONGEST, TORN, Head, link_after, read_link
+from pramana_core.audit.log import AuditLog
+from pramana_core.audit.verifying import Broken, Verified, verify
+from pramana_core.errors import LimitExceeded, OptionError, StorageFull, StoreCorrupt
 from tests.full_disk import files_no_longer_than
 
 NOW = datetime(2026, 11, 23, 7, 0, tzinfo=UTC)
@@ -298,7 +298,7 @@ WRITER = """
 import sys, threading
 from datetime import UTC, datetime
 from pathlib import Path
-from shared.audit.log import AuditLog
+from pramana_core.audit.log import AuditLog
 log = AuditLog(Path(sys.argv[1]), lambda: datetime.now(UTC))
 def write(thread):
     for number in range(25):

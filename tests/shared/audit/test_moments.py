@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from shared.audit.chain import Head
-from shared.audit.log import AuditLog
-from shared.audit.moments import head_before
+from pramana_core.audit.chain import Head
+from pramana_core.audit.log import AuditLog
+from pramana_core.audit.moments import head_before
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Coordinated,

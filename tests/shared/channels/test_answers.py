@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import FAMILIES, Grouped, Identity, Symmetric, Transition
+from pramana_core.channels import FAMILIES, Grouped, Identity, Symmetric, Transition
 from tests.shared.channels.examples import EXAMPLES
 
 

@@ -8,10 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Choice, Coordinated, Sampled, Symmetric, Withheld, pieces
-from shared.errors import ChannelError, NotStochastic
-from shared.privacy.structures.columns import ColumnsStructure
-from shared.privacy.structures.dispatch import structure_of
+from pramana_core.channels import (
+    RESOLUTION,
+    Choice,
+    Coordinated,
+    Sampled,
+    Symmetric,
+    Withheld,
+    pieces,
+)
+from pramana_core.errors import ChannelError, NotStochastic
+from pramana_core.privacy.structures.columns import ColumnsStructure
+from pramana_core.privacy.structures.dispatch import structure_of
 
 EIGHTH = RESOLUTION // 8
 COIN = "0123456789abcdef" * 4

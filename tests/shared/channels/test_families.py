@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -27,7 +27,7 @@ from shared.channels import (
     Withheld,
     left_inverse,
 )
-from shared.errors import (
+from pramana_core.errors import (
     ChannelError,
     LimitExceeded,
     NotStochastic,
@@ -367,7 +367,7 @@ def test_exactly_singular_choices_are_never_taken_for_invertible():
 def test_the_condition_of_a_sampled_channel_is_known_without_a_list(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr("shared.channels.sampled.CONDITION_ENTRIES", 0)
+    monkeypatch.setattr("pramana_core.channels.sampled.CONDITION_ENTRIES", 0)
     fresh = Sampled(WHOLE.sizes, WHOLE.choices)
     assert fresh.condition_number == pytest.approx(np.linalg.cond(sampled(WHOLE)), rel=1e-6)
 

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Dense,
@@ -21,8 +21,8 @@ from shared.channels import (
     Transition,
     Withheld,
 )
-from shared.errors import ChannelError, SingularChannel
-from shared.privacy import gamma
+from pramana_core.errors import ChannelError, SingularChannel
+from pramana_core.privacy import gamma
 
 TALL = Dense.from_probabilities([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
 SIZES = (2, 3, 2, 2)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from shared.channels import RESOLUTION, Dense, Grouped, Identity, Symmetric, Transition
-from shared.errors import ChannelError, NotStochastic, SingularChannel
+from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, Symmetric, Transition
+from pramana_core.errors import ChannelError, NotStochastic, SingularChannel
 
 
 def dense(channel: Transition) -> np.ndarray:

@@ -6,8 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from shared.channels import CutAndPaste, Mixture, OneHot, RandomSymmetric, Symmetric, Transition
-from shared.errors import NotStochastic
+from pramana_core.channels import (
+    CutAndPaste,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Symmetric,
+    Transition,
+)
+from pramana_core.errors import NotStochastic
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
     Choice,
@@ -21,8 +21,8 @@ from shared.channels import (
     Withheld,
     most_accurate,
 )
-from shared.errors import ChannelError, LimitExceeded, SingularChannel
-from shared.privacy import Amplification, gamma
+from pramana_core.errors import ChannelError, LimitExceeded, SingularChannel
+from pramana_core.privacy import Amplification, gamma
 from tests.shared.channels.examples import EXAMPLES
 
 SIZES = tuple(2 + 7 * i % 29 for i in range(100))
@@ -154,7 +154,7 @@ def test_the_condition_of_many_combinations_is_that_of_the_listed_matrix(monkeyp
         ),
     )
     known = np.linalg.cond(whole.matrix())
-    monkeypatch.setattr("shared.channels.sampled.CONDITION_ENTRIES", 0)
+    monkeypatch.setattr("pramana_core.channels.sampled.CONDITION_ENTRIES", 0)
     assert Sampled(whole.sizes, whole.choices).condition_number == pytest.approx(known)
 
 

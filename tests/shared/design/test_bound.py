@@ -9,15 +9,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import Dense, Symmetric, Withheld
-from shared.design import Goal, Requirements, bound, by_model, by_moments, families, goal, reference
-from shared.design.choose import Problem, bounded, option
-from shared.domain import Domain
-from shared.estimation.core.likelihood import maximize
-from shared.estimation.core.loglinear import design
-from shared.estimation.core.strata import Stratum
-from shared.marginals.counts import Tensor
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric, Withheld
+from pramana_core.design import (
+    Goal,
+    Requirements,
+    bound,
+    by_model,
+    by_moments,
+    families,
+    goal,
+    reference,
+)
+from pramana_core.design.choose import Problem, bounded, option
+from pramana_core.domain import Domain
+from pramana_core.estimation.core.likelihood import maximize
+from pramana_core.estimation.core.loglinear import design
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
 REFERENCE = reference(DOMAIN, {"a": [0.5, 0.3, 0.2], "c": [0.7, 0.3]})

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shared.channels import Mixture, OneHot, Sampled, Symmetric
-from shared.design import (
+from pramana_core.channels import Mixture, OneHot, Sampled, Symmetric
+from pramana_core.design import (
     Goal,
     Option,
     PredictedErrors,
@@ -34,13 +34,19 @@ from shared.design import (
     reference,
     strongest_privacy,
 )
-from shared.design.families import cut_and_paste, sampled, subsets_of
-from shared.domain import Domain
-from shared.errors import ChannelError, LimitExceeded, OptionError, StructureError, UnknownVariable
-from shared.estimation.core.loglinear import fit
-from shared.estimation.core.strata import Stratum
-from shared.plan import Plan
-from shared.privacy import Amplification, gamma, k_anonymity
+from pramana_core.design.families import cut_and_paste, sampled, subsets_of
+from pramana_core.domain import Domain
+from pramana_core.errors import (
+    ChannelError,
+    LimitExceeded,
+    OptionError,
+    StructureError,
+    UnknownVariable,
+)
+from pramana_core.estimation.core.loglinear import fit
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.plan import Plan
+from pramana_core.privacy import Amplification, gamma, k_anonymity
 
 DOMAIN = Domain.of(a="xyz", b="pq", c="01")
 KNOWN = {"a": [0.5, 0.3, 0.2], "c": [0.7, 0.3]}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pramana.setups.owner import SeededOwner
-from shared.channels import CutAndPaste, Symmetric
-from shared.design import (
+from pramana_core.channels import CutAndPaste, Symmetric
+from pramana_core.design import (
     Learn,
     Option,
     Problem,
@@ -20,13 +20,13 @@ from shared.design import (
     option,
     reference,
 )
-from shared.design.predict import told_by_moments
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.plan import Block, Plan
+from pramana_core.design.predict import told_by_moments
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Block, Plan
 
 SMALL = Domain.of(a="012", b="01", c="01", d="01", e="01")
 SACHS = Domain.of(**{f"v{i:02}": "012" for i in range(11)})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana.setups.owner import SeededOwner, draw_cells
-from shared.design import (
+from pramana_core.design import (
     Goal,
     Problem,
     Requirements,
@@ -27,15 +27,21 @@ from shared.design import (
     strongest_privacy,
     useful,
 )
-from shared.design.choose import MIXED, builds
-from shared.design.families import channel_of, gamma_diagonal, independent, sampled, subsets_of
-from shared.design.mixed_sets import best_sets, candidates, mixed
-from shared.design.shares import kept, shares
-from shared.domain import Domain
-from shared.errors import OptionError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.privacy import Amplification, epsilon
-from shared.study_plan import StudyPlan
+from pramana_core.design.choose import MIXED, builds
+from pramana_core.design.families import (
+    channel_of,
+    gamma_diagonal,
+    independent,
+    sampled,
+    subsets_of,
+)
+from pramana_core.design.mixed_sets import best_sets, candidates, mixed
+from pramana_core.design.shares import kept, shares
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.privacy import Amplification, epsilon
+from pramana_core.study_plan import StudyPlan
 
 GAMMA = 19.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.design import (
+from pramana_core.design import (
     Goal,
     Option,
     PredictedErrors,
@@ -14,11 +14,11 @@ from shared.design import (
     records_needed,
     reference,
 )
-from shared.design.choose import records_enough, useful
-from shared.design.families import sampled
-from shared.design.mixed_sets import _Search
-from shared.design.predicted import wanted_cells
-from shared.domain import Domain
+from pramana_core.design.choose import records_enough, useful
+from pramana_core.design.families import sampled
+from pramana_core.design.mixed_sets import _Search
+from pramana_core.design.predicted import wanted_cells
+from pramana_core.domain import Domain
 
 NUDGES = (1 - 1e-13, 1.0, 1 + 1e-13)
 DOMAIN = Domain.of(a="xy", b="pq", c="01")

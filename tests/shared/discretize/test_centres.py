@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.discretize import JOINT_LIMIT, CentredGroups, mgas_centres, mgas_joint
-from shared.errors import OptionError
+from pramana_core.discretize import JOINT_LIMIT, CentredGroups, mgas_centres, mgas_joint
+from pramana_core.errors import OptionError
 
 
 def _clouds(sizes, seed):

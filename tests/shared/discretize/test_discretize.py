@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.channels import Identity
-from shared.discretize import (
+from pramana_core.channels import Identity
+from pramana_core.discretize import (
     JOINT_LIMIT,
     Discretization,
     equal_frequency,
@@ -22,12 +22,12 @@ from shared.discretize import (
     mgas,
     mgas_joint,
 )
-from shared.discretize.grid import Cluster
-from shared.discretize.mgas import agglomerate
-from shared.domain import Domain, Variable
-from shared.errors import DomainError, LimitExceeded, OptionError
-from shared.plan import Block, Plan
-from shared.wire.plans import PlanMessage, VariableMessage
+from pramana_core.discretize.grid import Cluster
+from pramana_core.discretize.mgas import agglomerate
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError, LimitExceeded, OptionError
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.plans import PlanMessage, VariableMessage
 
 
 def _centroid(cluster):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.discretize import mgas_joint
-from shared.discretize.centres import CentredGroups
+from pramana_core.discretize import mgas_joint
+from pramana_core.discretize.centres import CentredGroups
 
 LATTICE = np.array([[x, y] for x in (0.0, 0.1, 0.2, 0.3) for y in (0.0, 0.1, 0.2, 0.3)])
 

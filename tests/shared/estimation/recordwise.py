@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -26,10 +26,10 @@ from shared.channels import (
     StructuralZeros,
     Symmetric,
 )
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN

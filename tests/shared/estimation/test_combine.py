@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import Dense, Grouped, Identity, Symmetric, Withheld
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Withheld
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     DomainError,
     EmptyTable,
     EstimationError,
@@ -20,9 +20,9 @@ from shared.errors import (
     OptionError,
     UnknownVariable,
 )
-from shared.estimation.core.likelihood import maximize
-from shared.estimation.estimated import EstimatedMarginals
-from shared.plan import Block, Plan
+from pramana_core.estimation.core.likelihood import maximize
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN
@@ -408,7 +408,7 @@ def test_several_sources_end_at_a_certified_maximum(monkeypatch: pytest.MonkeyPa
         layouts.append((len(strata), found.gap))
         return found
 
-    monkeypatch.setattr("shared.estimation.estimated.maximize", noted)
+    monkeypatch.setattr("pramana_core.estimation.estimated.maximize", noted)
     EstimatedMarginals.of(sources, estimator="ml").marginal(["a", "b", "c"])
     [(strata, gap)] = layouts
     assert strata == 2

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.channels import Dense, Grouped, Identity, Symmetric
-from shared.domain import Domain
-from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables.estimates import EstimatedTable
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Grouped, Identity, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.tables.estimates import EstimatedTable
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, multinomial
 
-from shared.channels import Choice, Dense, Grouped, Identity, Sampled, Symmetric, Withheld
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.core.axes import Axis
-from shared.estimation.core.information import inverse_information
-from shared.estimation.core.strata import Stratum
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Tensor
-from shared.marginals.quantile import normal_quantile
-from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Choice, Dense, Grouped, Identity, Sampled, Symmetric, Withheld
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.core.axes import Axis
+from pramana_core.estimation.core.information import inverse_information
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from shared.channels import Dense, Symmetric
-from shared.domain import Domain
-from shared.errors import EstimationError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a=["1", "2"], b=["1", "2", "3"])
 PLAN = Plan(

@@ -8,11 +8,11 @@ import pytest
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled, sampled_pairs
 from benchmarks.coverage.settings.together import parity
-from shared.channels import CutAndPaste, Identity
-from shared.domain import Domain, Variable
-from shared.estimation.core.models import MOST_ORDER, default_order, fitting_order
-from shared.estimation.estimated import EstimatedMarginals
-from shared.plan import Block, Plan
+from pramana_core.channels import CutAndPaste, Identity
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.core.models import MOST_ORDER, default_order, fitting_order
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.plan import Block, Plan
 
 DOMAIN = domain_of(2, 2, 2, 2, 2)
 LAW = parity(DOMAIN)

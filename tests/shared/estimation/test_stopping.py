@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from shared.channels import Symmetric
-from shared.domain import Domain
-from shared.errors import JobCancelled
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import JobCancelled
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="01", b="012", c="01", d="01", e="01")
 

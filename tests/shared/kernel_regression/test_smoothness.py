@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.errors import OptionError
-from shared.kernel_regression.fitting import fit_kernel
-from shared.kernel_regression.options import KernelOptions
-from shared.kernel_regression.smoothness import Tried, smoothest
+from pramana_core.errors import OptionError
+from pramana_core.kernel_regression.fitting import fit_kernel
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.kernel_regression.smoothness import Tried, smoothest
 
 PENALTIES = np.array([1e-3, 1e-1, np.inf])
 

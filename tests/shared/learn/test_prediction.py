@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.discretize import interval_labels
-from shared.domain import Domain, Variable
-from shared.errors import InputError, UnknownCategory, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear.exchange.documents import write_linear_json
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.options import LinearOptions
-from shared.learn.prediction import Predictor, encode_records, interval_cuts, read_predictor
-from shared.learn.tree.exchange.documents import write_tree_json
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.options import TreeOptions
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.discretize import interval_labels
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.linear.exchange.documents import write_linear_json
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.prediction import Predictor, encode_records, interval_cuts, read_predictor
+from pramana_core.learn.tree.exchange.documents import write_tree_json
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 
 CUTS = [
     (30.0, 45.0),

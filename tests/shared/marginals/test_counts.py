@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
-from shared.marginals.counts import CUBE_CELLS, ReportedCounts, tabulate
+from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts, tabulate
 
 
 @given(

@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shared.errors import LimitExceeded
-from shared.marginals.counts import ReportedCounts, tabulate
-from shared.marginals.reported_sets import counts_by_set, grouped
-from shared.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.errors import LimitExceeded
+from pramana_core.marginals.counts import ReportedCounts, tabulate
+from pramana_core.marginals.reported_sets import counts_by_set, grouped
+from pramana_core.marginals.tabulated_counts import TabulatedCounts
 
 SIZES = (2, 3, 4, 2, 5)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from shared.channels import Symmetric
-from shared.marginals.score_interval import Tilt, deviates, possible, score_interval
+from pramana_core.channels import Symmetric
+from pramana_core.marginals.score_interval import Tilt, deviates, possible, score_interval
 
 Z = 1.959963984540054
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import MaskingError
-from shared.mask import egadp, sadp, shuffle
+from pramana_core.errors import MaskingError
+from pramana_core.mask import egadp, sadp, shuffle
 
 
 def people(records: int = 300) -> tuple[pd.DataFrame, np.ndarray]:

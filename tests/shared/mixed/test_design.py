@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import MissingColumn, TableError
-from shared.mixed.design import (
+from pramana_core.errors import MissingColumn, TableError
+from pramana_core.mixed.design import (
     basis_of,
     design_of,
     leverages,
@@ -15,7 +15,7 @@ from shared.mixed.design import (
     standardized,
     with_constant,
 )
-from shared.mixed.table import MixedTable, numeric_table, read_mixed
+from pramana_core.mixed.table import MixedTable, numeric_table, read_mixed
 
 RNG = np.random.default_rng(5)
 N = 200

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import EmptyTable, MissingColumn, TableError
-from shared.mixed.table import (
+from pramana_core.errors import EmptyTable, MissingColumn, TableError
+from pramana_core.mixed.table import (
     CategoricalColumn,
     MixedTable,
     NumericColumn,

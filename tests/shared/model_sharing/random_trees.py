@@ -7,16 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from shared.domain import Variable
-from shared.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split
 
 
 def labels(number: int) -> tuple[str, ...]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.domain import Variable
-from shared.errors import ModelError
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.anonymity.requirements import Requirement, meets
-from shared.model_sharing.combination.votes import VoteOptions, votes_of
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.conditions import Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.exchange.promises import promised
-from shared.model_sharing.growing.growing import grow_tree
+from pramana_core.domain import Variable
+from pramana_core.errors import ModelError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
+from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.conditions import Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.exchange.promises import promised
+from pramana_core.model_sharing.growing.growing import grow_tree
 
 WARD = CategoricalAttribute("ward", ("north", "south"))
 SCHEMA = TreeSchema(Variable("ill", ("no", "flu", "asthma")), (WARD,))

@@ -8,15 +8,15 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
+from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
 
 
 def random_schema(rng: np.random.Generator) -> TreeSchema:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.structure import Structure
-from shared.pictures import svg
-from shared.pictures.chart import Chart, Layout
-from shared.pictures.on_axes import draw_on, size_of
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.pictures import svg
+from pramana_core.pictures.chart import Chart, Layout
+from pramana_core.pictures.on_axes import draw_on, size_of
 from tests.shared.pictures.reading import texts
 
 LONG = "a name of very many letters <&> $x_1$"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from shared.pictures import plots, svg
+from pramana_core.pictures import plots, svg
 from tests.shared.pictures.reading import marks, texts, titles
 
 NAMES = ["<a> & \"b\" 'c'", "$x_1$", "a\x01b", "lone \ud800", "two\nlines", "x" * 99]

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import pytest
 
-from shared.channels import RESOLUTION, Coordinated, Symmetric
-from shared.domain import Variable
-from shared.plan import Block
-from shared.privacy import Amplification, CoinTold, ToldBlock, gamma, told_by
-from shared.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.channels import RESOLUTION, Coordinated, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.plan import Block
+from pramana_core.privacy import Amplification, CoinTold, ToldBlock, gamma, told_by
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 EIGHTH = RESOLUTION // 8
 PAIR = Symmetric(4, EIGHTH)

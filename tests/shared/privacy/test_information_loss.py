@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import Dense, Identity, OneHot, Symmetric, Transition, Withheld
-from shared.domain import Domain
-from shared.errors import EstimationError, OptionError, SingularChannel
-from shared.estimation.estimated import EstimatedMarginals
-from shared.plan import Block, Plan
-from shared.privacy.information_loss import (
+from pramana_core.channels import Dense, Identity, OneHot, Symmetric, Transition, Withheld
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError, OptionError, SingularChannel
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy.information_loss import (
     Histogram,
     density_l1,
     kl_divergence,

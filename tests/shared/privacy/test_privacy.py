@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from shared.channels import (
+from pramana_core.channels import (
     Dense,
     Grouped,
     Identity,
@@ -19,10 +19,10 @@ from shared.channels import (
     Transition,
     Withheld,
 )
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.plan import Block
-from shared.privacy import (
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.plan import Block
+from pramana_core.privacy import (
     NOTHING,
     Amplification,
     composed,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     CutAndPaste,
@@ -32,8 +32,8 @@ from shared.channels import (
     Transition,
     Withheld,
 )
-from shared.errors import LimitExceeded, OptionError
-from shared.privacy import (
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.privacy import (
     Amplification,
     attacker_accuracy,
     conditional_entropy,

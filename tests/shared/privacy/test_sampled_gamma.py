@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
-from shared.privacy import Amplification, gamma
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
+from pramana_core.privacy import Amplification, gamma
 
 SIZES = (2, 3, 2)
 CELLS = list(itertools.product(*map(range, SIZES)))

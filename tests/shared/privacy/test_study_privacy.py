@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from shared.channels import Dense, Grouped, Symmetric, Transition
-from shared.privacy import Amplification, Extremes, ToldBlock, told_by
+from pramana_core.channels import Dense, Grouped, Symmetric, Transition
+from pramana_core.privacy import Amplification, Extremes, ToldBlock, told_by
 
 SMALL = {
     ("north", "A"): Symmetric.from_gamma(2, 3.0),

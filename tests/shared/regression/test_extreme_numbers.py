@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import EstimationError
-from shared.mixed.table import MixedTable, NumericColumn
-from shared.regression.learning import learn_regression
-from shared.regression.options import RegressionOptions
+from pramana_core.errors import EstimationError
+from pramana_core.mixed.table import MixedTable, NumericColumn
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.options import RegressionOptions
 
 RNG = np.random.default_rng(1)
 AGE, DEBT = RNG.normal(40, 9, 60), RNG.normal(0, 1, 60)

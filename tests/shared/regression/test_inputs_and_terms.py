@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from shared.errors import (
+from pramana_core.errors import (
     EstimationError,
     LimitExceeded,
     MissingColumn,
@@ -15,11 +15,11 @@ from shared.errors import (
     TableError,
     UnknownCategory,
 )
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.regression.inputs import Feature
-from shared.regression.learning import learn_regression
-from shared.regression.options import RegressionOptions
-from shared.regression.terms import count_terms
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.regression.inputs import Feature
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.options import RegressionOptions
+from pramana_core.regression.terms import count_terms
 from tests.shared.regression.tables import copies, store, table, values
 
 POLYNOMIAL = RegressionOptions(model="polynomial", degree=3, interactions=True)

@@ -8,12 +8,12 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from shared.errors import LimitExceeded, NotInstalled
-from shared.mask.copies.combining import combine_copies
-from shared.regression import kernels, trees
-from shared.regression.inputs import read_copies
-from shared.regression.learning import learn_regression
-from shared.regression.options import RegressionOptions
+from pramana_core.errors import LimitExceeded, NotInstalled
+from pramana_core.mask.copies.combining import combine_copies
+from pramana_core.regression import kernels, trees
+from pramana_core.regression.inputs import read_copies
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.options import RegressionOptions
 from tests.shared.regression.tables import copies, raw, store, table, values
 
 KERNEL = RegressionOptions(model="kernel")

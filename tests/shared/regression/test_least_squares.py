@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.mask.copies.combining import combine_copies
-from shared.regression.learning import learn_regression
-from shared.regression.options import RegressionOptions
+from pramana_core.mask.copies.combining import combine_copies
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.options import RegressionOptions
 from tests.shared.regression.tables import copies, raw, store, table, values
 
 

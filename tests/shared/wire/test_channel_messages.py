@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from shared.channels import CHOICES, FAMILIES, PARTS, RESOLUTION
-from shared.errors import ChannelError, NotStochastic
-from shared.wire.channels import AnyChannel, message_of
+from pramana_core.channels import CHOICES, FAMILIES, PARTS, RESOLUTION
+from pramana_core.errors import ChannelError, NotStochastic
+from pramana_core.wire.channels import AnyChannel, message_of
 from tests.shared.channels.examples import EXAMPLES
 
 READ: TypeAdapter[Any] = TypeAdapter(AnyChannel)

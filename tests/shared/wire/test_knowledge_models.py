@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from shared.errors import ModelError
-from shared.wire.learning.sharing import ModelSharingSpec
-from shared.wire.releases import Release, ReleaseCreate, release_digest
-from shared.wire.releases.catalogue import KINDS
-from shared.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.errors import ModelError
+from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.releases import Release, ReleaseCreate, release_digest
+from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from tests.miner_service.sharing import model, private, tree
 
 

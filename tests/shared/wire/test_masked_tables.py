@@ -11,20 +11,20 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from shared.domain import Domain
-from shared.errors import PartInvalid
-from shared.plan import Plan
-from shared.wire.parts import (
+from pramana_core.domain import Domain
+from pramana_core.errors import PartInvalid
+from pramana_core.plan import Plan
+from pramana_core.wire.parts import (
     RecordSchema,
     decode_part,
     decode_part_json,
     encode_part,
     encode_part_json,
 )
-from shared.wire.plans import PlanMessage
-from shared.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
-from shared.wire.releases.catalogue import KINDS
-from shared.wire.releases.masked import MaskedTableMessage
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
+from pramana_core.wire.releases.catalogue import KINDS
+from pramana_core.wire.releases.masked import MaskedTableMessage
 
 AGE = {"name": "age", "role": "told", "type": "numeric"}
 SEX = {"name": "sex", "role": "told", "type": "categorical", "categories": ["f", "m"]}

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shared.channels import Dense, Symmetric
-from shared.domain import Domain
-from shared.errors import PartInvalid
-from shared.plan import Block, Plan
-from shared.wire.parts import (
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import PartInvalid
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import (
     RecordSchema,
     content_digest,
     decode_part,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from shared.channels import RESOLUTION
-from shared.errors import PlanError
-from shared.wire.study_plans import StudyPlanMessage, StudyPlanView
+from pramana_core.channels import RESOLUTION
+from pramana_core.errors import PlanError
+from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 from tests.shared.test_study_plan import PLAN
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field
 
-from shared.wire.base import Message, Page
-from shared.wire.learning.dashboard import Dashboard
-from shared.wire.people import TokenInfo
-from shared.wire.versions import CURRENT, FIRST, SERVED, added, grew, written
+from pramana_core.wire.base import Message, Page
+from pramana_core.wire.learning.dashboard import Dashboard
+from pramana_core.wire.people import TokenInfo
+from pramana_core.wire.versions import CURRENT, FIRST, SERVED, added, grew, written
 
 
 class Inner(Message):

@@ -9,8 +9,8 @@ import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.frapp.data import GAMMA
-from shared.marginals.counts import Tensor
-from shared.pictures import plots as style
+from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,9 +32,9 @@ from pramana.reproduce.frapp.data import (
 )
 from pramana.reproduce.frapp.mechanisms import Mechanism, papers_mechanisms
 from pramana.setups.owner import SeededOwner
-from shared.channels import RESOLUTION, Transition
-from shared.marginals.counts import ReportedCounts, Tensor
-from shared.pictures import plots as style
+from pramana_core.channels import RESOLUTION, Transition
+from pramana_core.marginals.counts import ReportedCounts, Tensor
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

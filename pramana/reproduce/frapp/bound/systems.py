@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pramana.reproduce.frapp.data import Survey
 from pramana.reproduce.frapp.mechanisms import Mechanism
-from shared.channels import (
+from pramana_core.channels import (
     CONDITION_LIMIT,
     RESOLUTION,
     CutAndPaste,
@@ -19,11 +19,11 @@ from shared.channels import (
     Symmetric,
     Transition,
 )
-from shared.errors import PlanError
-from shared.learn.rules.items import all_items
-from shared.marginals.counts import ReportedCounts, Tensor
-from shared.marginals.support_counts import Item
-from shared.plan import Block
+from pramana_core.errors import PlanError
+from pramana_core.learn.rules.items import all_items
+from pramana_core.marginals.counts import ReportedCounts, Tensor
+from pramana_core.marginals.support_counts import Item
+from pramana_core.plan import Block
 
 DIAGONAL, BITWISE = ("DET-GD", "RAN-GD"), ("MASK", "C&P")
 """The mechanisms that randomize whole records, and those that randomize items."""

@@ -9,9 +9,9 @@ import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import covariance
-from shared.channels import Grouped, Symmetric, Transition
-from shared.pictures import plots as style
-from shared.privacy import conditional_entropy, gamma_within_groups, k_anonymity
+from pramana_core.channels import Grouped, Symmetric, Transition
+from pramana_core.pictures import plots as style
+from pramana_core.privacy import conditional_entropy, gamma_within_groups, k_anonymity
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,10 +13,10 @@ from pramana.reproduce.data import table_2_1
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables.estimates import Estimates
-from shared.marginals.counts import Tensor, tabulate
-from shared.pictures import plots as style
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.tables.estimates import Estimates
+from pramana_core.marginals.counts import Tensor, tabulate
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,11 +12,11 @@ from pramana.reproduce.data import two_triangles
 from pramana.reproduce.engine.agreement import accurate, as_theory_says
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner
-from shared.discretize import Discretization, mgas
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables.estimates import Estimates
-from shared.marginals.counts import Tensor
-from shared.pictures import plots as style
+from pramana_core.discretize import Discretization, mgas
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.tables.estimates import Estimates
+from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from shared.channels import RESOLUTION, Dense
-from shared.marginals.counts import Tensor
+from pramana_core.channels import RESOLUTION, Dense
+from pramana_core.marginals.counts import Tensor
 
 Kind = Literal["uniform", "normal", "Laplace"]
 KINDS: tuple[Kind, ...] = ("uniform", "normal", "Laplace")

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from shared.channels import Grouped, Symmetric, Transition
-from shared.pictures import plots as style
-from shared.privacy import conditional_entropy, gamma, gamma_within_groups
-from shared.ties import first_largest
+from pramana_core.channels import Grouped, Symmetric, Transition
+from pramana_core.pictures import plots as style
+from pramana_core.privacy import conditional_entropy, gamma, gamma_within_groups
+from pramana_core.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,10 +24,10 @@ from pramana.reproduce.ma.chapter_3.same_accuracy import (
     pram_errors,
     prior,
 )
-from shared.channels import Symmetric, Transition
-from shared.marginals.counts import Tensor
-from shared.pictures import plots as style
-from shared.privacy import conditional_entropy
+from pramana_core.channels import Symmetric, Transition
+from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.privacy import conditional_entropy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

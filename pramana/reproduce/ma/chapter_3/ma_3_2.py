@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from shared.channels import Dense, Symmetric, Transition
-from shared.marginals.counts import Tensor
-from shared.pictures import plots as style
-from shared.privacy import Amplification, gamma
+from pramana_core.channels import Dense, Symmetric, Transition
+from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.privacy import Amplification, gamma
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

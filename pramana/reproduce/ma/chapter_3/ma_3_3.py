@@ -10,12 +10,12 @@ from scipy import stats
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells, numbered
-from shared.channels import Identity, Symmetric
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Tensor, tabulate
-from shared.pictures import plots as style
-from shared.plan import Block, Plan
-from shared.privacy.information_loss import predicted_log_odds_se
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Tensor, tabulate
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy.information_loss import predicted_log_odds_se
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,12 @@ import pandas as pd
 from pramana.reproduce.data import table_2_1, two_triangles
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells
-from shared.estimation.core.likelihood import maximize
-from shared.estimation.core.strata import Stratum
-from shared.marginals.counts import ReportedCounts, Tensor
-from shared.pictures import plots as style
-from shared.plan import Plan
-from shared.privacy.information_loss import kl_divergence
+from pramana_core.estimation.core.likelihood import maximize
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.marginals.counts import ReportedCounts, Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Plan
+from pramana_core.privacy.information_loss import kl_divergence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ from pramana.reproduce.data import two_triangles
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.ma.chapter_3.additive_noise import AdditiveNoise
 from pramana.setups.owner import SeededOwner, numbered
-from shared.channels import Symmetric
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, ReportedCounts, Tensor
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
+from pramana_core.plan import Block, Plan
 
 RECORDS = 20_000
 INTERVALS = 8

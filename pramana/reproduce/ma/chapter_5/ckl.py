@@ -11,10 +11,10 @@ from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.parameters import fitted
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import BayesNet
-from shared.marginals.counts import Codes, Tensor
-from shared.pictures import plots as style
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,12 +12,12 @@ from scipy import stats
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import covariance
 from pramana.setups.owner import SeededOwner, numbered
-from shared.channels import Symmetric
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Tensor
-from shared.pictures import plots as style
-from shared.plan import Block, Plan
-from shared.ties import first_largest
+from pramana_core.channels import Symmetric
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Block, Plan
+from pramana_core.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,11 +12,11 @@ from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups.owner import SeededOwner
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.marginals.counts import Codes, Tensor
-from shared.pictures import plots as style
-from shared.ties import first_largest
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,8 @@ from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5.ma_5_4 import NODE, RUNS, estimates, theory
 from pramana.setups.owner import SeededOwner
-from shared.marginals.counts import Codes, Tensor
-from shared.pictures import plots as style
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

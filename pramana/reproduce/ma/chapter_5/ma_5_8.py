@@ -14,7 +14,7 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.reproduce.ma.chapter_5 import ckl
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.parameters import SMOOTHED
-from shared.pictures import plots as style
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

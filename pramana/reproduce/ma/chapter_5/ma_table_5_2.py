@@ -13,14 +13,14 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import Codes, ReportedCounts, Tensor
-from shared.pictures import plots as style
-from shared.plan import Plan
-from shared.ties import first_largest
-from shared.wire.parts import code_dtype
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Plan
+from pramana_core.ties import first_largest
+from pramana_core.wire.parts import code_dtype
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

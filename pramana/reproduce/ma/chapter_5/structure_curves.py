@@ -15,11 +15,11 @@ from pramana.simulate.inputs.sources import NetworkSource
 from pramana.simulate.links import compare
 from pramana.simulate.parameters import SMOOTHED, fitted
 from pramana.simulate.trials import Trials
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import kl_divergence
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.pictures import plots as style
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import kl_divergence
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,10 +11,10 @@ import pandas as pd
 from pramana.reproduce.data.ma_tables import TrueRecords
 from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.ma.chapter_6.linear_runs import TARGET
-from shared.discretize import Discretization, mgas
-from shared.discretize.discretization import Floats
-from shared.domain import Domain, Variable
-from shared.marginals.counts import Codes
+from pramana_core.discretize import Discretization, mgas
+from pramana_core.discretize.discretization import Floats
+from pramana_core.domain import Domain, Variable
+from pramana_core.marginals.counts import Codes
 
 FILE = "iris.csv"
 TIMES, NOISE = 100, 0.2

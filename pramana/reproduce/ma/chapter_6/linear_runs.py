@@ -20,12 +20,12 @@ from pramana.reproduce.engine.accuracy_curves import (
 from pramana.reproduce.engine.experiment import Finding, Setting
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
-from shared.channels import Identity, Symmetric
-from shared.estimation.estimated import EstimatedMarginals, Estimator
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.options import Keep, LinearOptions
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.options import Keep, LinearOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ from pramana.reproduce.data.ma_tables import TrueRecords
 from pramana.reproduce.engine.accuracy_curves import AT, CLEAN, at, summarized, within
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_6 import linear_runs as linear
-from shared.domain import Domain, Variable
-from shared.errors import TableError
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import TableError
 
 RECORDS = 6_000
 FILE = "lenses.csv"

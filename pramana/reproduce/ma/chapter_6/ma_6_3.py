@@ -12,8 +12,8 @@ from pramana.reproduce.engine.experiment import Experiment, Result, Setting
 from pramana.reproduce.ma.chapter_6 import iris
 from pramana.reproduce.ma.chapter_6.linear_runs import plan
 from pramana.setups.owner import SeededOwner
-from shared.estimation.estimated import EstimatedMarginals
-from shared.pictures import plots as style
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -29,14 +29,14 @@ from pramana.reproduce.data.ma_tables import (
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.itemset_errors import Supports, chosen, overall
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.items import present_items
-from shared.learn.rules.itemsets import FoundItemsets
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import ReportedCounts
-from shared.pictures import plots as style
-from shared.plan import Plan
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.items import present_items
+from pramana_core.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,11 +14,11 @@ import pandas as pd
 
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import numbered
-from shared.channels import Symmetric
-from shared.pictures import plots as style
-from shared.plan import Block, Plan
-from shared.privacy import Amplification, gamma
-from shared.ties import first_smallest
+from pramana_core.channels import Symmetric
+from pramana_core.pictures import plots as style
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import Amplification, gamma
+from pramana_core.ties import first_smallest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

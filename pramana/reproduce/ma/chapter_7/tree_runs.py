@@ -34,13 +34,13 @@ from pramana.reproduce.ma.chapter_7.item_runs import spread
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
 from pramana.simulate.inputs.randomization import symmetric
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.node import Node
-from shared.learn.tree.options import TreeOptions
-from shared.marginals.counts import Subpopulation
-from shared.plan import Plan
-from shared.ties import first_largest
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.node import Node
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.marginals.counts import Subpopulation
+from pramana_core.plan import Plan
+from pramana_core.ties import first_largest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

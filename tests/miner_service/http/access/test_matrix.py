@@ -15,10 +15,10 @@ import pytest
 from miner_service.http.access.entering import RuledRouter, require_ruled
 from miner_service.http.access.rules import ACCESS
 from miner_service.store.holders.tokens import issue_token
-from shared.channels import Symmetric
-from shared.domain import Variable
-from shared.study_plan import StudyPart, StudyPlan, StudySet
-from shared.wire.parts import PART_MEDIA_TYPE
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from pramana_core.wire.parts import PART_MEDIA_TYPE
 
 CALLERS = ("admin", "analyst", "stranger", "north", "south", "east", "monitor")
 """`north` is the owner concerned, `south` another of the study. The analyst `stranger` and the

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from miner_service.http.gate.pools import Pool
-from shared.errors import NotReady
+from pramana_core.errors import NotReady
 
 
 def test_who_waits_too_long_for_a_thread_is_told_and_what_is_begun_is_done():

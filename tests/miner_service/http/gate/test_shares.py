@@ -6,7 +6,7 @@ import pytest
 
 from miner_service.http.gate.shares import BodyMemory, Buckets, InFlight, Rates, network_of
 from miner_service.settings import WebSettings
-from shared.errors import TooManyRequests
+from pramana_core.errors import TooManyRequests
 
 
 class Now:

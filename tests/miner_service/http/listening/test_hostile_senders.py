@@ -21,7 +21,7 @@ from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls
 from miner_service.http.server import configured
 from miner_service.settings import WebSettings
-from shared.errors import KeyFileError
+from pramana_core.errors import KeyFileError
 from tests.certificates import Authority
 from tests.miner_service.http.listening.test_listening import connect, everything, listen
 

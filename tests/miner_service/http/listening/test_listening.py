@@ -21,7 +21,7 @@ from miner_service.http.listening.tls import Tls, open_tls
 from miner_service.http.server import bind, configured, url_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.holders.tokens import rotate_admin_token
-from shared.errors import OptionError
+from pramana_core.errors import OptionError
 from tests.certificates import Authority
 from tests.miner_service.crew import crew_of
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from miner_service.cli.main import app
 from miner_service.store.schema import SupervisorRow
-from shared.errors import NotReady
+from pramana_core.errors import NotReady
 
 
 def read(person):

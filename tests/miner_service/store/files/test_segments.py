@@ -11,7 +11,7 @@ import pytest
 
 from miner_service.settings import Settings, StorageSettings
 from miner_service.store.files.opening import open_segments
-from shared.errors import NotReady, OptionError, StoreCorrupt
+from pramana_core.errors import NotReady, OptionError, StoreCorrupt
 from tests.miner_service.store.object_store import KEYS, object_store, one_object_store
 
 __all__ = ["object_store", "one_object_store"]

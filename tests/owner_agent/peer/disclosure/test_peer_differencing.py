@@ -23,14 +23,14 @@ from owner_agent.peer.disclosure.memory import (
     of_column,
 )
 from owner_agent.state.surroundings import Surroundings
-from shared.domain import Domain
-from shared.errors import OtherGroupings, SessionEnded, StoreCorrupt
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
-from shared.terminal import run
+from pramana_core.domain import Domain
+from pramana_core.errors import OtherGroupings, SessionEnded, StoreCorrupt
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
+from pramana_core.terminal import run
 
 SPLIT = {"A": [], "D": ["A"], "E": []}
 NUMBERS = itertools.count()

@@ -5,7 +5,7 @@ import pytest
 
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure.counted import smallest_cell
-from shared.errors import SmallCounts
+from pramana_core.errors import SmallCounts
 
 
 def demand(world, owner, floor):

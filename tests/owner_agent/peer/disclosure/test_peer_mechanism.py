@@ -10,14 +10,14 @@ from scipy.stats import binom
 
 from owner_agent.peer.disclosure.mechanism import NoiseMechanism, mechanism_for
 from owner_agent.site.noise import GaussianNoise, LaplaceNoise
-from shared.channels import Dense
-from shared.domain import Domain
-from shared.errors import NotInstalled
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.marginals.tabulated_counts import NoisyCounts, NoisyTable
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense
+from pramana_core.domain import Domain
+from pramana_core.errors import NotInstalled
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
+from pramana_core.plan import Block, Plan
 
 KINDS = ["laplace", "gaussian"]
 

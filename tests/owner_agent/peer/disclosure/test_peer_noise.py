@@ -12,7 +12,14 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure import noise
 from owner_agent.peer.disclosure.mechanism import NoiseMechanism
 from owner_agent.peer.disclosure.memory import disclosures
-from shared.errors import ConfigError, Conflict, Forbidden, NoiseSpent, SmallCounts, StoreCorrupt
+from pramana_core.errors import (
+    ConfigError,
+    Conflict,
+    Forbidden,
+    NoiseSpent,
+    SmallCounts,
+    StoreCorrupt,
+)
 
 LAPLACE = 'noise = { kind = "laplace", epsilon = 0.5, max_epsilon = 1.0 }'
 GAUSSIAN = 'noise = { kind = "gaussian", epsilon = 0.5, delta = 1e-6, max_epsilon = 1.0 }'

@@ -9,7 +9,7 @@ from owner_agent.cli.display.sessions import outcome_json
 from owner_agent.peer.identity.signatures import state
 from owner_agent.peer.protocol.messages import Announcement, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
-from shared.errors import PeerDeviated
+from pramana_core.errors import PeerDeviated
 
 SESSION = "ab" * 16
 A, B, D = math.log(7.5), math.log(2 * 0.7 / 0.3), math.log(4)

@@ -16,7 +16,7 @@ from owner_agent.peer.identity.identity import (
 from owner_agent.peer.identity.signatures import state, statement_of
 from owner_agent.peer.protocol.messages import Agreed, Offer, Signed
 from owner_agent.site.site import load_site
-from shared.errors import ConfigError, KeyFileError, PeerDeviated
+from pramana_core.errors import ConfigError, KeyFileError, PeerDeviated
 
 # Certificates are checked against the machine's own clock.
 NOW = datetime.now(UTC)

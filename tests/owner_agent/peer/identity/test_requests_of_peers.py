@@ -12,7 +12,7 @@ from owner_agent.peer.identity import seen as seen_module
 from owner_agent.peer.identity.seen import SeenRequests
 from owner_agent.peer.identity.signatures import BODY_HEADER, CLOCKS_APART, Call, signed_headers
 from owner_agent.peer.transport.app import create_peer_app
-from shared.errors import StorageFull, StoreCorrupt, TooManyRequests
+from pramana_core.errors import StorageFull, StoreCorrupt, TooManyRequests
 from tests.full_disk import files_no_longer_than
 
 SESSION = "ab" * 16

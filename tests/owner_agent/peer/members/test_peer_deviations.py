@@ -20,9 +20,9 @@ from owner_agent.peer.protocol.messages import (
     Statements,
 )
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, COMMIT, OFFERS, PARTS, PROPOSE
-from shared.errors import PeerDeviated, StateError
-from shared.wire.plans import PlanMessage
-from shared.wire.releases import release_digest
+from pramana_core.errors import PeerDeviated, StateError
+from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.releases import release_digest
 
 SESSION = "ab" * 16
 

@@ -10,12 +10,12 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
 from owner_agent.peer.session.session import error_of
 from owner_agent.state.surroundings import Patience
-from shared.errors import (
+from pramana_core.errors import (
     RecordsDoNotAlign,
     SessionEnded,
     UnknownCategory,
 )
-from shared.wire.problems import problem_of
+from pramana_core.wire.problems import problem_of
 
 SESSION = "ab" * 16
 

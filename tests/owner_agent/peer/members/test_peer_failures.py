@@ -9,7 +9,7 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.state.surroundings import Patience
-from shared.errors import (
+from pramana_core.errors import (
     PeerDeviated,
     PeerUnreachable,
     RecordsDoNotAlign,

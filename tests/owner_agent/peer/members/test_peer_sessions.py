@@ -11,8 +11,8 @@ import pytest
 from owner_agent.cli.display.sessions import outcome_json
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
-from shared.errors import PlanConflict, VariablesMissing
-from shared.learn.networks.exchange.documents import read_network_json
+from pramana_core.errors import PlanConflict, VariablesMissing
+from pramana_core.learn.networks.exchange.documents import read_network_json
 
 
 def matrix(*moves):

@@ -13,8 +13,8 @@ from owner_agent.peer.protocol.task_messages import TaskMessage
 from owner_agent.peer.session.staging import stage
 from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings
-from shared.errors import ConfigError
-from shared.terminal import run
+from pramana_core.errors import ConfigError
+from pramana_core.terminal import run
 from tests.places import ROOT
 
 PEER = """

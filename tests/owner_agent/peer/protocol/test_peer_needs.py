@@ -13,11 +13,11 @@ from owner_agent.peer.protocol.needs import (
     require_held,
 )
 from owner_agent.peer.tasks.catalogue import entitled, learners
-from shared.channels import Dense, Identity, Symmetric
-from shared.domain import Variable
-from shared.errors import StructureError, VariablesMissing
-from shared.learn.networks.structure import Structure
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import StructureError, VariablesMissing
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Block, Plan
 
 # clinic: A S, laboratory: T L, registry: E D.
 STRUCTURE = {"A": [], "S": [], "T": ["A"], "L": ["S", "T"], "E": ["T", "L"], "D": ["E", "S"]}

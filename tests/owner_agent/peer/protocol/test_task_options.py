@@ -14,19 +14,19 @@ from owner_agent.peer.protocol.task_messages import (
     TaskMessage,
     TreeTask,
 )
-from shared.errors import OptionError
-from shared.learn.common.options import types_of
-from shared.learn.linear.options import LinearOptions
-from shared.learn.networks.options import ParameterOptions, Scoring, Search
-from shared.learn.rules.options import RuleOptions
-from shared.learn.tree.options import TreeOptions
-from shared.wire.learning.jobs import read_job_spec
-from shared.wire.learning.learners import (
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import types_of
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.networks.options import ParameterOptions, Scoring, Search
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.wire.learning.jobs import read_job_spec
+from pramana_core.wire.learning.learners import (
     AssociationRulesSpec,
     DecisionTreeSpec,
     LinearClassifierSpec,
 )
-from shared.wire.learning.networks import BayesNetStructureSpec, SearchMessage
+from pramana_core.wire.learning.networks import BayesNetStructureSpec, SearchMessage
 
 READ_TASK: TypeAdapter[TaskMessage] = TypeAdapter(TaskMessage)
 

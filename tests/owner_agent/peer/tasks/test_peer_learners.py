@@ -18,8 +18,8 @@ from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TreeTask
 from owner_agent.peer.tasks.catalogue import TASKS
 from owner_agent.peer.tasks.own_tasks import MOST_TABLES
-from shared.errors import Forbidden, LimitExceeded, OptionError, UnknownCategory
-from shared.learn.prediction import read_predictor
+from pramana_core.errors import Forbidden, LimitExceeded, OptionError, UnknownCategory
+from pramana_core.learn.prediction import read_predictor
 
 LABELS = {"A": ["no", "yes"], "B": ["low", "mid", "high"], "C": ["no", "yes"], "D": ["no", "yes"]}
 RULES = {

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shared.errors import PramanaError
+from pramana_core.errors import PramanaError
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     EstimationError,
     InputError,
     MissingColumn,
@@ -17,7 +17,7 @@ from shared.errors import (
     UnknownCategory,
     UnknownVariable,
 )
-from shared.plan import Plan
+from pramana_core.plan import Plan
 from tests.pramana.face.mistakes import Mistake
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     KeyFileError,
     NotFound,
     NotReady,

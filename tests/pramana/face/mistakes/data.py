@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     ChannelError,
     ConfigError,
     DomainError,

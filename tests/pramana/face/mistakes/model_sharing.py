@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     EmptyTable,
     InputError,
     MissingColumn,

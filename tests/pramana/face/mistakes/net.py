@@ -9,7 +9,7 @@ import networkx as nx
 
 import pramana as pm
 from pramana.exchange.libraries import load
-from shared.errors import (
+from pramana_core.errors import (
     DomainError,
     EmptyTable,
     EstimationError,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     DomainError,
     DuplicateRecordId,
     InputError,
@@ -23,7 +23,7 @@ from shared.errors import (
     TableUnreadable,
     UnknownCategory,
 )
-from shared.plan import Plan
+from pramana_core.plan import Plan
 from tests.pramana.face.mistakes import Mistake
 from tests.pramana.reporting.plans import PLANS, people, reports_of
 

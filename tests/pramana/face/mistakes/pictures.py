@@ -7,7 +7,7 @@ from functools import cache
 import pandas as pd
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     EmptyTable,
     MissingColumn,
     NotFitted,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import pramana as pm
-from shared.errors import (
+from pramana_core.errors import (
     EstimationError,
     InputError,
     MissingColumn,

@@ -22,7 +22,7 @@ from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import sharing_table
 from pramana.simulate.publishing.recorded import label
-from shared.plan import Plan
+from pramana_core.plan import Plan
 
 DATA = Path(os.environ.get("PRAMANA_DATA", "../shared/data"))
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the public tables are not there")

@@ -23,9 +23,9 @@ from pramana.simulate.publishing.publishers import (
     publisher_of,
 )
 from pramana.simulate.publishing.recorded import Recorded, label
-from shared.errors import NotInstalled, OptionError
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.anonymity.requirements import Requirement
+from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.anonymity.requirements import Requirement
 
 ASKED = Requirement(c=4.0, l=2)
 

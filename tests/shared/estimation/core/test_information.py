@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import Symmetric, Withheld
-from shared.errors import EstimationError
-from shared.estimation.core.information import inverse_information
-from shared.estimation.core.strata import Stratum
+from pramana_core.channels import Symmetric, Withheld
+from pramana_core.errors import EstimationError
+from pramana_core.estimation.core.information import inverse_information
+from pramana_core.estimation.core.strata import Stratum
 
 
 def test_of_an_invertible_channel_it_is_the_moment_estimates_covariance():

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
-from shared.estimation.core import lack_of_fit
-from shared.estimation.core.lack_of_fit import ScoreTest, score_test, why_untested
-from shared.estimation.core.loglinear import design, fit
-from shared.estimation.core.profile import Profile
-from shared.estimation.core.strata import Stratum
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
+from pramana_core.estimation.core import lack_of_fit
+from pramana_core.estimation.core.lack_of_fit import ScoreTest, score_test, why_untested
+from pramana_core.estimation.core.loglinear import design, fit
+from pramana_core.estimation.core.profile import Profile
+from pramana_core.estimation.core.strata import Stratum
 
 SHAPE = (3, 4, 4)
 BITS = (2, 2, 2)

@@ -10,11 +10,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax, xlogy
 
-from shared.channels import Dense, Identity, Listed, Symmetric
-from shared.errors import EstimationError, NotConverged
-from shared.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
-from shared.estimation.core.models import FactoredModel
-from shared.estimation.core.strata import Stratum, moment
+from pramana_core.channels import Dense, Identity, Listed, Symmetric
+from pramana_core.errors import EstimationError, NotConverged
+from pramana_core.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
+from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.strata import Stratum, moment
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,
     SHAPE,
@@ -392,6 +392,6 @@ def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatc
         value, gain = likelihood(*args)
         return value - 1e-9 * next(calls), gain
 
-    monkeypatch.setattr("shared.estimation.core.likelihood.likelihood", falling)
+    monkeypatch.setattr("pramana_core.estimation.core.likelihood.likelihood", falling)
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300).steps == 300
     assert climb([stratum], model, begin, tolerance=-1.0, steps=300, quiet=1e-12).steps < 300

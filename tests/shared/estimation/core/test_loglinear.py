@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from shared.channels import (
+from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Identity,
@@ -17,14 +17,20 @@ from shared.channels import (
     StructuralZeros,
     Symmetric,
 )
-from shared.domain import Domain
-from shared.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
-from shared.estimation.core.loglinear import LogLinearFit, design, fit, information, parameters
-from shared.estimation.core.penalized import Penalized
-from shared.estimation.core.strata import Stratum
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, SingularChannel
+from pramana_core.estimation.core.loglinear import (
+    LogLinearFit,
+    design,
+    fit,
+    information,
+    parameters,
+)
+from pramana_core.estimation.core.penalized import Penalized
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 SHAPE = (3, 2, 4)
 PAIRS = list(itertools.combinations(range(3), 2))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import Symmetric
-from shared.estimation.core.likelihood import start
-from shared.estimation.core.strata import Stratum
+from pramana_core.channels import Symmetric
+from pramana_core.estimation.core.likelihood import start
+from pramana_core.estimation.core.strata import Stratum
 
 
 @pytest.mark.parametrize("nudge", [-1e-13, 0.0, 1e-13])

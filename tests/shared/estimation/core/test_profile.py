@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from shared.channels import Identity, StructuralZeros, Symmetric
-from shared.estimation.core import profile as profiles
-from shared.estimation.core.loglinear import MAIN_VARIANCE, design, fit
-from shared.estimation.core.profile import Profile
-from shared.estimation.core.strata import Stratum
+from pramana_core.channels import Identity, StructuralZeros, Symmetric
+from pramana_core.estimation.core import profile as profiles
+from pramana_core.estimation.core.loglinear import MAIN_VARIANCE, design, fit
+from pramana_core.estimation.core.profile import Profile
+from pramana_core.estimation.core.strata import Stratum
 
 SHAPE = (2, 2, 2)
 COLUMNS = tuple(Symmetric.from_gamma(2, 3.0) for _ in SHAPE)

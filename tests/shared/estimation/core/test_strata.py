@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.channels import Dense, Identity, Symmetric, Transition
-from shared.errors import EstimationError, OptionError, SingularChannel
-from shared.estimation.core.likelihood import likelihood, maximize
-from shared.estimation.core.strata import Stratum, merged, moment
+from pramana_core.channels import Dense, Identity, Symmetric, Transition
+from pramana_core.errors import EstimationError, OptionError, SingularChannel
+from pramana_core.estimation.core.likelihood import likelihood, maximize
+from pramana_core.estimation.core.strata import Stratum, merged, moment
 from tests.shared.estimation.core.strata_cases import (
     BINARY,
     LAYOUTS,

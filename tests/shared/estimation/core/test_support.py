@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from shared.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
-from shared.errors import JobCancelled
-from shared.estimation.core import curvature, support
-from shared.estimation.core.likelihood import climb, likelihood, maximize, start
-from shared.estimation.core.models import FactoredModel
-from shared.estimation.core.strata import Stratum
-from shared.estimation.core.support import climb_on_support
-from shared.progress import unstopped
+from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
+from pramana_core.errors import JobCancelled
+from pramana_core.estimation.core import curvature, support
+from pramana_core.estimation.core.likelihood import climb, likelihood, maximize, start
+from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.core.support import climb_on_support
+from pramana_core.progress import unstopped
 from tests.shared.estimation.core.strata_cases import (
     LAYOUTS,
     RECTANGULAR,
@@ -237,7 +237,7 @@ def test_a_model_too_large_for_newton_steps_ends_as_near_as_it_says(
     """By EM, against Newton steps; the control stops where it seems still."""
     stratum = drawn((Symmetric.from_probability(2, 0.4),) * 6, 1_000_000)
     best = maximize([stratum], CHAIN, tolerance=1e-6).log_likelihood
-    monkeypatch.setattr("shared.estimation.core.likelihood.NEWTON_ENTRIES", 0)
+    monkeypatch.setattr("pramana_core.estimation.core.likelihood.NEWTON_ENTRIES", 0)
     found = maximize([stratum], CHAIN, tolerance=1e-4)
     assert 0 < found.gap <= 1e-4
     assert (best - found.log_likelihood)[0] <= 1e-3
@@ -254,7 +254,7 @@ def test_every_maximization_can_be_stopped(way: str, monkeypatch: pytest.MonkeyP
     if way == "by products":
         monkeypatch.setattr(curvature, "LISTED_SHARES", 1)
     if way == "model by EM":
-        monkeypatch.setattr("shared.estimation.core.likelihood.NEWTON_ENTRIES", 0)
+        monkeypatch.setattr("pramana_core.estimation.core.likelihood.NEWTON_ENTRIES", 0)
     calls, tick = stopping_at(0)
     maximize([stratum], model, tick=tick)
     assert len(calls) > 15

@@ -7,14 +7,14 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from shared.channels import Dense, Symmetric
-from shared.domain import Domain
-from shared.errors import UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.evidence.tables import WHOLE_CELLS
-from shared.learn.networks.search.comparison import concerned, on_one_table, within
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.evidence.tables import WHOLE_CELLS
+from pramana_core.learn.networks.search.comparison import concerned, on_one_table, within
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="01", b="012", c="01")
 CHAIN = {"a": [], "b": ["a"], "c": ["b"]}

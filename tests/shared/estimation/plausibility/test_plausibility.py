@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import (
+from pramana_core.channels import (
     Choice,
     CutAndPaste,
     Dense,
@@ -24,11 +24,17 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.domain import Variable
-from shared.estimation.plausibility import examination
-from shared.estimation.plausibility.bets import Betting
-from shared.estimation.plausibility.examination import PAIRS, RATE, Examined, Plausibility, examine
-from shared.plan import Block, Plan
+from pramana_core.domain import Variable
+from pramana_core.estimation.plausibility import examination
+from pramana_core.estimation.plausibility.bets import Betting
+from pramana_core.estimation.plausibility.examination import (
+    PAIRS,
+    RATE,
+    Examined,
+    Plausibility,
+    examine,
+)
+from pramana_core.plan import Block, Plan
 
 HALF = 1 << 31
 

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetric
-from shared.domain import Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.pooled import laws
-from shared.estimation.pooled.kept import Kept
-from shared.estimation.pooled.readings import Decoder
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.pooled import laws
+from pramana_core.estimation.pooled.kept import Kept
+from pramana_core.estimation.pooled.readings import Decoder
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 SIZES = (8, 9, 6, 10)
 PAIRS = tuple(itertools.combinations(range(4), 2))

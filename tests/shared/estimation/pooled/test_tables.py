@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import RESOLUTION, Choice, Identity, Product, Sampled, Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import EstimationError, LimitExceeded, OptionError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.pooled.maxent import fitted
-from shared.estimation.pooled.readings import Readings
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.tabulated_counts import TabulatedCounts
-from shared.plan import Block, Plan
-from shared.progress import unstopped
+from pramana_core.channels import RESOLUTION, Choice, Identity, Product, Sampled, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.pooled.maxent import fitted
+from pramana_core.estimation.pooled.readings import Readings
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.plan import Block, Plan
+from pramana_core.progress import unstopped
 
 SIZES = (3, 2, 4)
 NAMES = ("a", "b", "c")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from shared.channels import (
+from pramana_core.channels import (
     CutAndPaste,
     Dense,
     Grouped,
@@ -17,11 +17,11 @@ from shared.channels import (
     Symmetric,
     Withheld,
 )
-from shared.domain import Domain
-from shared.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
-from shared.estimation.core import axes
-from shared.estimation.estimated import EstimatedMarginals
-from shared.plan import Block, Plan
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
+from pramana_core.estimation.core import axes
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
     FLIP,
     PLANS,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.subpopulations.reported import RecordSubpopulation, ReportedSubpopulation
-from shared.marginals.counts import CUBE_CELLS, ReportedCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.subpopulations.reported import (
+    RecordSubpopulation,
+    ReportedSubpopulation,
+)
+from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
+from pramana_core.plan import Plan
 
 SMALL = Domain.of(a="xy", b="xyz", c="wxyz", d="xy")
 WIDE = Domain.of(**{f"v{i}": "wxyz" for i in range(30)})

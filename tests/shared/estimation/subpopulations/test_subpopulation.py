@@ -10,21 +10,31 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from shared.channels import Dense, Grouped, Identity, Symmetric, Withheld
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Withheld
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     EstimationError,
     LimitExceeded,
     OptionError,
     SingularChannel,
     UnknownVariable,
 )
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.subpopulations.by_tables import CombinedSubpopulation, TabulatedSubpopulation
-from shared.estimation.subpopulations.reported import ReportedSubpopulation
-from shared.marginals.counts import CUBE_CELLS, ReportedCounts
-from shared.plan import Block, Plan
-from tests.shared.estimation.recordwise import FLIP, PLANS, WIDE, Records, records_of, reports_of
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.subpopulations.by_tables import (
+    CombinedSubpopulation,
+    TabulatedSubpopulation,
+)
+from pramana_core.estimation.subpopulations.reported import ReportedSubpopulation
+from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
+from pramana_core.plan import Block, Plan
+from tests.shared.estimation.recordwise import (
+    FLIP,
+    PLANS,
+    WIDE,
+    Records,
+    records_of,
+    reports_of,
+)
 
 PATHS: list[tuple[dict[str, int], list[list[str]]]] = [
     ({}, [["a"], ["b", "a"], ["c", "a", "b"]]),

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from pramana.setups.owner import SeededOwner, draw_cells
-from shared.channels import RESOLUTION, Choice, Sampled, Symmetric
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.supports import modelled
-from shared.estimation.supports.modelled import PairSupports
-from shared.marginals.score_interval import Tilt
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.supports import modelled
+from pramana_core.estimation.supports.modelled import PairSupports
+from pramana_core.marginals.score_interval import Tilt
+from pramana_core.plan import Block, Plan
 
 NAMES = "ABCDEFGH"
 RECORDS = 1_000

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.channels import RESOLUTION, Choice, Sampled, StructuralZeros, Symmetric
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.core import profile
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.tables import modelled
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.lack_of_fit import LackOfFit, warnings_of
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Sampled, StructuralZeros, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.core import profile
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.tables import modelled
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="pqr", c="uv")
 COLUMNS = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.1 * v.size)) for v in DOMAIN))

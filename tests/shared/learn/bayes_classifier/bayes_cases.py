@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import Symmetric
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(
     colour=["red", "green", "blue"],

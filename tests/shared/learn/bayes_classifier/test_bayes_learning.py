@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB
 
-from shared.errors import DomainError, OptionError, UnknownVariable
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.marginals.counts import Marginals
+from pramana_core.errors import DomainError, OptionError, UnknownVariable
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.marginals.counts import Marginals
 from tests.shared.learn.bayes_classifier.bayes_cases import (
     DOMAIN,
     FEATURES,
@@ -158,7 +158,7 @@ def test_an_attribute_of_pure_noise_says_nothing():
 
 def test_parameters_and_their_errors_are_those_of_a_network():
     """The same counts, by the learner of networks of known structure."""
-    from shared.learn.networks.bayes_net import learn_parameters
+    from pramana_core.learn.networks.bayes_net import learn_parameters
 
     marginals = reported(drawn(4000), 0.2)
     model = learn_bayes_classifier(marginals, "kind", None, BayesClassifierOptions("tan"))

@@ -8,17 +8,17 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from shared.errors import DomainError, InputError, PramanaError, UnknownVariable
-from shared.learn.bayes_classifier.exchange.documents import (
+from pramana_core.errors import DomainError, InputError, PramanaError, UnknownVariable
+from pramana_core.learn.bayes_classifier.exchange.documents import (
     read_bayes_classifier_json,
     write_bayes_classifier_json,
 )
-from shared.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
-from shared.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.learn.networks.exchange.bif import read_bif, write_bif
-from shared.learn.prediction import encode_records, read_predictor
+from pramana_core.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
+from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
+from pramana_core.learn.prediction import encode_records, read_predictor
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 
 KINDS = ("naive-bayes", "tan", "kdb")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from pramana.setups.owner import SeededOwner
-from shared.channels import RESOLUTION, Choice, Dense, Identity, Mixture, Sampled
-from shared.domain import Domain
-from shared.errors import SingularChannel
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.dependence import Dependence, dependences
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Dense, Identity, Mixture, Sampled
+from pramana_core.domain import Domain
+from pramana_core.errors import SingularChannel
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.dependence import Dependence, dependences
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(**{name: ["no", "yes"] for name in ("kind", "x", "y")})
 DRAWN = np.random.default_rng(1).integers(2, size=(3, 900), dtype=np.uint8)

@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.domain import Domain
-from shared.errors import OptionError, StructureError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.evidence import UNKNOWN, Repeated
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.bayes_classifier.model import BayesClassifier
-from shared.learn.bayes_classifier.odds import log_odds
-from shared.learn.bayes_classifier.options import BayesClassifierOptions
-from shared.learn.bayes_classifier.replicates import Replicates
-from shared.learn.bayes_classifier.subpopulations import ModelledSubpopulation
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError, StructureError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.evidence import UNKNOWN, Repeated
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.model import BayesClassifier
+from pramana_core.learn.bayes_classifier.odds import log_odds
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.bayes_classifier.replicates import Replicates
+from pramana_core.learn.bayes_classifier.subpopulations import ModelledSubpopulation
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 
 DOMAIN = Domain.of(a="xyz", b="uv", c="stuv", d="kl", e="pq", y="ABC")
 

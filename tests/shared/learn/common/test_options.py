@@ -5,11 +5,11 @@ import math
 
 import pytest
 
-from shared.errors import OptionError
-from shared.learn.common.options import limits_of, require_limits, types_of
-from shared.learn.linear.options import LinearOptions
-from shared.learn.networks.options import Search
-from shared.learn.tree.options import TreeOptions
+from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import limits_of, require_limits, types_of
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.networks.options import Search
+from pramana_core.learn.tree.options import TreeOptions
 
 
 def test_a_number_that_is_not_finite_is_refused_in_words():

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from shared.channels import Identity, Symmetric
-from shared.domain import Domain, Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.marginals.counts import Codes, ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain(
     (

@@ -10,19 +10,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
-from shared.domain import Domain, Variable
-from shared.errors import EstimationError, OptionError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear import errors, task
-from shared.learn.linear.cells import CellGrid, ListedCells
-from shared.learn.linear.columns import DesignMatrix, columns_of
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.linear.options import LinearOptions
-from shared.learn.linear.pocket import pocket
-from shared.learn.linear.sources import CellClassCounts, DrawnRecords, moments_of_counts
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import EstimationError, OptionError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.linear import errors, task
+from pramana_core.learn.linear.cells import CellGrid, ListedCells
+from pramana_core.learn.linear.columns import DesignMatrix, columns_of
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import LinearClassifier
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.linear.pocket import pocket
+from pramana_core.learn.linear.sources import CellClassCounts, DrawnRecords, moments_of_counts
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     Columns,

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage.drawing import records_of, reports_of
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.linear import errors
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.linear.options import LinearOptions
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.linear import errors
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import LinearClassifier
+from pramana_core.learn.linear.options import LinearOptions
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     Columns,

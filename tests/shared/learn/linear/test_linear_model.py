@@ -10,15 +10,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.domain import Domain, Variable
-from shared.errors import DomainError, InputError, OptionError, UnknownCategory, UnknownVariable
-from shared.learn.linear.columns import Column
-from shared.learn.linear.exchange.documents import linear_json, read_linear_json, write_linear_json
-from shared.learn.linear.exchange.drawing import draw_weights
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
-from shared.learn.linear.options import LinearOptions
-from shared.pictures.svg import breadth
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
+    DomainError,
+    InputError,
+    OptionError,
+    UnknownCategory,
+    UnknownVariable,
+)
+from pramana_core.learn.linear.columns import Column
+from pramana_core.learn.linear.exchange.documents import (
+    linear_json,
+    read_linear_json,
+    write_linear_json,
+)
+from pramana_core.learn.linear.exchange.drawing import draw_weights
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.pictures.svg import breadth
 from tests.shared.learn.linear.linear_cases import (
     DOMAIN,
     domain,

@@ -9,20 +9,20 @@ import pytest
 
 from benchmarks.coverage.settings.log_linear import sampled_pairs
 from pramana.setups.owner import SeededOwner
-from shared.domain import Domain
-from shared.errors import EstimationError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.linear.cells import CellGrid
-from shared.learn.linear.columns import DesignMatrix
-from shared.learn.linear.exchange.documents import read_linear_json, write_linear_json
-from shared.learn.linear.fitting import learn_linear
-from shared.learn.linear.model import LinearClassifier
-from shared.learn.linear.options import LinearOptions
-from shared.learn.linear.solving import logistic
-from shared.learn.linear.sources import CellClassCounts
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.linear.cells import CellGrid
+from pramana_core.learn.linear.columns import DesignMatrix
+from pramana_core.learn.linear.exchange.documents import read_linear_json, write_linear_json
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.model import LinearClassifier
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.linear.solving import logistic
+from pramana_core.learn.linear.sources import CellClassCounts
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 
 SQUARES = LinearOptions("least-squares")
 
@@ -83,8 +83,8 @@ def test_least_squares_from_pairs_are_those_of_the_rows(width: int, classes: int
 
 def sampled_around(over: Domain, gamma: float) -> Plan:
     """Return a plan by which a record reports the class and one feature."""
-    from shared.design.families import sampled
-    from shared.design.requirement import Requirements
+    from pramana_core.design.families import sampled
+    from pramana_core.design.requirement import Requirements
 
     sets = [(name, "y") for name in over.names if name != "y"]
     return sampled(sets)(Requirements(over, dict.fromkeys(over.names, gamma), gamma))

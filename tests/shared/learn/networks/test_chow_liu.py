@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shared.channels import RESOLUTION, Choice, Identity, Sampled, most_accurate
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import Search
-from shared.learn.networks.search.chow_liu import LEVEL, directed, from_pairs, spanning_forest
-from shared.learn.networks.search.dependence import Coefficients, Dependences, _tail
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, most_accurate
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import Search
+from pramana_core.learn.networks.search.chow_liu import LEVEL, directed, from_pairs, spanning_forest
+from pramana_core.learn.networks.search.dependence import Coefficients, Dependences, _tail
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 
 def quiet(_done: int, _total: int) -> None:

@@ -11,19 +11,19 @@ from functools import cache
 import numpy as np
 import pytest
 
-from shared.domain import Domain
-from shared.errors import StructureError
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.search import equivalence
-from shared.learn.networks.search.equivalence import (
+from pramana_core.domain import Domain
+from pramana_core.errors import StructureError
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.search import equivalence
+from pramana_core.learn.networks.search.equivalence import (
     CPDAG,
     LinkChange,
     deletions,
     insertions,
     settle_class,
 )
-from shared.learn.networks.search.scores import Known
-from shared.learn.networks.structure import Structure
+from pramana_core.learn.networks.search.scores import Known
+from pramana_core.learn.networks.structure import Structure
 
 NODES = "abcd"
 Parents = dict[str, frozenset[str]]

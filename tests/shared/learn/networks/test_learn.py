@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.channels import Dense, Symmetric
-from shared.domain import Domain
-from shared.errors import (
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import (
     DomainError,
     InputError,
     NotStochastic,
@@ -21,14 +21,14 @@ from shared.errors import (
     StructureError,
     UnknownVariable,
 )
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.common.projection import project_to_simplex
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.exchange.bif import read_bif, write_bif
-from shared.learn.networks.network import BayesNet, cross_entropy, kl_divergence
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
+from pramana_core.learn.networks.network import BayesNet, cross_entropy, kl_divergence
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 STRUCTURE = Structure.of({"a": [], "b": ["a"], "c": ["b", "a"]})

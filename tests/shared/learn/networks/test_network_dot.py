@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.learn.networks.exchange.dot import write_dot
-from shared.learn.networks.structure import Structure
+from pramana_core.learn.networks.exchange.dot import write_dot
+from pramana_core.learn.networks.structure import Structure
 
 ODD = ["hours per week", 'say "x"', "<b>", "back\\slash\\", "a->b;", "node", "é€", "two\nlines"]
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain import Domain, Variable
-from shared.errors import (
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
     DomainError,
     InputError,
     NotStochastic,
@@ -26,13 +26,13 @@ from shared.errors import (
     UnknownCategory,
     UnknownVariable,
 )
-from shared.learn.networks.exchange.bif import read_bif
-from shared.learn.networks.exchange.documents import read_network_json, write_network_json
-from shared.learn.networks.exchange.drawing import draw_structure
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.search.structure_learning import LearnedLink
-from shared.learn.networks.structure import Structure
-from shared.learn.networks.synthetic import CHUNK, sample_chunks, sample_csv
+from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.exchange.documents import read_network_json, write_network_json
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.search.structure_learning import LearnedLink
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.synthetic import CHUNK, sample_chunks, sample_csv
 from tests.places import DATA
 
 NETWORKS = DATA / "networks"

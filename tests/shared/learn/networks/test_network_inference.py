@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from shared.domain import Domain, Variable
-from shared.errors import (
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
     LimitExceeded,
     NotInstalled,
     OptionError,
@@ -17,11 +17,11 @@ from shared.errors import (
     UnknownCategory,
     UnknownVariable,
 )
-from shared.learn.networks import inference
-from shared.learn.networks.exchange.bif import read_bif
-from shared.learn.networks.inference import posterior
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.structure import Structure
+from pramana_core.learn.networks import inference
+from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.inference import posterior
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
 from tests.places import DATA
 
 NETWORKS = DATA / "networks"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from shared.learn.networks.search.optimum import better_structure, families
-from shared.learn.networks.search.orders import ordered
+from pramana_core.learn.networks.search.optimum import better_structure, families
+from pramana_core.learn.networks.search.orders import ordered
 
 NODES = "abcd"
 Parents = dict[str, frozenset[str]]

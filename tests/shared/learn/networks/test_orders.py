@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search.orders import Relocation, ordered
-from shared.learn.networks.search.scores import PlainJudge, judge_of
-from shared.learn.networks.search.searches import by_families
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search.orders import Relocation, ordered
+from pramana_core.learn.networks.search.scores import PlainJudge, judge_of
+from pramana_core.learn.networks.search.searches import by_families
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 
 RECORDS = 2_000
 NODES = 11

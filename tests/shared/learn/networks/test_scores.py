@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.channels import Symmetric
-from shared.domain import Domain
-from shared.errors import OptionError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.bayes_net import learn_parameters
-from shared.learn.networks.search import scores
-from shared.learn.networks.search.scores import (
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.search import scores
+from pramana_core.learn.networks.search.scores import (
     Known,
     LikelihoodJudge,
     PlainJudge,
@@ -27,9 +27,9 @@ from shared.learn.networks.search.scores import (
     nonnegative,
     value_of,
 )
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq", d="0123")
 RECORDS = 600

@@ -12,17 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.channels import Identity, Symmetric
-from shared.domain import Domain
-from shared.errors import OptionError, StructureError
-from shared.estimation.core.likelihood import maximize
-from shared.estimation.estimated import EstimatedMarginals
-from shared.estimation.evidence import explanation, independence
-from shared.learn.networks.options import Search
-from shared.learn.networks.search import optimum, searches
-from shared.learn.networks.search.choice import LEAST_GAIN, ChoiceCandidate, Dropped, Turned, best
-from shared.learn.networks.search.optimum import FAMILIES
-from shared.learn.networks.search.scores import (
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError, StructureError
+from pramana_core.estimation.core.likelihood import maximize
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.evidence import explanation, independence
+from pramana_core.learn.networks.options import Search
+from pramana_core.learn.networks.search import optimum, searches
+from pramana_core.learn.networks.search.choice import (
+    LEAST_GAIN,
+    ChoiceCandidate,
+    Dropped,
+    Turned,
+    best,
+)
+from pramana_core.learn.networks.search.optimum import FAMILIES
+from pramana_core.learn.networks.search.scores import (
     Gain,
     Judge,
     Known,
@@ -31,10 +37,10 @@ from shared.learn.networks.search.scores import (
     judge_of,
     value_of,
 )
-from shared.learn.networks.search.searches import by_families, climb, k2
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.learn.networks.structure import Structure
-from shared.plan import Block, Plan
+from pramana_core.learn.networks.search.searches import by_families, climb, k2
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.plan import Block, Plan
 
 
 def quiet(done: int, total: int) -> None:

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.channels import Identity, Symmetric, Transition, Withheld
-from shared.domain import Domain
-from shared.errors import LimitExceeded, OptionError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.exchange.bif import read_bif
-from shared.learn.networks.network import BayesNet
-from shared.learn.networks.options import Scoring, Search
-from shared.learn.networks.search import structure_learning
-from shared.learn.networks.search.scores import LikelihoodJudge, judge_of, value_of
-from shared.learn.networks.search.structure_learning import LearnedStructure, learn_structure
-from shared.learn.networks.structure import Structure
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Symmetric, Transition, Withheld
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.exchange.bif import read_bif
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import Scoring, Search
+from pramana_core.learn.networks.search import structure_learning
+from pramana_core.learn.networks.search.scores import LikelihoodJudge, judge_of, value_of
+from pramana_core.learn.networks.search.structure_learning import LearnedStructure, learn_structure
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 from tests.places import DATA, ROOT
 
 NETWORKS = DATA / "networks"
@@ -386,13 +386,13 @@ def test_the_same_seed_gives_the_same_result(search: Search):
 
 SCRIPT = """
 import numpy as np
-from shared.marginals.counts import ReportedCounts
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.networks.options import Search
-from shared.learn.networks.search.structure_learning import learn_structure
-from shared.plan import Block, Plan
-from shared.channels import Symmetric
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.options import Search
+from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.plan import Block, Plan
+from pramana_core.channels import Symmetric
 
 domain = Domain.of(**{name: "123" for name in ("one", "two", "three", "four", "five")})
 rng = np.random.default_rng(1)
@@ -479,7 +479,7 @@ def test_what_cannot_be_learned_is_refused(
 
 
 def test_tables_too_large_to_test_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("shared.estimation.evidence.tables.TEST_CELLS", 3)
+    monkeypatch.setattr("pramana_core.estimation.evidence.tables.TEST_CELLS", 3)
     with pytest.raises(LimitExceeded, match="Allow fewer parents|fewer categories"):
         learn_structure(drawn(SIX, 0.1, 1000, 9), draws=0)
 

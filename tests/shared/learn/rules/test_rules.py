@@ -14,15 +14,15 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from shared.channels import Symmetric, Transition
-from shared.domain import Domain, Variable
-from shared.errors import LimitExceeded, OptionError
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules import piecewise
-from shared.learn.rules import rules as ruling
-from shared.learn.rules.decisions import VERDICTS
-from shared.learn.rules.exchange.drawing import draw_itemsets, draw_rules
-from shared.learn.rules.exchange.export import (
+from pramana_core.channels import Symmetric, Transition
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules import piecewise
+from pramana_core.learn.rules import rules as ruling
+from pramana_core.learn.rules.decisions import VERDICTS
+from pramana_core.learn.rules.exchange.drawing import draw_itemsets, draw_rules
+from pramana_core.learn.rules.exchange.export import (
     itemsets_csv,
     itemsets_json,
     listed_itemsets_csv,
@@ -30,19 +30,19 @@ from shared.learn.rules.exchange.export import (
     rules_csv,
     rules_json,
 )
-from shared.learn.rules.exchange.frames import (
+from pramana_core.learn.rules.exchange.frames import (
     ITEMSET_ERRORS,
     itemsets_frame,
 )
-from shared.learn.rules.items import all_items, item_label
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.learn.rules.rule_errors import confidences, leverages, lifts, supports
-from shared.learn.rules.rules import Rule, derive_rules
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.score_interval import Tilt
-from shared.marginals.support_counts import RuleCounts
-from shared.plan import Block, Plan
+from pramana_core.learn.rules.items import all_items, item_label
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.learn.rules.rule_errors import confidences, leverages, lifts, supports
+from pramana_core.learn.rules.rules import Rule, derive_rules
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.score_interval import Tilt
+from pramana_core.marginals.support_counts import RuleCounts
+from pramana_core.plan import Block, Plan
 from tests.shared.pictures.reading import marks, texts, titles
 
 Z = 1.959963984540054

@@ -15,17 +15,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shared.channels import Identity, Symmetric
-from shared.domain import Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules.decisions import discovered, of_the_examined
-from shared.learn.rules.items import all_items
-from shared.learn.rules.itemsets import FoundItemsets
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.support_counts import Item
-from shared.plan import Block, Plan
+from pramana_core.channels import Identity, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules.decisions import discovered, of_the_examined
+from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.support_counts import Item
+from pramana_core.plan import Block, Plan
 
 RATE, DEVIATE, RUNS = 0.05, 4.75, 200
 

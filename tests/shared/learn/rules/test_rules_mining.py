@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 from scipy.optimize import nnls
 
-from shared.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
-from shared.domain import Domain, Variable
-from shared.errors import (
+from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
     DomainError,
     EstimationError,
     LimitExceeded,
@@ -25,25 +25,25 @@ from shared.errors import (
     UnknownCategory,
     UnknownVariable,
 )
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.rules import mining, piecewise
-from shared.learn.rules.candidates import Trie, next_candidates
-from shared.learn.rules.consistency import consistent_supports
-from shared.learn.rules.decisions import (
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.rules import mining, piecewise
+from pramana_core.learn.rules.candidates import Trie, next_candidates
+from pramana_core.learn.rules.consistency import consistent_supports
+from pramana_core.learn.rules.decisions import (
     FREQUENT,
     NOT_FREQUENT,
     UNDECIDED,
     p_values,
     verdicts,
 )
-from shared.learn.rules.items import all_items, chosen_items, item_label, present_items
-from shared.learn.rules.itemsets import FoundItemsets
-from shared.learn.rules.mining import mine_itemsets
-from shared.learn.rules.options import RuleOptions
-from shared.marginals.counts import ReportedCounts
-from shared.marginals.score_interval import Tilt
-from shared.marginals.support_counts import RuleCounts, SupportCounts
-from shared.plan import Block, Plan
+from pramana_core.learn.rules.items import all_items, chosen_items, item_label, present_items
+from pramana_core.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.options import RuleOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.marginals.score_interval import Tilt
+from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
+from pramana_core.plan import Block, Plan
 
 Z = 1.959963984540054
 

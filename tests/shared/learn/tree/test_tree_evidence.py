@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.evidence import (
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.tree.evidence import (
     best_of,
     entropy,
     gain_interval,
@@ -20,13 +20,13 @@ from shared.learn.tree.evidence import (
     valid_counts,
     weigh,
 )
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.leaves import class_counts
-from shared.learn.tree.node import Node, Split
-from shared.learn.tree.options import TreeOptions
-from shared.learn.tree.pruning import pruned, worth
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.leaves import class_counts
+from pramana_core.learn.tree.node import Node, Split
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.learn.tree.pruning import pruned, worth
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 TABLES = {
     "two by two": [[30.0, 12.0], [11.0, 47.0]],

@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.growth import STEPS, learn_tree
-from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import Node
-from shared.learn.tree.options import TreeOptions
-from shared.learn.tree.splitting import best_split
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.tree.growth import STEPS, learn_tree
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.node import Node
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.learn.tree.splitting import best_split
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 from tests.places import DATA
 
 PLAIN = TreeOptions(significance=None, least_records=0, prune=False, shrinkage=None)

@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.channels import Symmetric
-from shared.domain import Domain, Variable
-from shared.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.tree.exchange import drawing
-from shared.learn.tree.exchange.documents import read_tree_json, tree_json, write_tree_json
-from shared.learn.tree.exchange.drawing import draw_tree
-from shared.learn.tree.exchange.text import write_tree_text
-from shared.learn.tree.exchange.words import shown_children
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import Node, NodeClasses, Split
-from shared.learn.tree.options import DEEPEST, TreeOptions
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError, InputError, NotStochastic, OptionError, UnknownVariable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.tree.exchange import drawing
+from pramana_core.learn.tree.exchange.documents import read_tree_json, tree_json, write_tree_json
+from pramana_core.learn.tree.exchange.drawing import draw_tree
+from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.exchange.words import shown_children
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.options import DEEPEST, TreeOptions
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Block, Plan
 
 SVG = "{http://www.w3.org/2000/svg}"
 AGE = Variable("age & <height>", ("<30", "30-45", ">=45"), (21.5, 38.1, 60.0))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from shared.channels import Symmetric
-from shared.domain import Domain
-from shared.learn.tree.shares import share_intervals
-from shared.marginals.counts import CellMoments
-from shared.plan import Block, Plan
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Domain
+from pramana_core.learn.tree.shares import share_intervals
+from pramana_core.marginals.counts import CellMoments
+from pramana_core.plan import Block, Plan
 
 
 def test_without_randomization_they_are_wilsons():

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from pramana.setups.owner import SeededOwner
-from shared.design.families import sampled
-from shared.design.requirement import Requirements
-from shared.domain import Domain
-from shared.estimation.estimated import EstimatedMarginals
-from shared.learn.bayes_classifier.learning import learn_bayes_classifier
-from shared.learn.tree.exchange.documents import read_tree_json, write_tree_json
-from shared.learn.tree.exchange.drawing import draw_tree
-from shared.learn.tree.exchange.text import write_tree_text
-from shared.learn.tree.growth import learn_tree
-from shared.learn.tree.model import DecisionTree
-from shared.learn.tree.node import Node, NodeClasses, Split
-from shared.learn.tree.options import TreeOptions
-from shared.learn.tree.pruning import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
-from shared.marginals.counts import ReportedCounts
-from shared.plan import Plan
+from pramana_core.design.families import sampled
+from pramana_core.design.requirement import Requirements
+from pramana_core.domain import Domain
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.tree.exchange.documents import read_tree_json, write_tree_json
+from pramana_core.learn.tree.exchange.drawing import draw_tree
+from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.node import Node, NodeClasses, Split
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.learn.tree.pruning import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
+from pramana_core.marginals.counts import ReportedCounts
+from pramana_core.plan import Plan
 
 DOMAIN = Domain.of(a="xyz", b="uv", c="stuv", d="kl", e="pqr", y="ABC")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.mask.advice.fits import (
+from pramana_core.mask.advice.fits import (
     by_curves,
     by_lines,
     by_monotonic_curves,

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from pramana.setups.relationships import DATASETS
-from shared.errors import MaskingError
-from shared.mask.advice.dependence import Features, dependence
-from shared.mask.advice.recommending import recommend
+from pramana_core.errors import MaskingError
+from pramana_core.mask.advice.dependence import Features, dependence
+from pramana_core.mask.advice.recommending import recommend
 
 FALSE_ALARM = 1e-6
 SMALL = 500

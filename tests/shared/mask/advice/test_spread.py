@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.mask.advice.dependence import Features
-from shared.mask.advice.recommending import recommend
-from shared.mask.advice.spread import FALSE_ALARM, spread
+from pramana_core.mask.advice.dependence import Features
+from pramana_core.mask.advice.recommending import recommend
+from pramana_core.mask.advice.spread import FALSE_ALARM, spread
 
 
 def row(seed, size, *, heavy=False, n=300):

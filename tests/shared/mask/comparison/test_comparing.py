@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import MaskingError, OptionError, TableError
-from shared.mask import METHODS
-from shared.mask.comparison import compare
-from shared.mask.comparison.summary import COLUMNS
+from pramana_core.errors import MaskingError, OptionError, TableError
+from pramana_core.mask import METHODS
+from pramana_core.mask.comparison import compare
+from pramana_core.mask.comparison.summary import COLUMNS
 
 
 def table(seed=1, n=300):

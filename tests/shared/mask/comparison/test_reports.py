@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.channels import Dense, Symmetric
-from shared.discretize.binnings import equal_width
-from shared.domain import Variable
-from shared.errors import MissingColumn, OptionError, TableError, UnknownVariable
-from shared.mask.comparison import measure_reports
-from shared.mask.comparison.reports import BOUND, RAW
-from shared.plan import Block, Plan
+from pramana_core.channels import Dense, Symmetric
+from pramana_core.discretize.binnings import equal_width
+from pramana_core.domain import Variable
+from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
+from pramana_core.mask.comparison import measure_reports
+from pramana_core.mask.comparison.reports import BOUND, RAW
+from pramana_core.plan import Block, Plan
 
 CHANGED = (0.01, 0.3, 0.6, 0.95)
 """How often a report is another category than the true one: from hardly ever to pure noise."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import OptionError
-from shared.mask.comparison.tuning import expected_gain, most_gain, noise_for_gain
-from shared.mask.core.inputs import inputs
-from shared.mask.methods.additive import cadp, sadp
+from pramana_core.errors import OptionError
+from pramana_core.mask.comparison.tuning import expected_gain, most_gain, noise_for_gain
+from pramana_core.mask.core.inputs import inputs
+from pramana_core.mask.methods.additive import cadp, sadp
 
 METHODS = {"sadp": sadp, "cadp": cadp}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.errors import OptionError
-from shared.mask.copies.combining import ONE_COPY, combine_copies
+from pramana_core.errors import OptionError
+from pramana_core.mask.copies.combining import ONE_COPY, combine_copies
 
 
 def test_four_numbers_by_hand():

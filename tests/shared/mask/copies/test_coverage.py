@@ -15,7 +15,7 @@ from scipy import stats
 
 from benchmarks.coverage.setting import Covered, Setting, covered
 from benchmarks.coverage.settings.masked import masked_intervals
-from shared.mask import METHODS
+from pramana_core.mask import METHODS
 
 FALSE_ALARM = 1e-6
 pytestmark = [pytest.mark.slow, pytest.mark.calibration]

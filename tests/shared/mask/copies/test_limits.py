@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import MaskingError
-from shared.mask import METHODS, egadp
-from shared.mask.copies import require_few_copies
+from pramana_core.errors import MaskingError
+from pramana_core.mask import METHODS, egadp
+from pramana_core.mask.copies import require_few_copies
 
 
 def residual(values, told):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import OptionError
-from shared.mask.copies.making import MOST_COPIES, masked_copies
-from shared.mask.methods.gadp import egadp
+from pramana_core.errors import OptionError
+from pramana_core.mask.copies.making import MOST_COPIES, masked_copies
+from pramana_core.mask.methods.gadp import egadp
 
 
 @pytest.fixture

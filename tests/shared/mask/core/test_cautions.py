@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.errors import MaskingError
-from shared.mask import egadp, nmegadp
-from shared.mask.core.caution import Caution, Gravity, gravest_first
+from pramana_core.errors import MaskingError
+from pramana_core.mask import egadp, nmegadp
+from pramana_core.mask.core.caution import Caution, Gravity, gravest_first
 
 
 def table(weight: float, records: int = 60) -> tuple[Any, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import OptionError
-from shared.mask.core.noise import exact_noise, made_exact, symmetric_root
-from shared.mask.core.randomness import require_randomness
-from shared.mixed.design import basis_of
+from pramana_core.errors import OptionError
+from pramana_core.mask.core.noise import exact_noise, made_exact, symmetric_root
+from pramana_core.mask.core.randomness import require_randomness
+from pramana_core.mixed.design import basis_of
 
 RNG = np.random.default_rng(1)
 BASIS = basis_of(np.column_stack([np.ones(50), RNG.normal(size=(50, 4))]))

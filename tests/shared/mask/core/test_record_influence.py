@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.mask import egadp, gadp, ipso, nmegadp, shuffle
-from shared.mask.core.influence import EXPOSED, Influence, influence_of
+from pramana_core.mask import egadp, gadp, ipso, nmegadp, shuffle
+from pramana_core.mask.core.influence import EXPOSED, Influence, influence_of
 
 
 def table(records: int = 80) -> tuple[np.ndarray, np.ndarray]:

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from pramana.setups.relationships import DATASETS
-from shared.mask.catalogue import METHODS
-from shared.mask.measures.core.compared import compared
-from shared.mask.measures.security.rows import SIGNIFICANT, security_rows
+from pramana_core.mask.catalogue import METHODS
+from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.security.rows import SIGNIFICANT, security_rows
 
 OTHER = {
     "egadp": "MNL.01",

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import JobCancelled, TableError
-from shared.mask.measures import measure_all
-from shared.mask.measures.core.compared import compared
-from shared.mask.measures.security.rows import security_rows
-from shared.mask.methods.gadp import egadp
+from pramana_core.errors import JobCancelled, TableError
+from pramana_core.mask.measures import measure_all
+from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.security.rows import security_rows
+from pramana_core.mask.methods.gadp import egadp
 
 
 def rng():

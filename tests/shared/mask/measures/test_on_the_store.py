@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from pramana.setups.relationships import store
-from shared.mask import METHODS
-from shared.mask.measures.core.compared import compared
-from shared.mask.measures.security.snooper import snooper_gains
-from shared.mask.measures.utility.models import model_pair, relationship
+from pramana_core.mask import METHODS
+from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.security.snooper import snooper_gains
+from pramana_core.mask.measures.utility.models import model_pair, relationship
 
 SEEDS = 5
 

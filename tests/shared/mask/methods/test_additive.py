@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shared.mask import cadp, sadp
+from pramana_core.mask import cadp, sadp
 from tests.shared.mask.examples import linear
 from tests.shared.mask.moments import covariance_difference
 
@@ -16,7 +16,7 @@ class Counted:
         self.basis = basis
 
     def standard_normal(self, size):
-        from shared.mixed.design import residual
+        from pramana_core.mixed.design import residual
 
         drawn = residual(np.random.default_rng(3).normal(size=size), self.basis)
         q, _ = np.linalg.qr(drawn)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shared.errors import MaskingError
-from shared.mask import egadp, mask
+from pramana_core.errors import MaskingError
+from pramana_core.mask import egadp, mask
 from tests.places import DATA
 from tests.shared.mask.moments import correlation, covariance_difference
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import EmptyTable, MaskingError, OptionError, TableError
-from shared.mask import METHODS, cadp, cgadp, egadp, gadp, ipso, mask, sadp, shuffle
+from pramana_core.errors import EmptyTable, MaskingError, OptionError, TableError
+from pramana_core.mask import METHODS, cadp, cgadp, egadp, gadp, ipso, mask, sadp, shuffle
 from tests.shared.mask.examples import linear, mixed
 
 PREDICTING = [

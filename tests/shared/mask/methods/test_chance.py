@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.mask import METHODS, cadp, egadp, gadp, ipso, mask, sadp
-from shared.mixed.design import basis_of, residual, with_constant
+from pramana_core.mask import METHODS, cadp, egadp, gadp, ipso, mask, sadp
+from pramana_core.mixed.design import basis_of, residual, with_constant
 from tests.conftest import AssertDistribution
 from tests.shared.mask.examples import linear
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.mask import egadp, gadp, ipso
+from pramana_core.mask import egadp, gadp, ipso
 from tests.shared.mask.examples import indicators, linear, mixed
 from tests.shared.mask.moments import correlation, covariance_difference, mean_difference
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.mask import METHODS, egadp, mask, shuffle
-from shared.mixed.table import MixedTable, read_mixed
+from pramana_core.mask import METHODS, egadp, mask, shuffle
+from pramana_core.mixed.table import MixedTable, read_mixed
 from tests.shared.mask.examples import linear, mixed
 
 TOLD, X = linear(60)

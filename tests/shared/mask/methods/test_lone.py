@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import MaskingError, OptionError
-from shared.mask import nmegadp
-from shared.mask.methods.lone import TAKEN, with_vectors
-from shared.mixed.design import leverages
+from pramana_core.errors import MaskingError, OptionError
+from pramana_core.mask import nmegadp
+from pramana_core.mask.methods.lone import TAKEN, with_vectors
+from pramana_core.mixed.design import leverages
 
 
 def humps(seed: int, records: int = 500) -> tuple[np.ndarray, np.ndarray]:

@@ -10,13 +10,13 @@ import pytest
 from scipy import stats
 
 from pramana.setups.relationships import DATASETS, store
-from shared.errors import MaskingError, OptionError, TableError
-from shared.kernel_regression.fitting import fit_kernel
-from shared.kernel_regression.options import KernelOptions
-from shared.mask import egadp, nmegadp
-from shared.mask.core.masked import Masked
-from shared.mask.methods.learned import iterated, own_weights
-from shared.mask.methods.nmegadp import NAMES
+from pramana_core.errors import MaskingError, OptionError, TableError
+from pramana_core.kernel_regression.fitting import fit_kernel
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.mask import egadp, nmegadp
+from pramana_core.mask.core.masked import Masked
+from pramana_core.mask.methods.learned import iterated, own_weights
+from pramana_core.mask.methods.nmegadp import NAMES
 
 ADDITIVE = ("perturbation", "copula-perturbation")
 SHUFFLED = ("shuffling", "copula-shuffling")

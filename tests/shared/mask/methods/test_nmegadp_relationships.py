@@ -15,8 +15,8 @@ import pytest
 from scipy import stats
 
 from pramana.setups.relationships import DATASETS
-from shared.kernel_regression.fitting import fit_kernel
-from shared.mask import egadp, nmegadp, sadp, shuffle
+from pramana_core.kernel_regression.fitting import fit_kernel
+from pramana_core.mask import egadp, nmegadp, sadp, shuffle
 
 KEPT = ("perturbation", "shuffling", "copula-perturbation", "copula-shuffling")
 

@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.mask import nmegadp
-from shared.mask.core.influence import Influence
-from shared.mask.core.masked import Masked
+from pramana_core.mask import nmegadp
+from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.core.masked import Masked
 
 TABLES = 20
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.errors import MaskingError
-from shared.mask import cgadp, egadp, ipso, shuffle
+from pramana_core.errors import MaskingError
+from pramana_core.mask import cgadp, egadp, ipso, shuffle
 from tests.shared.mask.moments import correlation, covariance_difference, mean_difference
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
-from shared.mask import cgadp, egadp, mask, shuffle
+from pramana_core.mask import cgadp, egadp, mask, shuffle
 from tests.shared.mask.examples import linear, mixed
 
 SHUFFLES = ["shuffle", "shuffle-parametric", "nmegadp-shuffle", "nmegadp-copula-shuffle"]

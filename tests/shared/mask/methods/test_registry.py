@@ -7,9 +7,9 @@ import inspect
 import numpy as np
 import pytest
 
-from shared.errors import OptionError
-from shared.mask import METHODS, mask
-from shared.mask.core.method import Method
+from pramana_core.errors import OptionError
+from pramana_core.mask import METHODS, mask
+from pramana_core.mask.core.method import Method
 from tests.shared.mask.examples import linear
 from tests.shared.mask.moments import covariance_difference, mean_difference
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.mask import nmegadp
-from shared.mask.core.inputs import inputs
-from shared.mask.methods.squares import no_squares, squares_left
+from pramana_core.mask import nmegadp
+from pramana_core.mask.core.inputs import inputs
+from pramana_core.mask.methods.squares import no_squares, squares_left
 
 
 def left(seed: int, slope: float) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shared.errors import MaskingError
-from shared.mask.core.ranks import normal_scores
-from shared.mask.synthetic.copula import synthetic_copula
+from pramana_core.errors import MaskingError
+from pramana_core.mask.core.ranks import normal_scores
+from pramana_core.mask.synthetic.copula import synthetic_copula
 
 RECORDS = 4000
 FALSE_ALARM = 1e-6

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.errors import OptionError
-from shared.mask import METHODS
-from shared.mask.synthetic.registry import METHODS as SYNTHETIC
+from pramana_core.errors import OptionError
+from pramana_core.mask import METHODS
+from pramana_core.mask.synthetic.registry import METHODS as SYNTHETIC
 
 
 def test_they_are_among_all_methods():

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shared.errors import NotInstalled, OptionError
-from shared.mask.synthetic.trees import _drawn, _leaves, synthetic_trees
+from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.mask.synthetic.trees import _drawn, _leaves, synthetic_trees
 
 FALSE_ALARM = 1e-6
 

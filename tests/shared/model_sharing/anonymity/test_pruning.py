@@ -10,15 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import OptionError, RequirementUnmet
-from shared.mixed.table import Floats
-from shared.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from shared.model_sharing.anonymity.requirements import Requirement, meets
-from shared.model_sharing.core.attributes import NumericAttribute, TreeSchema
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
-from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_age, by_city, leaf, tree, trees
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.mixed.table import Floats
+from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
+from pramana_core.model_sharing.core.attributes import NumericAttribute, TreeSchema
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
+from tests.shared.model_sharing.anonymity.trees import (
+    SCHEMA,
+    by_age,
+    by_city,
+    leaf,
+    tree,
+    trees,
+)
 
 REQUIREMENTS = st.builds(
     lambda k, cl, exact: Requirement(k, *cl, exact) if k or cl[0] else Requirement(k=2),
@@ -218,7 +225,7 @@ def test_the_fewest_stay_under_the_nearest_ancestor_that_suffices():
 
 def test_the_fewest_of_many_categories_are_found():
     """So many categories that not all sets of them are tried; k needs four of them."""
-    from shared.model_sharing.core.attributes import CategoricalAttribute
+    from pramana_core.model_sharing.core.attributes import CategoricalAttribute
 
     names = tuple(f"c{n}" for n in range(60))
     schema = TreeSchema(Variable("y", ("a", "b")), (CategoricalAttribute("x", names),))

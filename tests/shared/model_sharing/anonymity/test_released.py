@@ -2,9 +2,9 @@
 
 import pytest
 
-from shared.errors import ModelError, OptionError
-from shared.model_sharing.anonymity.released import released_form
-from shared.model_sharing.core.tree import Leaf
+from pramana_core.errors import ModelError, OptionError
+from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.core.tree import Leaf
 from tests.shared.model_sharing.anonymity.trees import by_city, leaf
 
 GROWN = by_city(*[leaf(6, 4, 2)] * 5)

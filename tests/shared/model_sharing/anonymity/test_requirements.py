@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.errors import ModelError, OptionError
-from shared.model_sharing.anonymity.measures import measures_words, tree_measures
-from shared.model_sharing.anonymity.requirements import Requirement, meets, parse_requirement
-from shared.model_sharing.core.tree import Leaf, SharedTree
+from pramana_core.errors import ModelError, OptionError
+from pramana_core.model_sharing.anonymity.measures import measures_words, tree_measures
+from pramana_core.model_sharing.anonymity.requirements import Requirement, meets, parse_requirement
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
 
 COUNTS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda counts: Leaf.of(tuple(map(float, counts))))

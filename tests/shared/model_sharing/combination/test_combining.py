@@ -8,11 +8,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from shared.domain import Variable
-from shared.errors import LimitExceeded, ModelError, OptionError
-from shared.learn.common.resampling import stream
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.combination.combining import (
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.learn.common.resampling import stream
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.combination.combining import (
     CombineOptions,
     Method,
     VotesModel,
@@ -20,17 +20,17 @@ from shared.model_sharing.combination.combining import (
     generation_for,
     pseudo_chunks,
 )
-from shared.model_sharing.combination.votes import VoteOptions, votes_of
-from shared.model_sharing.core.attributes import (
+from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.generation.options import GenerationOptions
-from shared.model_sharing.global_models.measures import accuracy
-from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.global_models.measures import accuracy
+from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shared.domain import Variable
-from shared.errors import ModelError, OptionError
-from shared.mixed.table import CategoricalColumn, NumericColumn
-from shared.model_sharing.combination.labelling import LabellingOptions, labelled_chunks
-from shared.model_sharing.combination.pooled import pooled_chunks, together
-from shared.model_sharing.combination.votes import VoteOptions, votes_of
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import ModelError, OptionError
+from pramana_core.mixed.table import CategoricalColumn, NumericColumn
+from pramana_core.model_sharing.combination.labelling import LabellingOptions, labelled_chunks
+from pramana_core.model_sharing.combination.pooled import pooled_chunks, together
+from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.generation.options import GenerationOptions
 
 
 def tree(categories: tuple[str, ...], classes: tuple[str, ...], more: int) -> SharedTree:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from shared.domain import Variable
-from shared.errors import DomainError, ModelError
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.combination.schemas import common_schema, in_schema
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import DomainError, ModelError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
+from pramana_core.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Values
-from shared.model_sharing.core.taxonomies import Taxonomy
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.conditions import Values
+from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
 
 WARM = Taxonomy((("warm",), ("cold",)))
 

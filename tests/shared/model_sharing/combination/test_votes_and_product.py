@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import LimitExceeded, OptionError, UnknownCategory
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.combination.product import product_tree
-from shared.model_sharing.combination.votes import VoteOptions, votes_of
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.conditions import Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.generation.generating import generate
-from shared.model_sharing.generation.options import GenerationOptions
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, OptionError, UnknownCategory
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.combination.product import product_tree
+from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.conditions import Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.generation.generating import generate
+from pramana_core.model_sharing.generation.options import GenerationOptions
 from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree
 
 COLOUR = CategoricalAttribute("colour", ("red", "green"))

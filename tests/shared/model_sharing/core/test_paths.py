@@ -10,19 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import LimitExceeded, ModelError
-from shared.model_sharing.core import boxes, paths
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, ModelError
+from pramana_core.model_sharing.core import boxes, paths
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.boxes import codes_of, mask_of
-from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.paths import tree_of
-from shared.model_sharing.core.tree import MOST_DEPTH, Leaf, Path, SharedTree, Split
-from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
+from pramana_core.model_sharing.core.boxes import codes_of, mask_of
+from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
+from pramana_core.model_sharing.core.paths import tree_of
+from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, Path, SharedTree, Split
+from tests.shared.model_sharing.random_trees import (
+    labels,
+    random_schema,
+    random_table,
+    random_tree,
+)
 
 SCHEMA = TreeSchema(
     Variable("t", ("no", "yes")),

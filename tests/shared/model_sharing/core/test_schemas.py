@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import (
+from pramana_core.domain import Variable
+from pramana_core.errors import (
     DomainError,
     EmptyTable,
     LimitExceeded,
@@ -16,15 +16,15 @@ from shared.errors import (
     TableError,
     UnknownCategory,
 )
-from shared.mixed.table import LARGEST, CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core import attributes
-from shared.model_sharing.core.attributes import (
+from pramana_core.mixed.table import LARGEST, CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core import attributes
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.schemas import inner_range, schema_of
-from shared.model_sharing.core.taxonomies import MOST_LEVELS, Taxonomy
+from pramana_core.model_sharing.core.schemas import inner_range, schema_of
+from pramana_core.model_sharing.core.taxonomies import MOST_LEVELS, Taxonomy
 
 AGES = np.array([21.0, 34, 35, 47, 58, 63, 64, 70])
 TABLE = MixedTable(

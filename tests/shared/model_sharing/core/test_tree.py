@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import LimitExceeded, ModelError, TableError, UnknownCategory
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core import tree as trees
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, ModelError, TableError, UnknownCategory
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core import tree as trees
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
 from tests.shared.model_sharing.random_trees import random_schema, random_table, random_tree
 
 SCHEMA = TreeSchema(

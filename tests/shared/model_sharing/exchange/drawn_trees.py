@@ -6,15 +6,15 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Condition, Interval, Values
-from shared.model_sharing.core.taxonomies import Taxonomy
-from shared.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
+from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
+from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
 
 COLOUR = CategoricalAttribute(
     "colour", ("red", "green", "blue"), Taxonomy((("warm",), ("cold",), ("cold",)))

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from pydantic import BaseModel, ConfigDict
 
-from shared.domain import Variable
-from shared.errors import (
+from pramana_core.domain import Variable
+from pramana_core.errors import (
     DomainError,
     InputError,
     LimitExceeded,
     ModelError,
 )
-from shared.model_sharing.core.attributes import TreeSchema
-from shared.model_sharing.core.conditions import Interval
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.exchange import documents
-from shared.model_sharing.exchange.documents import (
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.core.conditions import Interval
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.exchange import documents
+from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,
     TreeDocument,
     read_tree_json,

@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from shared.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
-from shared.model_sharing.combination.combining import VotesModel
-from shared.model_sharing.combination.votes import VoteOptions
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.exchange.models import model_json, read_model_json, write_model_json
-from shared.model_sharing.global_models.model import (
+from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
+from pramana_core.model_sharing.combination.combining import VotesModel
+from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.exchange.models import model_json, read_model_json, write_model_json
+from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
     RuleModel,
     TreeModel,
 )
-from shared.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
+from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, shared_trees
 
 LOW, HIGH = Leaf.of((3.0, 1.0, 0.1)), Leaf(1, 5, 1)

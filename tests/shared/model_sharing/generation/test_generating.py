@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import LimitExceeded, ModelError, OptionError
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.generation.generating import _shuffled, generate, generate_chunks
-from shared.model_sharing.generation.options import GenerationOptions
-from shared.model_sharing.generation.sizes import pseudo_records
-from shared.model_sharing.growing.growing import grow_tree
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.generation.generating import _shuffled, generate, generate_chunks
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.sizes import pseudo_records
+from pramana_core.model_sharing.growing.growing import grow_tree
 from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree, trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))

@@ -8,13 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from shared.domain import Variable
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.conditions import Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.generation.estimates import category_shares, cell_shares, class_shares
-from shared.model_sharing.generation.options import GenerationOptions
-from shared.model_sharing.generation.sizes import cell_sizes, expected_counts, shared_out
+from pramana_core.domain import Variable
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.conditions import Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.generation.estimates import (
+    category_shares,
+    cell_shares,
+    class_shares,
+)
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.sizes import cell_sizes, expected_counts, shared_out
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b", "c")), (COLOUR,))

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.domain import Variable
-from shared.errors import OptionError
-from shared.mixed.table import CategoricalColumn, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError
+from pramana_core.mixed.table import CategoricalColumn, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.generation.generating import generate
-from shared.model_sharing.generation.options import GenerationOptions
-from shared.model_sharing.generation.ranges import extent_of
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.generation.generating import generate
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.ranges import extent_of
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)
 REAL = NumericAttribute("size", 0, 10)

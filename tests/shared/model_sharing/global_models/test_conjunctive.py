@@ -8,17 +8,17 @@ import math
 import numpy as np
 import pytest
 
-from shared.domain import Variable
-from shared.errors import EmptyTable, ModelError
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import EmptyTable, ModelError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.global_models.conjunctive import learn_rule
-from shared.model_sharing.global_models.model import RuleModel
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.global_models.conjunctive import learn_rule
+from pramana_core.model_sharing.global_models.model import RuleModel
 
 SCHEMA = TreeSchema(
     Variable("class", ("no", "yes")),

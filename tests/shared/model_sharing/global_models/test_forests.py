@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from shared.domain import Variable
-from shared.errors import EmptyTable, ModelError
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import EmptyTable, ModelError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.global_models.forests import grow_forest
-from shared.model_sharing.global_models.model import ForestModel
-from shared.model_sharing.global_models.options import GlobalOptions
+from pramana_core.model_sharing.global_models.forests import grow_forest
+from pramana_core.model_sharing.global_models.model import ForestModel
+from pramana_core.model_sharing.global_models.options import GlobalOptions
 
 SCHEMA = TreeSchema(
     Variable("class", ("a", "b", "c", "never")),

@@ -8,20 +8,20 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from shared.domain import Variable
-from shared.errors import EmptyTable, ModelError, OptionError, TableError, UnknownCategory
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import EmptyTable, ModelError, OptionError, TableError, UnknownCategory
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import Leaf, SharedTree, Split
-from shared.model_sharing.global_models.learning import learn_global
-from shared.model_sharing.global_models.measures import accuracy, class_match, path_match
-from shared.model_sharing.global_models.model import TreeModel
-from shared.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
+from pramana_core.model_sharing.global_models.model import TreeModel
+from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

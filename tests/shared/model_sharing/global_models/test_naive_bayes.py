@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from shared.domain import Variable
-from shared.errors import EmptyTable, ModelError, UnknownCategory
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import EmptyTable, ModelError, UnknownCategory
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.global_models.naive_bayes import (
+from pramana_core.model_sharing.global_models.naive_bayes import (
     NaiveBayesModel,
     Normal,
     Shares,

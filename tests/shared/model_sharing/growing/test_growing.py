@@ -9,19 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import EmptyTable, LimitExceeded, NotInstalled, OptionError, TableError
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn, numeric_table
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import EmptyTable, LimitExceeded, NotInstalled, OptionError, TableError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn, numeric_table
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.conditions import Interval, Values
-from shared.model_sharing.core.tree import MOST_DEPTH, Leaf, SharedTree, Split
-from shared.model_sharing.growing import growing, unrestricted
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
-from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
+from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, SharedTree, Split
+from pramana_core.model_sharing.growing import growing, unrestricted
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from tests.shared.model_sharing.random_trees import (
+    labels,
+    random_schema,
+    random_table,
+    random_tree,
+)
 
 NUMBERS = TreeSchema(Variable("t", ("no", "yes")), (NumericAttribute("x", -1e100, 1e100),))
 

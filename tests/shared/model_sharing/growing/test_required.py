@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from shared.domain import Variable
-from shared.errors import OptionError, RequirementUnmet
-from shared.mixed.table import CategoricalColumn, MixedTable
-from shared.model_sharing.anonymity.requirements import Requirement, meets
-from shared.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from shared.model_sharing.core.tree import Leaf
-from shared.model_sharing.growing.allowed import allowed, evidence, impurity
-from shared.model_sharing.growing.growing import GrowthOptions, grow_tree
-from shared.model_sharing.growing.subsets import ALL_OF, subsets
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.tree import Leaf
+from pramana_core.model_sharing.growing.allowed import allowed, evidence, impurity
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.growing.subsets import ALL_OF, subsets
 from tests.shared.model_sharing.random_trees import labels, random_schema, random_table
 
 REQUIREMENTS = st.builds(

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shared.domain import Variable
-from shared.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
-from shared.model_sharing.core.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
-from shared.model_sharing.private.growing import grow_private_tree
-from shared.model_sharing.private.noise import choice_probabilities
-from shared.model_sharing.private.options import PrivateOptions, PrivateTree
+from pramana_core.domain import Variable
+from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
+from pramana_core.model_sharing.private.growing import grow_private_tree
+from pramana_core.model_sharing.private.noise import choice_probabilities
+from pramana_core.model_sharing.private.options import PrivateOptions, PrivateTree
 
 SCHEMA = TreeSchema(
     Variable("y", ("no", "yes")),

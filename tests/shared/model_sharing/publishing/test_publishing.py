@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.domain import Variable
-from shared.errors import DomainError, OptionError, RequirementUnmet, TableError
-from shared.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from shared.model_sharing.anonymity.requirements import Requirement
-from shared.model_sharing.core.attributes import (
+from pramana_core.domain import Variable
+from pramana_core.errors import DomainError, OptionError, RequirementUnmet, TableError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from shared.model_sharing.core.taxonomies import Taxonomy
-from shared.model_sharing.core.tree import Leaf
-from shared.model_sharing.publishing.full_domain import Cells, Groups, best_levels
-from shared.model_sharing.publishing.hierarchies import (
+from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.model_sharing.core.tree import Leaf
+from pramana_core.model_sharing.publishing.full_domain import Cells, Groups, best_levels
+from pramana_core.model_sharing.publishing.hierarchies import (
     ANY,
     Hierarchy,
     generalized,

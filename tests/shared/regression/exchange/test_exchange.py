@@ -10,18 +10,18 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from shared.errors import InputError
-from shared.regression.exchange.documents import (
+from pramana_core.errors import InputError
+from pramana_core.regression.exchange.documents import (
     read_regression_json,
     regression_json,
     write_regression_csv,
     write_regression_json,
 )
-from shared.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
-from shared.regression.exchange.words import asked, warnings, write_regression_text
-from shared.regression.forms import TreeNode
-from shared.regression.learning import learn_regression
-from shared.regression.options import RegressionOptions
+from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
+from pramana_core.regression.exchange.words import asked, warnings, write_regression_text
+from pramana_core.regression.forms import TreeNode
+from pramana_core.regression.learning import learn_regression
+from pramana_core.regression.options import RegressionOptions
 from tests.shared.regression.tables import copies, store, table, values
 
 MODELS = {

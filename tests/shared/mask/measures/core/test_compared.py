@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.errors import EmptyTable, MaskingError, TableError
-from shared.mask.measures.core.compared import compared
+from pramana_core.errors import EmptyTable, MaskingError, TableError
+from pramana_core.mask.measures.core.compared import compared
 
 N = 20
 NUMBERS = np.random.default_rng(1).standard_normal((N, 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shared.mask.measures.security.index import security_index, variance_index
+from pramana_core.mask.measures.security.index import security_index, variance_index
 
 
 def test_nothing_stays_unknown_if_y_is_x():
@@ -27,7 +27,7 @@ def test_one_column_is_one_less_r2():
 
 
 def test_exact_noise_leaves_what_s_leaves(humped):
-    from shared.mask.methods.gadp import egadp
+    from pramana_core.mask.methods.gadp import egadp
 
     s, x = humped(3)
     found = security_index(s, x, egadp(s, x, np.random.default_rng(4)).matrix)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shared.mask.measures.core.compared import compared
-from shared.mask.measures.utility.correlations import correlations
+from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.utility.correlations import correlations
 
 RNG = np.random.default_rng(1)
 S, X, Y = RNG.standard_normal((40, 1)), *RNG.standard_normal((2, 40, 2))
@@ -32,7 +32,7 @@ def test_differences_leave_s_with_itself_out():
 
 
 def test_exact_moments_keep_pearson_exactly_and_any_order_keeps_spearman():
-    from shared.mask.methods.gadp import egadp
+    from pramana_core.mask.methods.gadp import egadp
 
     y = egadp(S, X, np.random.default_rng(2)).matrix
     assert correlations(compared(S, X, y), "pearson").largest < 1e-9

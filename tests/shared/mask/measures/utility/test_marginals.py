@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from shared.mask.measures.core.compared import compared
-from shared.mask.measures.utility.marginals import group_means, marginal
+from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.utility.marginals import group_means, marginal
 
 
 def test_numbers_are_those_of_numpy_and_scipy():

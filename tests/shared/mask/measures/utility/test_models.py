@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shared.mask.measures.core.compared import compared
-from shared.mask.measures.utility.models import (
+from pramana_core.mask.measures.core.compared import compared
+from pramana_core.mask.measures.utility.models import (
     ModelPair,
     independents,
     model_pair,
@@ -77,7 +77,7 @@ def test_the_masked_model_is_asked_about_true_records():
 
 
 def test_a_linear_method_keeps_lines_and_loses_the_hump(humped, independent):
-    from shared.mask.methods.gadp import egadp
+    from pramana_core.mask.methods.gadp import egadp
 
     table = humped(4)
     linear = compared(*table, egadp(*table, np.random.default_rng(5)).matrix)

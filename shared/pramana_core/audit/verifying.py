@@ -1,0 +1,199 @@
+"""Is a log still the one that was written? Read once from its beginning, whatever its size.
+
+A chain alone shows every change but two: lines missing at its end, and a log written anew as a
+whole. Both show against an anchor that somebody else remembers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from pramana_core.audit.anchors import Anchor
+from pramana_core.audit.chain import BEGINS, LONGEST, Head, Link, read_link
+from pramana_core.errors import OptionError
+
+Kind = Literal["changed", "removed", "inserted", "reordered", "torn", "rewritten"]
+Progress = Callable[[float, float | None], None]
+
+_TOLD_EVERY = 1000
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A log whose every line follows the one before; `log` is the hash of the first, its name."""
+
+    entries: int
+    head: str
+    log: str | None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A log that was tampered with, or torn.
+
+    `line` counts from 1, unchained lines of an earlier version included; `entries` is how many
+    lines of the chain are as they were written, up to `head`.
+    """
+
+    entries: int
+    head: str
+    line: int
+    kind: Kind
+    why: str
+
+
+class _Break(Exception):
+    def __init__(self, line: int, kind: Kind, why: str):
+        super().__init__(why)
+        self.line, self.kind, self.why = line, kind, why
+
+
+def verify(
+    path: Path, anchors: Iterable[Anchor] = (), progress: Progress = lambda _done, _total: None
+) -> Verified | Broken:
+    """Read a log from its beginning, and compare it with anchors of it.
+
+    Args:
+        path: the log.
+        anchors: what others remember of it; each must be a state that it went through.
+        progress: told how many bytes are read, and of how many.
+
+    Raises:
+        OptionError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return _Reader(file, path.stat().st_size, tuple(anchors), progress).read()
+    except OSError as error:
+        raise OptionError(
+            f"The log {path} cannot be read: {error.strerror}.", where=str(path)
+        ) from error
+
+
+class _Reader:
+    """Reads one log; remembers nothing of it but where it is."""
+
+    def __init__(self, file: BinaryIO, size: int, anchors: tuple[Anchor, ...], progress: Progress):
+        self._file, self._size, self._progress = file, size, progress
+        self._anchors = anchors
+        self._head = Head()
+        self._before = ""
+        self._log: str | None = None
+        self._line = 0
+        self._read = 0
+
+    def read(self) -> Verified | Broken:
+        try:
+            lines = self._lines()
+            self._first(lines)
+            for line in lines:
+                self._follow(line, lines)
+            self._compare_ends()
+        except _Break as found:
+            return Broken(self._head.entries, self._head.hash, found.line, found.kind, found.why)
+        self._progress(self._size, self._size)
+        return Verified(self._head.entries, self._head.hash, self._log)
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the lines, pieces of those that are too long for one."""
+        while piece := self._file.readline(LONGEST + 1):
+            self._line += 1
+            self._read += len(piece)
+            if self._line % _TOLD_EVERY == 0:
+                self._progress(self._read, self._size)
+            if not piece.endswith(b"\n") and self._read >= self._size:
+                why = "it has no end: it was being written when the service was stopped"
+                raise _Break(self._line, "torn", why)
+            yield piece
+
+    def _first(self, lines: Iterator[bytes]) -> None:
+        """Read the first line of the chain, and what was there before there were hashes."""
+        before, size = hashlib.sha256(), 0
+        for line in lines:
+            link = read_link(line)
+            if link is None:
+                before.update(line)
+                size += len(line)
+                continue
+            if size == 0 and link.number == 0:
+                self._follow(line, lines)
+            elif not _begins_after(link, size, before.hexdigest()):
+                why = "it is not as it was written" if size else "lines before it are missing"
+                raise _Break(1, "changed" if size else "removed", why)
+            else:
+                self._accept(link)
+            return
+        if size:
+            raise _Break(1, "changed", "no line of the file is one of a chain")
+
+    def _follow(self, line: bytes, rest: Iterator[bytes]) -> None:
+        link = read_link(line)
+        if link is None or (link.number, link.previous) != (self._head.entries, self._head.hash):
+            number = self._line
+            kind, why = self._cause(link, rest)
+            raise _Break(number, kind, why)
+        self._accept(link)
+
+    def _accept(self, link: Link) -> None:
+        self._before, self._head = self._head.hash, link.head
+        self._log = self._log or self._head.hash
+        for anchor in self._anchors:
+            if anchor.entries == self._head.entries and anchor.head != self._head.hash:
+                raise _Break(self._line, "rewritten", _told(anchor, "has another hash here"))
+
+    def _cause(self, link: Link | None, rest: Iterator[bytes]) -> tuple[Kind, str]:
+        """Say what became of a line that does not follow the last good one."""
+        good = self._head
+        if link is None:
+            following = read_link(next(_whole(rest), b""))
+            if following is not None and following.previous == good.hash:
+                return "inserted", "it is no line of the chain; the one after it follows"
+            return "changed", "it is not as it was written"
+        if link.number == good.entries:
+            return "changed", "the line before it was changed, and its hash computed anew"
+        if link.number == good.entries - 1 and link.previous == self._before:
+            return "inserted", "it or the line before it was inserted: both claim one place"
+        later = any(
+            found is not None and found.previous == good.hash
+            for found in map(read_link, _whole(rest))
+        )
+        if not later and link.number > good.entries:
+            missing = link.number - good.entries
+            return "removed", f"{missing} lines before it are missing"
+        if later and link.number > good.entries:
+            return "reordered", "the line that belongs here comes later"
+        return "inserted", "it stands here a second time"
+
+    def _compare_ends(self) -> None:
+        for anchor in self._anchors:
+            if anchor.entries > self._head.entries:
+                why = _told(anchor, f"has {anchor.entries} lines; here are {self._head.entries}")
+                raise _Break(self._line, "removed", why)
+            if anchor.log is not None and self._log is not None and anchor.log != self._log:
+                raise _Break(1, "rewritten", _told(anchor, "is of a log that began otherwise"))
+
+
+def _whole(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what is left of a log whose first break is found; a torn end is no second one."""
+    try:
+        yield from lines
+    except _Break:
+        return
+
+
+def _begins_after(link: Link, size: int, sha256: str) -> bool:
+    told = {"bytes": size, "sha256": sha256}
+    entry = dict(link.entry)
+    return (
+        (link.number, link.previous) == (0, Head().hash)
+        and entry.get("action") == BEGINS
+        and entry.get("before") == told
+    )
+
+
+def _told(anchor: Anchor, what: str) -> str:
+    return f"the anchor of {anchor.at}, after {anchor.entries} lines, {what}"

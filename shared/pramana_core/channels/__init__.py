@@ -1,0 +1,105 @@
+"""Transition matrices P[true, reported] that keep their structure.
+
+A `Transition` is a row-stochastic K x L channel (Ma 2.1). Its probabilities are made of integers,
+so that the published matrix and the mechanism that draws from it are the same object. Each family
+applies and inverts itself along one axis of a count tensor without ever building the Kronecker
+product; with `P` the matrix and `x` the vectors along the axis:
+
+    apply           P' x        expected reported counts of true counts (Ma theorem 1a)
+    apply_adjoint   P x         expectation over the report of a function of the report
+    solve           D x         moment estimate of true counts, D P' = I (Ma 2.4.1)
+    solve_adjoint   D' x        the function of the report that estimates a function of the truth
+    solve_power     (D^k) x     elementwise powers: second and third moments of the estimate
+
+A family is one class here: its fields are what is published of it, each with its range, of which
+its canonical document and its message on the wire are made; it has its words for people, and says
+of itself what others need to know. What a channel costs in privacy, how reports are drawn by it and
+how a site file asks for it are not here but dispatched on these classes, each in its own room.
+"""
+
+from pramana_core.channels.base import (
+    CONDITION_LIMIT,
+    LISTED_ENTRIES,
+    Choice,
+    Listed,
+    ListedTransition,
+    Tensor,
+    Transition,
+    Units,
+    UnitTransition,
+    along_axis,
+    left_inverse,
+)
+from pramana_core.channels.coordinated import COIN, Coordinated, pieces
+from pramana_core.channels.dense import Dense, require_prior
+from pramana_core.channels.grouped import PARTS, Grouped, StructuralZeros
+from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
+from pramana_core.channels.mixture import (
+    MIXTURE_CELLS,
+    MIXTURE_RESOLUTION,
+    Mixture,
+    Withheld,
+    most_accurate,
+)
+from pramana_core.channels.parameters import CATEGORIES, RESOLUTION, VARIABLES, keys_of
+from pramana_core.channels.product import Product
+from pramana_core.channels.sampled import CHOICES, Sampled
+from pramana_core.channels.symmetric import Identity, RandomSymmetric, Symmetric
+
+FAMILIES: tuple[type[Transition], ...] = (
+    Identity,
+    Symmetric,
+    Dense,
+    Grouped,
+    StructuralZeros,
+    RandomSymmetric,
+    Mixture,
+    Withheld,
+    OneHot,
+    CutAndPaste,
+    Sampled,
+    Coordinated,
+    Product,
+)
+"""Every family that can be published, in the order of the API's document."""
+
+__all__ = [
+    "CATEGORIES",
+    "CHOICES",
+    "COIN",
+    "CONDITION_LIMIT",
+    "FAMILIES",
+    "ITEMS",
+    "LISTED_ENTRIES",
+    "MIXTURE_CELLS",
+    "MIXTURE_RESOLUTION",
+    "PARTS",
+    "RESOLUTION",
+    "VARIABLES",
+    "Choice",
+    "Coordinated",
+    "CutAndPaste",
+    "Dense",
+    "Grouped",
+    "Identity",
+    "Listed",
+    "ListedTransition",
+    "Mixture",
+    "OneHot",
+    "Product",
+    "RandomSymmetric",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Tensor",
+    "Transition",
+    "UnitTransition",
+    "Units",
+    "Withheld",
+    "along_axis",
+    "keys_of",
+    "left_inverse",
+    "most_accurate",
+    "pieces",
+    "require_prior",
+]

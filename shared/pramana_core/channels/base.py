@@ -1,0 +1,389 @@
+"""The interface of all channels, and what a rectangular or unstructured matrix does by default."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from annotated_types import Len
+
+from pramana_core.channels.parameters import RESOLUTION, VARIABLES, Code, Probability, document
+from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+
+Tensor = npt.NDArray[np.float64]
+Units = npt.NDArray[np.int64]
+
+CONDITION_LIMIT = 1e8
+"""A matrix with a larger condition number is called singular: beyond it, the rounding of the
+published probabilities to 2^-32 decides what the inverse is."""
+
+LISTED_ENTRIES = 1 << 26
+"""A matrix with more entries than this is never listed (half a gigabyte)."""
+
+
+class Transition(ABC):
+    """A row-stochastic channel from K true to L reported categories.
+
+    A family is a frozen dataclass of its published parameters (`pramana_core.channels.parameters`).
+    """
+
+    family: ClassVar[str]
+    """The family's name in documents and messages."""
+
+    choices: tuple[Choice, ...] = ()
+    """The subsets of its variables among which a sampled channel chooses."""
+
+    impossible: tuple[int, ...] = ()
+    """The truths, ascending, that are declared never to occur."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(K, L): the numbers of true and of reported categories."""
+
+    @abstractmethod
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        """Return P' x along `axis` (length K in, L out)."""
+
+    @abstractmethod
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        """Return P x along `axis` (length L in, K out)."""
+
+    @abstractmethod
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        """Return D x along `axis` (length L in, K out), with D P' = I: the moment estimate.
+
+        D is P'^-1 for a square matrix and a left inverse of P' for one with more reports than
+        truths. Raises SingularChannel where there is none.
+        """
+
+    @abstractmethod
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        """Return D' x along `axis` (length K in, L out). Raises SingularChannel."""
+
+    @abstractmethod
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        """Return (D to a power elementwise) x along `axis`. Raises SingularChannel."""
+
+    def own_moment(self, power: int) -> Tensor:
+        """Return the expectation of each truth's estimator to a power if it is the truth, (K,).
+
+        That is diag(P (D to the power)'); by design all ones for the first power. Raises
+        SingularChannel, LimitExceeded.
+        """
+        powers = self.decoder() ** power
+        own: Tensor = np.einsum("kl,kl->k", self.matrix(), powers)
+        return own
+
+    @property
+    @abstractmethod
+    def condition_number(self) -> float:
+        """The 2-norm condition number of P (infinite where the truth cannot be estimated)."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the canonical JSON form: a family name and integers only."""
+        form: dict[str, Any] = document(self)
+        return form
+
+    def describe(self) -> str:
+        """Return the family and its strength in a few words, for people."""
+        return type(self).__name__.lower()
+
+    @abstractmethod
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
+        """Return the channel of some of the variables alone, in their order.
+
+        It exists only if P is lumpable for the split: the distribution of the reports on the kept
+        variables must not depend on the truth of the others (Ma prop. 7.2; FRAPP eq. 28).
+
+        Args:
+            sizes: the number of true categories of each variable of the product, K in all.
+            kept: which variables to keep; at least one.
+
+        Returns:
+            The channel, or None where it does not exist.
+        """
+
+    def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        """Return how many codes each variable is reported in; None if the sizes do not fit.
+
+        The product is L, the last variable changing fastest.
+        """
+        true, reported = self.shape
+        if math.prod(sizes) != true:
+            return None
+        if len(sizes) == 1:
+            return (reported,)
+        return tuple(sizes) if reported == true else None
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether every category is reported as itself with certainty."""
+        return False
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the report is a fixed function of the truth."""
+        return self.is_identity
+
+    @property
+    def withheld(self) -> bool:
+        """Whether there is one report for all truths: nothing is reported."""
+        return self.shape[1] == 1
+
+    @property
+    def mixture(self) -> tuple[float, float] | None:
+        """(a, b) with P = a I + b 11'; None if P is not of this form."""
+        return None
+
+    @property
+    def inverse_mixture(self) -> tuple[float, float] | None:
+        """(a, b) with P^-1 = a I + b 11', None as `mixture` is. Raises SingularChannel."""
+        return None
+
+    @property
+    def replaced(self) -> float | None:
+        """The probability that a truth is reported as another; None where it is not one number."""
+        return None
+
+    @property
+    def listed_rows(self) -> int:
+        """The number of rows of the largest matrix that the estimates must hold."""
+        return self.shape[0]
+
+    def can_occur(self) -> npt.NDArray[np.bool_]:
+        """Return which of the K truths can occur."""
+        possible = np.ones(self.shape[0], dtype=np.bool_)
+        possible[list(self.impossible)] = False
+        return possible
+
+    def share_reported(self, axis: int) -> float:  # noqa: ARG002 - of the variables all alike
+        """Return the probability that a record reports the variable at `axis` of the product."""
+        return 0.0 if self.withheld else 1.0
+
+    @property
+    def normalized(self) -> bool:
+        """Whether the estimates of all categories add up to the number of reports, always."""
+        return True
+
+    def matrix(self) -> Tensor:
+        """Return the K x L matrix of probabilities. Raises LimitExceeded where it is too large."""
+        self._require_listable()
+        return self.apply(np.eye(self.shape[0]), 1)
+
+    def decoder(self) -> Tensor:
+        """Return D, K x L: the estimator of each category as a function of the report.
+
+        Raises:
+            SingularChannel: there is none.
+            LimitExceeded: it is too large to list.
+        """
+        self._require_listable()
+        return self.solve(np.eye(self.shape[1]), 0)
+
+    def _require_listable(self) -> None:
+        true, reported = self.shape
+        if true * reported > LISTED_ENTRIES:
+            raise LimitExceeded(
+                f"A {true} x {reported} transition matrix is too large to list.",
+                remedy="Randomize fewer variables together, or by a symmetric or sampled channel,"
+                " which need no list.",
+            )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One subset of a sampled channel's variables and how it is reported.
+
+    `axes` are the variables' places, ascending; `weight` / 2^32 is the probability of the choice;
+    `channel` acts on the product of these variables and reports a category of each.
+    """
+
+    axes: Annotated[tuple[Code, ...], Len(1, VARIABLES)]
+    weight: Probability
+    channel: Transition
+
+
+class UnitTransition(Transition):
+    """A channel whose every probability is a multiple of 2^-32: one 32-bit draw makes a report."""
+
+    @abstractmethod
+    def units(self) -> Units:
+        """Return the K x L matrix as integers over `RESOLUTION`; each row sums to it."""
+
+    def matrix(self) -> Tensor:
+        """Return the K x L matrix of probabilities, exact in binary floating point."""
+        self._require_listable()
+        return self.units() / RESOLUTION
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether every category is reported as itself with certainty."""
+        rows, columns = self.shape
+        return rows == columns and bool(np.all(np.diagonal(self.units()) == RESOLUTION))
+
+    @property
+    def deterministic(self) -> bool:
+        return bool(np.all(self.units().max(axis=1) == RESOLUTION))
+
+
+class DecodedTransition(Transition):
+    """A channel that estimates by a listed decoder."""
+
+    @property
+    @abstractmethod
+    def _decoder(self) -> Tensor:
+        """D, K x L. Raises SingularChannel."""
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._decoder, tensor, axis)
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._decoder.T, tensor, axis)
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        return along_axis(self._decoder**power, tensor, axis)
+
+    def decoder(self) -> Tensor:
+        return self._decoder
+
+
+class ListedTransition(DecodedTransition):
+    """A channel that acts by its listed matrix, too."""
+
+    @property
+    @abstractmethod
+    def _matrix(self) -> Tensor:
+        """The K x L matrix of probabilities."""
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._matrix.T, tensor, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._matrix, tensor, axis)
+
+    @cached_property
+    def _decoder(self) -> Tensor:
+        true, reported = self.shape
+        if self.condition_number > CONDITION_LIMIT:
+            rank = int(np.linalg.matrix_rank(self._matrix))
+            raise SingularChannel(
+                f"The {true} x {reported} transition matrix is singular (rank {rank}, condition"
+                f" number {self.condition_number:.3g}): some true categories cannot be told apart.",
+                remedy="Change the rows so that none is a mixture of the others.",
+            )
+        return left_inverse(self._matrix)
+
+    @cached_property
+    def _condition_number(self) -> float:
+        return condition_number(self._matrix)
+
+    @property
+    def condition_number(self) -> float:
+        return self._condition_number
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(ListedTransition):
+    """Any channel as its matrix of probabilities (K x L), for a computation; never published."""
+
+    probabilities: Tensor
+
+    @property
+    def _matrix(self) -> Tensor:
+        return self.probabilities
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        true, reported = self.probabilities.shape
+        return true, reported
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
+        return self if all(kept) else None
+
+
+def left_inverse(matrix: Tensor) -> Tensor:
+    """Return D with D P' = I for a K x L matrix P of rank K; P'^-1 if it is square.
+
+    With more reports than truths many D exist. This is the generalized least-squares one,
+
+        D = (P W^-1 P')^-1 P W^-1,  W = diag(P'u),  u uniform,
+
+    the linear unbiased estimator of least variance where all categories are equally frequent. Its
+    columns sum to 1, so that the estimates always add up to the number of reports.
+
+    Raises:
+        SingularChannel: P has not rank K.
+    """
+    true, reported = matrix.shape
+    try:
+        if true == reported:
+            return np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
+        return _least_squares(matrix)
+    except np.linalg.LinAlgError as error:
+        raise SingularChannel(
+            f"The {true} x {reported} transition matrix is singular: some true categories cannot be"
+            " told apart.",
+            remedy="Change the rows so that none is a mixture of the others.",
+        ) from error
+
+
+def _least_squares(matrix: Tensor) -> Tensor:
+    expected = matrix.mean(axis=0)
+    weighted = np.divide(matrix, expected, out=np.zeros_like(matrix), where=expected > 0)
+    decoder: Tensor = np.linalg.solve(weighted @ matrix.T, weighted)
+    return decoder
+
+
+def condition_number(matrix: Tensor) -> float:
+    """Return the 2-norm condition number; infinite where there are fewer reports than truths."""
+    true, reported = matrix.shape
+    return math.inf if reported < true else float(np.linalg.cond(matrix))
+
+
+def along_axis(matrix: Tensor, tensor: Tensor, axis: int) -> Tensor:
+    """Return the mode-wise product: `matrix` (m x n) times `tensor` along an axis of length n."""
+    return np.moveaxis(np.tensordot(matrix, tensor, axes=(1, axis)), 0, axis)
+
+
+def require_size(size: int) -> None:
+    """Refuse a channel over fewer than two categories. Raises ChannelError."""
+    if not isinstance(size, Integral) or size < 2:
+        raise ChannelError(f"A channel needs two or more categories, not {size!r}.")
+
+
+def require_units(name: str, units: object, whole: str = "2^32") -> None:
+    """Refuse what is no whole number of units: 0.1 would be next to nothing. NotStochastic."""
+    if isinstance(units, bool) or not isinstance(units, Integral):
+        raise NotStochastic(
+            f"{name} must be a whole number, the probability times {whole}, not {units!r};"
+            " constructors such as from_gamma take plain numbers.",
+            where=name,
+        )
+
+
+def require_probability(what: str, p: float) -> None:
+    """Check that `p` is a probability. Raises NotStochastic."""
+    if not isinstance(p, Real) or not 0 <= p <= 1:
+        raise NotStochastic(f"{what} must be between 0 and 1, not {p!r}.")
+
+
+def require_gamma(gamma: float) -> None:
+    """Check that `gamma` is a finite amplification. Raises ChannelError."""
+    if not (isinstance(gamma, Real) and gamma >= 1 and math.isfinite(gamma)):
+        raise ChannelError(f"gamma must be a finite number of 1 or more, not {gamma!r}.")
+
+
+def require_sizes(sizes: object) -> None:
+    """Refuse what is no list of numbers of categories. Raises ChannelError."""
+    if not isinstance(sizes, Sequence):
+        raise ChannelError(
+            f"sizes must list each variable's number of categories, such as (2, 3), not {sizes!r}."
+        )

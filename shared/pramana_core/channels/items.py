@@ -1,0 +1,398 @@
+"""Channels that report items: every category of a variable as a bit of its own.
+
+A variable of K categories is one-hot: exactly one of its K items is true. Its report is any set of
+items, written as an integer below 2^K whose bit c is item c.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from annotated_types import Ge, Le
+
+from pramana_core.channels.base import (
+    CONDITION_LIMIT,
+    ListedTransition,
+    Tensor,
+    Transition,
+    along_axis,
+    condition_number,
+    require_gamma,
+    require_probability,
+    require_size,
+    require_sizes,
+    require_units,
+)
+from pramana_core.channels.parameters import RESOLUTION, VARIABLES, Probability, Sizes
+from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
+
+ITEMS = 16
+"""A variable reported in items has at most this many categories: its reports are 2^K."""
+
+
+@dataclass(frozen=True)
+class OneHot(ListedTransition):
+    """Every item of a one-hot variable flipped by itself (MASK on categories, FRAPP 7).
+
+    P[l, y] = q^d (1 - q)^(K - d), q = flip_units / 2^32 and d the number of items in which the
+    set y differs from {l}.
+
+    Args:
+        size: the number of categories, K.
+        flip_units: the probability of flipping an item, times 2^32.
+
+    Raises:
+        ChannelError: fewer than 2 or more than `ITEMS` categories.
+        NotStochastic: the probability of flipping is not between 0 and 1.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.OneHot.from_probability(3, 0.9).shape
+        (3, 8)
+    """
+
+    family = "one-hot"
+    size: Annotated[int, Ge(2)]
+    flip_units: Probability
+
+    def __post_init__(self) -> None:
+        require_size(self.size)
+        _require_items((self.size,))
+        require_units("flip_units", self.flip_units)
+        if not 0 <= self.flip_units <= RESOLUTION:
+            raise NotStochastic(
+                f"The probability of flipping an item must be between 0 and 1, not"
+                f" {self.flip_units / RESOLUTION:.6g}."
+            )
+
+    @classmethod
+    def from_probability(cls, size: int, p: float) -> OneHot:
+        """Build from `p`, the probability that an item is reported as it is (MASK's p)."""
+        require_probability("The probability of keeping an item", p)
+        return cls(size, round((1 - p) * RESOLUTION))
+
+    @classmethod
+    def from_gamma(cls, size: int, gamma: float) -> OneHot:
+        """Build the most accurate of amplification `gamma`: (p / (1 - p))^2 <= gamma.
+
+        Two one-hot records differ in two items. Raises ChannelError if `gamma` is below 1.
+        """
+        require_gamma(gamma)
+        flip = math.ceil(RESOLUTION / (1 + math.sqrt(gamma)))
+        while ((RESOLUTION - flip) / flip) ** 2 > gamma:
+            flip += 1
+        return cls(size, flip)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, 1 << self.size
+
+    @cached_property
+    def _matrix(self) -> Tensor:
+        q = self.flip_units / RESOLUTION
+        reports = np.arange(1 << self.size)
+        differing = np.array(
+            [[int(y ^ (1 << truth)).bit_count() for y in reports] for truth in range(self.size)]
+        )
+        listed: Tensor = q**differing * (1 - q) ** (self.size - differing)
+        return listed
+
+    @property
+    def is_identity(self) -> bool:
+        return self.flip_units == 0
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:  # noqa: ARG002
+        return self
+
+    def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        return (1 << self.size,) if tuple(sizes) == (self.size,) else None
+
+    @property
+    def deterministic(self) -> bool:
+        return self.flip_units in {0, RESOLUTION}
+
+    def describe(self) -> str:
+        return f"items, each flipped {self.flip_units / RESOLUTION:.3g}"
+
+
+@dataclass(frozen=True)
+class CutAndPaste(Transition):
+    """Keep a few items of the record and insert others at random (Evfimievski; FRAPP eq. 12).
+
+    A number j is uniform over 0 .. `cut`; min(j, M) of the record's M items, chosen uniformly, are
+    kept, and every other item of the universe, the record's own included, is reported with
+    probability rho = `paste_units` / 2^32. The record has one item per variable.
+
+    The estimator counts, for each combination of categories, how many of its items a report has
+    (its partial supports), and inverts the (k + 1) x (k + 1) matrix of these (FRAPP 7; Evfimievski
+    et al. 2002).
+
+    `of` is M; it is larger than the number of variables where this is the channel of some of them.
+
+    Args:
+        sizes: the number of categories of each variable.
+        cut: the most items that are kept.
+        paste_units: rho, times 2^32.
+        of: M, the number of the record's items.
+
+    Raises:
+        ChannelError: a variable of more than `ITEMS` categories, a negative `cut`, `of` too small.
+        NotStochastic: rho is not above 0 and at most 1.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.CutAndPaste.from_probability((2, 3), 1, 0.25).shape
+        (6, 32)
+    """
+
+    family = "cut-and-paste"
+    sizes: Sizes
+    cut: Annotated[int, Ge(0), Le(VARIABLES)]
+    paste_units: Probability
+    of: Annotated[int, Ge(1), Le(VARIABLES)]
+
+    def __post_init__(self) -> None:
+        for size in self.sizes:
+            require_size(size)
+        _require_items(self.sizes)
+        if self.cut < 0 or not 1 <= len(self.sizes) <= self.of:
+            raise ChannelError(
+                f"Cut and paste must keep 0 or more items of 1 to {self.of} variables, not"
+                f" {self.cut} of {len(self.sizes)}."
+            )
+        require_units("paste_units", self.paste_units)
+        if not 1 <= self.paste_units <= RESOLUTION:
+            raise NotStochastic(
+                f"rho must be above 0 and at most 1, not {self.rho:.6g}.",
+                remedy="With rho = 0 every reported item would be true.",
+            )
+
+    @classmethod
+    def from_probability(cls, sizes: Sequence[int], cut: int, rho: float) -> CutAndPaste:
+        """Build from K (`cut`) and `rho`. Raises NotStochastic, ChannelError."""
+        require_probability("rho", rho)
+        require_sizes(sizes)
+        return cls(tuple(sizes), cut, round(rho * RESOLUTION), len(sizes))
+
+    @classmethod
+    def from_gamma(cls, sizes: Sequence[int], cut: int, gamma: float) -> CutAndPaste:
+        """Build with the smallest rho whose amplification is at most `gamma`.
+
+        Raises:
+            ChannelError: `gamma` is below 1.
+            OptionError: no rho reaches it with this K.
+        """
+        require_gamma(gamma)
+        require_sizes(sizes)
+        low, high = 1, RESOLUTION - 1
+
+        def made(paste: int) -> CutAndPaste:
+            return cls(tuple(sizes), cut, paste, len(sizes))
+
+        if made(high).amplification > gamma:
+            raise OptionError(
+                f"Keeping up to {cut} of {len(sizes)} items amplifies by at least"
+                f" {made(high).amplification:.4g}.",
+                where="gamma",
+                remedy="Choose a smaller K or a larger gamma.",
+            )
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if made(middle).amplification <= gamma else (middle, high)
+        return made(high)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return math.prod(self.sizes), 1 << sum(self.sizes)
+
+    @property
+    def rho(self) -> float:
+        """The probability of reporting an item that was not kept."""
+        return self.paste_units / RESOLUTION
+
+    @cached_property
+    def kept_items(self) -> tuple[Fraction, ...]:
+        """The probabilities of keeping 0, 1, ..., m of the items of this channel's m variables."""
+        each = Fraction(1, self.cut + 1)
+        whole = [each if z <= self.cut else Fraction(0) for z in range(self.of + 1)]
+        whole[self.of] += each * max(0, self.cut - self.of)
+        m = len(self.sizes)
+        ways = math.comb
+        return tuple(
+            sum(
+                (
+                    share
+                    * Fraction(ways(m, z) * ways(self.of - m, total - z), ways(self.of, total))
+                    for total, share in enumerate(whole)
+                    if 0 <= total - z <= self.of - m
+                ),
+                Fraction(0),
+            )
+            for z in range(m + 1)
+        )
+
+    @property
+    def amplification(self) -> float:
+        """The exact gamma: a report with an item of each variable against one with none of the
+
+        record's. P[l, y] depends on y and on how many items of l it has, q, through
+        sum_z f_z C(q, z) / C(m, z) rho^-z, which grows with q; y can have all of l's items and none
+        of another record's.
+        """
+        rho = Fraction(self.paste_units, RESOLUTION)
+        best = sum(f / rho**z for z, f in enumerate(self.kept_items))
+        none = self.kept_items[0]
+        if rho == 1:
+            return 1.0
+        return float(best / none) if none else math.inf
+
+    def matrix(self) -> Tensor:
+        self._require_listable()
+        m, rho = len(self.sizes), self.rho
+        given = np.array([self._given_overlap(q) for q in range(m + 1)])
+        inserted = [_bits(size).sum(axis=0) for size in self.sizes]
+        length = np.asarray(sum(np.ix_(*inserted))).ravel()
+        spread = rho**length * (1 - rho) ** (sum(self.sizes) - length)
+        return np.asarray(spread * given[self._overlaps()], dtype=np.float64)
+
+    def decoder(self) -> Tensor:
+        self._require_listable()
+        return self._weights[self._overlaps()]
+
+    def _overlaps(self) -> npt.NDArray[np.int64]:
+        """Return how many items of each combination each report has: K x L."""
+        rows = [_bits(size) for size in self.sizes]
+        cells = np.ndindex(*self.sizes)
+        found = (sum(np.ix_(*(r[c] for r, c in zip(rows, cell, strict=True)))) for cell in cells)
+        return np.array([np.asarray(each).ravel() for each in found])
+
+    def _given_overlap(self, q: int) -> float:
+        m = len(self.sizes)
+        return float(
+            sum(
+                f
+                * Fraction(math.comb(q, z), math.comb(m, z))
+                / Fraction(self.paste_units, RESOLUTION) ** z
+                for z, f in enumerate(self.kept_items)
+                if f and z <= q
+            )
+        )
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._listed.T, tensor, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self._listed, tensor, axis)
+
+    @cached_property
+    def _listed(self) -> Tensor:
+        return self.matrix()
+
+    @cached_property
+    def partial_supports(self) -> Tensor:
+        """The (k + 1) x (k + 1) matrix M[l', l]: the probability that a report has l' items of a
+
+        combination of k items if the record has l of them (k = the number of variables).
+        """
+        k, rho = len(self.sizes), self.rho
+        table = np.zeros((k + 1, k + 1))
+        for own in range(k + 1):
+            for z, share in enumerate(self.kept_items):
+                for hit in range(max(0, z - (k - own)), min(own, z) + 1):
+                    ways = math.comb(own, hit) * math.comb(k - own, z - hit) / math.comb(k, z)
+                    for more in range(k - hit + 1):
+                        inserted = math.comb(k - hit, more) * rho**more
+                        inserted *= (1 - rho) ** (k - hit - more)
+                        table[hit + more, own] += float(share) * ways * inserted
+        return table
+
+    @property
+    def condition_number(self) -> float:
+        """The condition number of `partial_supports`, which the estimator inverts."""
+        return condition_number(self.partial_supports)
+
+    @property
+    def normalized(self) -> bool:
+        return False
+
+    @cached_property
+    def _weights(self) -> Tensor:
+        """The estimator of a combination as a function of how many of its items are reported."""
+        if self.condition_number > CONDITION_LIMIT:
+            raise SingularChannel(
+                f"Cut and paste with K = {self.cut} and rho = {self.rho:.4g} says (almost) nothing"
+                f" about {len(self.sizes)} items together (condition number"
+                f" {self.condition_number:.3g}).",
+                remedy="Choose a smaller rho, or ask for fewer variables.",
+            )
+        last = np.zeros(len(self.sizes) + 1)
+        last[-1] = 1
+        weights = np.linalg.solve(self.partial_supports.T, last)
+        return np.asarray(weights, dtype=np.float64)
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return self._weigh(tensor, axis, self._weights)
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        return self._weigh(tensor, axis, self._weights**power)
+
+    def own_moment(self, power: int) -> Tensor:
+        # A record that has the combination has all of its items.
+        return np.full(self.shape[0], self._weights**power @ self.partial_supports[:, -1])
+
+    def solve_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        return along_axis(self.decoder().T, tensor, axis)
+
+    def _weigh(self, tensor: Tensor, axis: int, weights: Tensor) -> Tensor:
+        """Sum, for each combination, the reports weighed by how many of its items they have."""
+        source = np.moveaxis(tensor, axis, 0)
+        rest = source.shape[1:]
+        # Leading axis: how many items so far; then one axis per variable, bits becoming categories.
+        counted = source.reshape(1, *(1 << size for size in self.sizes), *rest).astype(np.float64)
+        for place, size in enumerate(self.sizes, start=1):
+            bits = _bits(size).astype(np.float64)
+            present = along_axis(bits, counted, place)
+            absent = along_axis(1 - bits, counted, place)
+            none = np.zeros((1, *present.shape[1:]))
+            counted = np.concatenate([absent, none]) + np.concatenate([none, present])
+        weighed: Tensor = np.tensordot(weights, counted, axes=(0, 0))
+        return np.moveaxis(weighed.reshape(self.shape[0], *rest), 0, axis)
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
+        left = tuple(size for size, keep in zip(sizes, kept, strict=True) if keep)
+        return CutAndPaste(left, self.cut, self.paste_units, self.of)
+
+    def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        return tuple(1 << s for s in self.sizes) if tuple(sizes) == self.sizes else None
+
+    @property
+    def deterministic(self) -> bool:
+        return self.paste_units == RESOLUTION
+
+    @property
+    def listed_rows(self) -> int:
+        return max(self.sizes)
+
+    def describe(self) -> str:
+        return f"cut and paste, K {self.cut}, rho {self.rho:.3g}"
+
+
+def _bits(size: int) -> npt.NDArray[np.int64]:
+    """Return which reports of a variable hold each of its items: size x 2^size, of 0 and 1."""
+    return (np.arange(1 << size) >> np.arange(size)[:, None]) & 1
+
+
+def _require_items(sizes: Sequence[int]) -> None:
+    if max(sizes) > ITEMS:
+        raise ChannelError(
+            f"A variable of {max(sizes)} categories would be reported in 2^{max(sizes)} sets of"
+            f" items; {ITEMS} categories are the most.",
+            remedy="Use a symmetric or sampled channel, which any number of categories fits.",
+        )

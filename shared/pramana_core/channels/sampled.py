@@ -1,0 +1,366 @@
+"""Sampled blocks: each record reports one of several subsets of its variables.
+
+Which subset is chosen by a draw that does not depend on the data, so that a report reveals the
+subset's channel and no more: the amplification about the whole record is the largest of the
+choices'. What the others would have cost is saved, and each subset may use all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from annotated_types import Len
+
+from pramana_core.channels.base import (
+    CONDITION_LIMIT,
+    Choice,
+    DecodedTransition,
+    Tensor,
+    Transition,
+    condition_number,
+    left_inverse,
+)
+from pramana_core.channels.mixture import Withheld
+from pramana_core.channels.parameters import RESOLUTION, Sizes
+from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+
+CHOICES = 1 << 16
+"""A sampled channel has at most this many choices, such as all pairs of 362 variables. As a plan
+they are some megabytes, read and checked in a second or two."""
+
+CONDITION_ENTRIES = 1 << 21
+"""Up to this many entries the matrix is listed for its condition number."""
+
+APPLIED_ENTRIES = 1 << 28
+"""A tensor over all reports has at most this many entries (two gigabytes)."""
+
+GRAM_ENTRIES = 1 << 33
+"""So many additions, some ten seconds, may decide whether combinations can be told apart."""
+
+IDENTIFIED_CELLS = 4096
+"""Up to this many combinations it is computed whether the reports tell them apart."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Choices of the same variables, whose reports cannot be told apart."""
+
+    choices: tuple[Choice, ...]
+
+    @cached_property
+    def _mixture(self) -> tuple[float, float] | None:
+        """(a, b) where they act as a I + b 11' together, which is one step and not one for each.
+
+        A variable that is in pairs with many others has a channel for each of their sizes.
+        """
+        shares = [choice.channel.mixture for choice in self.choices]
+        weights = [choice.weight / RESOLUTION for choice in self.choices]
+        if len(shares) == 1 or None in shares:
+            return None
+        known = np.array(weights) @ np.array(shares)
+        return float(known[0]), float(known[1])
+
+    def apply(self, tensor: Tensor) -> Tensor:
+        """Return P' x along the first axis, P being weighed."""
+        return self._turned("apply", tensor)
+
+    def apply_adjoint(self, tensor: Tensor) -> Tensor:
+        """Return P x along the first axis, P being weighed."""
+        return self._turned("apply_adjoint", tensor)
+
+    def _turned(self, turn: str, tensor: Tensor) -> Tensor:
+        if self._mixture is not None:
+            a, b = self._mixture
+            mixed: Tensor = a * tensor + b * tensor.sum(axis=0)
+            return mixed
+        made = np.zeros(1)
+        for choice in self.choices:
+            made = made + getattr(choice.channel, turn)(tensor, 0) * (choice.weight / RESOLUTION)
+        return made
+
+
+@dataclass(frozen=True)
+class Sampled(DecodedTransition):
+    """With probability `weight` / 2^32 a record reports a choice's variables and withholds others.
+
+    A variable of K categories is reported in K + 1 codes, the last for "withheld". Weights that sum
+    to less than 1 leave records of which nothing is reported.
+
+    The product of the variables may be of any size: 100 variables of ten categories have 10^100
+    combinations. What concerns the choices costs no more than they do; what would list the product
+    is refused.
+
+    Args:
+        sizes: the number of categories of each variable.
+        choices: the subsets with their weights and channels.
+
+    Raises:
+        ChannelError: a choice names no variable, or not in order, or its channel does not fit.
+        NotStochastic: weights that are negative or sum to more than 1.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"])
+        >>> either = {("age", "sex"): {"kind": "sampled", "size": 1, "gamma": 9}}
+        >>> pm.plan(domain, either).blocks[0].channel.describe()
+        'one of 2 parts sampled'
+    """
+
+    family = "sampled"
+    sizes: Sizes
+    # Given by `field()`, for the base has none of these, which is no default here.
+    choices: Annotated[tuple[Choice, ...], Len(1, CHOICES)] = field()
+
+    def __post_init__(self) -> None:
+        if len(self.choices) > CHOICES:
+            raise ChannelError(
+                f"A sampled channel has at most {CHOICES} choices, not {len(self.choices)}.",
+                remedy="Name fewer subsets of the variables.",
+            )
+        if not self.choices or not self.sizes or min(self.sizes) < 2:
+            raise ChannelError("A sampled channel needs variables and at least one choice of them.")
+        fitting: set[tuple[int, tuple[int, ...]]] = set()
+        for index, choice in enumerate(self.choices):
+            self._require_fitting(index, choice, fitting)
+        weights = [choice.weight for choice in self.choices]
+        if min(weights) < 1 or sum(weights) > RESOLUTION:
+            raise NotStochastic(
+                "The probabilities of the choices are not positive or sum to"
+                f" {sum(weights) / RESOLUTION:.9g}.",
+                remedy="Give positive weights that sum to 1.",
+            )
+
+    def _require_fitting(
+        self, index: int, choice: Choice, fitting: set[tuple[int, tuple[int, ...]]]
+    ) -> None:
+        """Check a choice; `fitting` has the channels, by identity, and sizes known to fit."""
+        axes = choice.axes
+        inside = bool(axes) and list(axes) == sorted(set(axes)) and axes[0] >= 0
+        if not inside or axes[-1] >= len(self.sizes):
+            raise ChannelError(
+                f"Choice {index} names the variables {list(axes)}; it must name some of the"
+                f" {len(self.sizes)}, in ascending order.",
+                where=f"choice {index}",
+            )
+        sizes = self._sizes_of(choice)
+        if (id(choice.channel), sizes) in fitting:
+            return
+        if choice.channel.report_sizes(sizes) != sizes:
+            raise ChannelError(
+                f"The channel of choice {index} is {choice.channel.shape[0]} x"
+                f" {choice.channel.shape[1]}; its variables have {math.prod(sizes)} categories"
+                " together and must be reported in as many.",
+                where=f"choice {index}",
+            )
+        fitting.add((id(choice.channel), sizes))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Of thousands of choices it takes milliseconds, and is asked for again and again.
+        return hash(tuple(getattr(self, declared.name) for declared in fields(self)))
+
+    def _sizes_of(self, choice: Choice) -> tuple[int, ...]:
+        return tuple(self.sizes[axis] for axis in choice.axes)
+
+    @cached_property
+    def _reports(self) -> tuple[int, ...]:
+        return tuple(size + 1 for size in self.sizes)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        return math.prod(self.sizes), math.prod(self._reports)
+
+    @cached_property
+    def _parts(self) -> tuple[_Part, ...]:
+        """The choices, those of the same variables together."""
+        by_axes: dict[tuple[int, ...], list[Choice]] = {}
+        for choice in self.choices:
+            by_axes.setdefault(choice.axes, []).append(choice)
+        return tuple(_Part(tuple(alike)) for alike in by_axes.values())
+
+    @cached_property
+    def _holding(self) -> tuple[tuple[int, ...], ...]:
+        """Which choices, ascending, report each variable."""
+        holding: list[list[int]] = [[] for _ in self.sizes]
+        for index, choice in enumerate(self.choices):
+            for axis in choice.axes:
+                holding[axis].append(index)
+        return tuple(map(tuple, holding))
+
+    @cached_property
+    def _choices_with(self) -> tuple[frozenset[int], ...]:
+        return tuple(map(frozenset, self._holding))
+
+    def reports_together(self, axes: Collection[int]) -> bool:
+        """Return whether some choice reports all of these variables (none is not known)."""
+        # Asked of thousands of pairs, by learners of a wide table.
+        held = [self._choices_with[axis] for axis in axes]
+        return not held or bool(frozenset.intersection(*held))
+
+    def _require_listed(self, entries: int) -> None:
+        """Refuse what would list the product of the variables. Raises LimitExceeded."""
+        if entries > APPLIED_ENTRIES:
+            raise LimitExceeded(
+                f"The combinations of {len(self.sizes)} sampled variables are too many to list.",
+                remedy="Ask for some of the variables, such as those that are reported together.",
+            )
+
+    def report_sizes(self, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        return self._reports if tuple(sizes) == self.sizes else None
+
+    @cached_property
+    def silent(self) -> int:
+        """The probability, over `RESOLUTION`, that nothing is reported."""
+        return RESOLUTION - sum(choice.weight for choice in self.choices)
+
+    def place(self, choice: Choice) -> tuple[slice | int, ...]:
+        """Return where a choice's reports stand in a tensor with an axis per variable."""
+        return tuple(
+            slice(0, size) if axis in choice.axes else size for axis, size in enumerate(self.sizes)
+        )
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        rest = source.shape[1:]
+        self._require_listed(self.shape[1] * math.prod(rest))
+        true = source.reshape(*self.sizes, *rest)
+        reported = np.zeros((*self._reports, *rest))
+        for part in self._parts:
+            first = part.choices[0]
+            gone = tuple(i for i in range(len(self.sizes)) if i not in first.axes)
+            margin = true.sum(axis=gone).reshape(first.channel.shape[0], *rest)
+            made = part.apply(margin)
+            reported[self.place(first)] += made.reshape(*self._sizes_of(first), *rest)
+        if self.silent:
+            # `size` is the code of "withheld" on every axis.
+            reported[self.sizes] += true.sum(axis=tuple(range(len(self.sizes)))) * (
+                self.silent / RESOLUTION
+            )
+        return np.moveaxis(reported.reshape(self.shape[1], *rest), 0, axis)
+
+    def apply_adjoint(self, tensor: Tensor, axis: int) -> Tensor:
+        source = np.moveaxis(tensor, axis, 0)
+        rest = source.shape[1:]
+        self._require_listed(self.shape[1] * math.prod(rest))
+        reported = source.reshape(*self._reports, *rest)
+        true = np.zeros((*self.sizes, *rest))
+        for part in self._parts:
+            first = part.choices[0]
+            told = reported[self.place(first)].reshape(first.channel.shape[1], *rest)
+            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
+            true += part.apply_adjoint(told).reshape(*spread, *rest)
+        if self.silent:
+            true += reported[self.sizes] * (self.silent / RESOLUTION)
+        return np.moveaxis(true.reshape(self.shape[0], *rest), 0, axis)
+
+    @property
+    def _identified(self) -> bool:
+        """Whether some choice reports all variables: fewer leave the joint distribution open."""
+        return any(len(choice.axes) == len(self.sizes) for choice in self.choices)
+
+    @cached_property
+    def _decoder(self) -> Tensor:
+        if not self._identified:
+            raise SingularChannel(
+                f"No record reports all {len(self.sizes)} variables, so their joint counts cannot"
+                " be estimated by moments.",
+                remedy="Ask for variables that are sampled together, or use the estimator"
+                ' "pooled" or "log-linear".',
+            )
+        if self.condition_number > CONDITION_LIMIT:
+            raise SingularChannel(
+                f"The sampled channel over {self.sizes} is singular (condition number"
+                f" {self.condition_number:.3g}): its reports say (almost) nothing of some truths.",
+                remedy="Choose channels that tell more, or use the estimator 'pooled' or"
+                " 'log-linear'.",
+            )
+        return left_inverse(self.matrix())
+
+    @cached_property
+    def condition_number(self) -> float:
+        """From P itself where it is small, else from the K x K matrix PP', a sum over choices."""
+        if not self._identified:
+            return math.inf
+        size, reports = self.shape
+        if size * reports <= CONDITION_ENTRIES:
+            return condition_number(self.matrix())
+        if size > IDENTIFIED_CELLS:
+            raise LimitExceeded(
+                f"Whether {size} combinations can be told apart is not computed; at most"
+                f" {IDENTIFIED_CELLS} are.",
+                remedy="Sample subsets of fewer variables.",
+            )
+        values = np.linalg.eigvalsh(self._gram())
+        # The least eigenvalue is known to the rounding error of the largest: below it, singular.
+        known = 4 * size * float(np.finfo(np.float64).eps) * values[-1]
+        return math.sqrt(values[-1] / values[0]) if values[0] > known else math.inf
+
+    def _gram(self) -> Tensor:
+        """Return PP', K x K: sets of variables are told apart, so that it is a sum over them."""
+        size = self.shape[0]
+        if len(self._parts) * size**2 > GRAM_ENTRIES:
+            raise LimitExceeded(
+                f"Whether {size:,} combinations can be told apart by {len(self._parts):,} sets of"
+                " variables is not computed.",
+                remedy="Sample fewer sets.",
+            )
+        found = np.full((*self.sizes, *self.sizes), (self.silent / RESOLUTION) ** 2)
+        for part in self._parts:
+            first = part.choices[0]
+            own = part.apply_adjoint(part.apply(np.eye(first.channel.shape[0])))
+            spread = [s if i in first.axes else 1 for i, s in enumerate(self.sizes)]
+            found += own.reshape(*spread, *spread)
+        return found.reshape(size, size)
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
+        if all(kept):
+            return self
+        new_place = np.cumsum(kept) - 1
+        merged: dict[tuple[tuple[int, ...], Transition], int] = {}
+        made: dict[tuple[object, ...], Transition | None] = {}
+        holding = (self._holding[axis] for axis in np.flatnonzero(kept))
+        for index in sorted(set().union(*holding)):
+            choice = self.choices[index]
+            inside = tuple(bool(kept[axis]) for axis in choice.axes)
+            # Thousands of subsets share a channel or two, restricted in a few ways.
+            asked = (choice.channel, self._sizes_of(choice), inside)
+            if asked not in made:
+                made[asked] = choice.channel.restrict(self._sizes_of(choice), inside)
+            channel = made[asked]
+            if channel is None:
+                return None
+            axes = tuple(int(new_place[axis]) for axis in choice.axes if kept[axis])
+            merged[axes, channel] = merged.get((axes, channel), 0) + choice.weight
+        left = tuple(size for size, keep in zip(sizes, kept, strict=True) if keep)
+        if not merged:
+            return Withheld(math.prod(left))
+        return Sampled(left, tuple(Choice(a, w, c) for (a, c), w in merged.items()))
+
+    @cached_property
+    def listed_rows(self) -> int:
+        return max(choice.channel.listed_rows for choice in self.choices)
+
+    def can_occur(self) -> npt.NDArray[np.bool_]:
+        self._require_listed(self.shape[0])
+        possible = np.ones(self.sizes, dtype=np.bool_)
+        for choice in self.choices:
+            part = choice.channel.can_occur()
+            if not part.all():
+                spread = [s if i in choice.axes else 1 for i, s in enumerate(self.sizes)]
+                possible &= part.reshape(spread)
+        return possible.ravel()
+
+    def share_reported(self, axis: int) -> float:
+        return sum(self.choices[index].weight for index in self._holding[axis]) / RESOLUTION
+
+    def describe(self) -> str:
+        return f"one of {len(self.choices):,} parts sampled"

@@ -1,0 +1,349 @@
+"""Symmetric channels: one probability to keep a category, another for each other one."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from numbers import Real
+
+import numpy as np
+
+from pramana_core.channels.base import (
+    CONDITION_LIMIT,
+    Tensor,
+    Transition,
+    Units,
+    UnitTransition,
+    require_gamma,
+    require_probability,
+    require_size,
+    require_units,
+)
+from pramana_core.channels.lumping import kept_size
+from pramana_core.channels.parameters import RESOLUTION, Probability, Size
+from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
+
+
+class MixingTransition(Transition):
+    """A channel P = a I + b 11' over `size` categories; its inverse has the same form."""
+
+    size: int
+
+    @property
+    @abstractmethod
+    def mixture(self) -> tuple[float, float]:
+        """(a, b) with P = a I + b 11'."""
+
+    @property
+    @abstractmethod
+    def inverse_mixture(self) -> tuple[float, float]:
+        """(a, b) with P^-1 = a I + b 11'. Raises SingularChannel."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.size, self.size
+
+    @property
+    def listed_rows(self) -> int:
+        return 0
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:
+        return _mix(tensor, axis, *self.mixture)
+
+    apply_adjoint = apply
+
+    def solve(self, tensor: Tensor, axis: int) -> Tensor:
+        return _mix(tensor, axis, *self.inverse_mixture)
+
+    solve_adjoint = solve
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:
+        spread, shift = self.inverse_mixture
+        return _mix(tensor, axis, (spread + shift) ** power - shift**power, shift**power)
+
+    def own_moment(self, power: int) -> Tensor:
+        (keep, off), (spread, shift) = self.mixture, self.inverse_mixture
+        others = (self.size - 1) * off * shift**power
+        return np.full(self.size, (keep + off) * (spread + shift) ** power + others)
+
+
+@dataclass(frozen=True)
+class Identity(MixingTransition, UnitTransition):
+    """Every category is reported as itself: a variable that is not randomized.
+
+    Args:
+        size: the number of categories, K.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Identity(2).matrix().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    family = "identity"
+    size: Size
+
+    def __post_init__(self) -> None:
+        require_size(self.size)
+
+    @property
+    def mixture(self) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    @property
+    def inverse_mixture(self) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    @property
+    def is_identity(self) -> bool:
+        return True
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def units(self) -> Units:
+        return np.eye(self.size, dtype=np.int64) * RESOLUTION
+
+    def apply(self, tensor: Tensor, axis: int) -> Tensor:  # noqa: ARG002 - the interface's
+        return tensor
+
+    apply_adjoint = solve = solve_adjoint = apply
+
+    def solve_power(self, tensor: Tensor, axis: int, power: int) -> Tensor:  # noqa: ARG002
+        return tensor
+
+    @property
+    def condition_number(self) -> float:
+        return 1.0
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
+        return Identity(kept_size(sizes, kept))
+
+    def describe(self) -> str:
+        return "none"
+
+
+@dataclass(frozen=True)
+class Symmetric(MixingTransition, UnitTransition):
+    """Every category is kept with one probability and replaced by each other with another.
+
+    P = (keep - off) I + off 11' with off = `off_units` / 2^32. Binary symmetric randomization, Ma's
+    multi-category randomization (Ma 2.1) and FRAPP's gamma-diagonal matrix (FRAPP 3) are this
+    family.
+
+    Args:
+        size: the number of categories, K.
+        off_units: the probability of each other category, times 2^32.
+
+    Raises:
+        ChannelError: fewer than two categories.
+        NotStochastic: `off_units` is negative or leaves a negative probability to keep.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Symmetric.from_probability(3, 0.2).matrix().round(2).tolist()
+        [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+        >>> pm.Symmetric.from_gamma(2, 3).describe()
+        'symmetric, kept 0.75'
+    """
+
+    family = "symmetric"
+    size: Size
+    off_units: Probability
+
+    def __post_init__(self) -> None:
+        require_size(self.size)
+        require_units("off_units", self.off_units)
+        if self.off_units < 0 or self.keep_units < 0:
+            raise NotStochastic(
+                f"A symmetric channel over {self.size} categories cannot move to each other"
+                f" category with probability {self.off_units / RESOLUTION:.6g}.",
+                remedy=f"It must lie between 0 and 1/{self.size - 1}.",
+            )
+
+    @classmethod
+    def from_probability(cls, size: int, p: float) -> Symmetric:
+        """Build from `p`, the probability that a category is replaced (Ma 2.1).
+
+        Raises:
+            NotStochastic: `p` is not between 0 and 1.
+            ChannelError: `p` is positive but below what 2^-32 can express.
+        """
+        require_size(size)
+        require_probability("The probability of replacing a category", p)
+        return cls(size, _quantize_off(size, p / (size - 1)))
+
+    @classmethod
+    def from_gamma(cls, size: int, gamma: float) -> Symmetric:
+        """Build the most accurate symmetric channel of amplification `gamma` (FRAPP eq. 13).
+
+        Quantization never raises the amplification above `gamma`.
+
+        Raises:
+            ChannelError: `gamma` is below 1 or not finite, or so close to 1 over so many
+                categories that multiples of 2^-32 cannot express it.
+        """
+        require_size(size)
+        require_gamma(gamma)
+        off = math.ceil(RESOLUTION / (Fraction(gamma) + size - 1))
+        keep = RESOLUTION - (size - 1) * off
+        if keep < off:
+            if gamma == 1:
+                raise ChannelError(
+                    "A gamma of 1 makes all reports alike, whatever is true: it reports nothing.",
+                    remedy="Choose a gamma above 1.",
+                )
+            # Rounding up has used more than there was: such a channel would hide nothing as asked.
+            raise ChannelError(
+                f"A gamma of {gamma:g} over {size:.6g} categories is finer than multiples of"
+                " 2^-32.",
+                remedy="Raise gamma, or randomize fewer categories together.",
+            )
+        return cls(size, off)
+
+    @property
+    def keep_units(self) -> int:
+        """The probability of keeping a category, over `RESOLUTION`."""
+        return RESOLUTION - (self.size - 1) * self.off_units
+
+    def units(self) -> Units:
+        full = np.full((self.size, self.size), self.off_units, dtype=np.int64)
+        np.fill_diagonal(full, self.keep_units)
+        return full
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
+        if all(kept):
+            return self
+        size = kept_size(sizes, kept)
+        return Symmetric(size, self.off_units * (self.size // size))
+
+    @property
+    def mixture(self) -> tuple[float, float]:
+        return self._spread, self.off_units / RESOLUTION
+
+    @property
+    def _spread(self) -> float:
+        return (self.keep_units - self.off_units) / RESOLUTION
+
+    @cached_property
+    def inverse_mixture(self) -> tuple[float, float]:
+        """(a, b) with P^-1 = a I + b 11', by Sherman and Morrison. Raises SingularChannel."""
+        if self.condition_number > CONDITION_LIMIT:
+            raise SingularChannel(
+                f"The symmetric channel over {self.size} categories is singular: it reports every"
+                " category with (almost) one probability, so the reports say nothing.",
+                remedy=f"Choose p other than {self.size - 1}/{self.size}.",
+            )
+        return 1 / self._spread, -(self.off_units / RESOLUTION) / self._spread
+
+    @property
+    def condition_number(self) -> float:
+        return 1 / abs(self._spread) if self._spread else math.inf
+
+    @property
+    def is_identity(self) -> bool:
+        return self.off_units == 0
+
+    @property
+    def deterministic(self) -> bool:
+        return self.off_units in {0, RESOLUTION}
+
+    @property
+    def replaced(self) -> float:
+        return 1 - self.keep_units / RESOLUTION
+
+    def describe(self) -> str:
+        return f"symmetric, kept {self.keep_units / RESOLUTION:.3g}"
+
+
+@dataclass(frozen=True)
+class RandomSymmetric(Symmetric):
+    """A symmetric channel drawn anew, in secret, for every record (RAN-GD, FRAPP 4).
+
+    A record's own probability of each other category is uniform over the integers between
+    `off_units - spread_units` and `off_units + spread_units`, so that its probability to keep the
+    category lies within alpha = (size - 1) spread of the expected one. Nobody but the owner knows
+    which it was, so that a report is distributed exactly as by the expected channel, which is this
+    family's matrix: estimates, gamma and posteriors of a miner are those of `Symmetric`.
+
+    Args:
+        size: the number of categories, K.
+        off_units: the expected probability of each other category, times 2^32.
+        spread_units: how far a record's own may lie from it, times 2^32.
+
+    Raises:
+        NotStochastic: some of the channels would have a negative probability.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.RandomSymmetric.around_gamma(4, 9, 0.2).describe()
+        'symmetric, random per record, kept 0.75 ± 0.15'
+    """
+
+    family = "random-symmetric"
+    spread_units: Probability
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_units("spread_units", self.spread_units)
+        if not 0 <= self.spread_units <= self.off_units or (
+            (self.size - 1) * (self.off_units + self.spread_units) > RESOLUTION
+        ):
+            raise NotStochastic(
+                f"A spread of {self.spread_units / RESOLUTION:.6g} around a probability of"
+                f" {self.off_units / RESOLUTION:.6g} gives numbers that are not probabilities.",
+                remedy="Choose a smaller alpha (a smaller share of the probability to keep).",
+            )
+
+    @classmethod
+    def around_gamma(cls, size: int, gamma: float, share: float) -> RandomSymmetric:
+        """Build around the gamma-diagonal matrix with alpha = `share` * gamma x (FRAPP 4.1).
+
+        Raises:
+            ChannelError: see `Symmetric.from_gamma`.
+            OptionError: `share` is not between 0 and 1.
+            NotStochastic: alpha is too large for this size.
+        """
+        if not isinstance(share, Real) or not 0 <= share <= 1:
+            raise OptionError(
+                f"share must be between 0 and 1, not {share!r}; FRAPP uses 0.5.",
+                where="share",
+            )
+        middle = Symmetric.from_gamma(size, gamma)
+        spread = math.floor(Fraction(share) * middle.keep_units / (size - 1))
+        return cls(size, middle.off_units, spread)
+
+    @property
+    def alpha(self) -> float:
+        """How far a record's probability to keep its category can lie from the expected one."""
+        return (self.size - 1) * self.spread_units / RESOLUTION
+
+    def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition:
+        if all(kept):
+            return self
+        return Symmetric(self.size, self.off_units).restrict(sizes, kept)
+
+    def describe(self) -> str:
+        kept = self.keep_units / RESOLUTION
+        return f"symmetric, random per record, kept {kept:.3g} ± {self.alpha:.3g}"
+
+
+def _mix(tensor: Tensor, axis: int, spread: float, shift: float) -> Tensor:
+    """Return (spread I + shift 11') x along `axis`."""
+    mixed: Tensor = spread * tensor + shift * tensor.sum(axis=axis, keepdims=True)
+    return mixed
+
+
+def _quantize_off(size: int, off: float) -> int:
+    units = min(round(off * RESOLUTION), RESOLUTION // (size - 1))
+    if off > 0 and units == 0:
+        raise ChannelError(
+            f"A probability of {off:.3g} per other category is finer than 2^-32.",
+            remedy="Raise p, or use fewer categories.",
+        )
+    return units

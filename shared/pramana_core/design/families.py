@@ -1,0 +1,206 @@
+"""The plans to choose among: for every family the most accurate one that meets the requirements."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from pramana_core.channels import (
+    CHOICES,
+    RESOLUTION,
+    Choice,
+    CutAndPaste,
+    Identity,
+    Mixture,
+    OneHot,
+    Product,
+    RandomSymmetric,
+    Sampled,
+    Symmetric,
+    Transition,
+    most_accurate,
+)
+from pramana_core.design.requirement import Requirements
+from pramana_core.design.shares import shares
+from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Block, Plan
+
+ITEMS = 32
+"""Cut and paste is looked at for up to this many variables."""
+
+Build = Callable[[Requirements], Plan]
+
+
+def independent(needs: Requirements) -> Plan:
+    """Every variable by a symmetric channel of its own (Ma 2.1)."""
+    return _each(needs, Symmetric.from_gamma)
+
+
+def mask(needs: Requirements) -> Plan:
+    """Every category an item that is flipped by itself (MASK, FRAPP 7)."""
+    return _each(needs, OneHot.from_gamma)
+
+
+def gamma_diagonal(needs: Requirements) -> Plan:
+    """The whole record by one gamma-diagonal matrix (DET-GD, FRAPP 3)."""
+    return _whole(needs, lambda sizes, gamma: Mixture.from_gamma(math.prod(sizes), gamma))
+
+
+def random_gamma_diagonal(needs: Requirements) -> Plan:
+    """The whole record by a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
+    return _whole(
+        needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, 0.5)
+    )
+
+
+def cut_and_paste(keep: int) -> Build:
+    """Return the family that keeps up to `keep` items of the record (FRAPP eq. 12)."""
+
+    def build(needs: Requirements) -> Plan:
+        if len(needs.sensitive) > ITEMS:
+            raise OptionError(
+                f"It is not looked at for more than {ITEMS} variables: what their items tell of"
+                " each other is too little."
+            )
+        if keep > len(needs.sensitive):
+            raise OptionError(f"{keep} items cannot be kept of {len(needs.sensitive)} variables.")
+        return _whole(needs, lambda sizes, gamma: CutAndPaste.from_gamma(sizes, keep, gamma))
+
+    return build
+
+
+def sampled(subsets: Sequence[tuple[str, ...]], weights: Tensor | None = None) -> Build:
+    """Return the family that reports one of some subsets of the variables, each at full gamma.
+
+    Args:
+        subsets: sets of sensitive variables, in the domain's order, that cover all of them.
+        weights: probabilities of the subsets; default equal.
+    """
+
+    def build(needs: Requirements) -> Plan:
+        chances = np.full(len(subsets), 1 / len(subsets)) if weights is None else weights
+        place = {name: i for i, name in enumerate(needs.sensitive)}
+        choices = []
+        for names, units in zip(subsets, _units(chances), strict=True):
+            axes = tuple(place[name] for name in names)
+            choices.append(Choice(axes, units, channel_of(needs, names)))
+        return _whole(needs, lambda sizes, _: Sampled(sizes, tuple(choices)))
+
+    return build
+
+
+def channel_of(needs: Requirements, names: Sequence[str]) -> Transition:
+    """Return the most accurate channel that reports some sensitive variables together.
+
+    Where they lie at several owners, each owner's part has a channel and a share of the epsilon.
+    """
+    parts = needs.by_owner(names)
+    sizes = tuple(math.prod(needs.domain[n].size for n in part) for part in parts)
+    if len(parts) == 1:
+        return most_accurate(sizes[0], needs.of_block(names))
+    most = tuple(math.log(needs.of_block(part)) for part in parts)
+    each = shares(sizes, most, math.log(needs.together(names)))
+    made = (most_accurate(size, math.exp(own)) for size, own in zip(sizes, each, strict=True))
+    return Product(tuple(map(len, parts)), tuple(made))
+
+
+def subsets_of(needs: Requirements, size: int) -> tuple[tuple[str, ...], ...]:
+    """Return all sets of `size` sensitive variables. Raises OptionError if there are too many."""
+    count = math.comb(len(needs.sensitive), size)
+    if count > CHOICES:
+        raise OptionError(
+            f"There are {count:,} sets of {size} variables; a block has at most {CHOICES:,}.",
+            remedy="Name the sets of variables that matter.",
+        )
+    return tuple(itertools.combinations(needs.sensitive, size))
+
+
+def families(needs: Requirements, sets: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Build]]:
+    """Yield every family by name: those that need a subset size once for each useful one.
+
+    `sets` are the tables wanted; blocks sampled among exactly these are a family too. Several
+    owners can only sample: nobody holds the whole record.
+    """
+    count = len(needs.sensitive)
+    if not needs.owners:
+        yield from _of_one_owner(count)
+    for size in range(1, min(count - 1, 3) + 1):
+        yield f"sampled-{size}", _sampled_by_size(size)
+    wanted = tuple(
+        dict.fromkeys(s for names in sets if (s := tuple(n for n in names if n in needs.variables)))
+    )
+    lengths = sorted({len(s) for s in wanted})
+    held = {
+        part
+        for names in wanted
+        for k in lengths
+        if k < len(names)
+        for part in itertools.combinations(names, k)
+    }
+    largest = tuple(s for s in wanted if s not in held)
+    covered = {name for names in largest for name in names} == set(needs.sensitive)
+    uniform = len({len(s) for s in largest}) == 1
+    if covered and 1 < len(largest) <= CHOICES and not uniform:
+        yield "sampled-sets", sampled(largest)
+
+
+def _of_one_owner(count: int) -> Iterator[tuple[str, Build]]:
+    yield "independent", independent
+    if count > 1:
+        yield "gamma-diagonal", gamma_diagonal
+        yield "random-gamma-diagonal", random_gamma_diagonal
+    yield "mask", mask
+    for keep in range(1, min(count, 4) + 1):
+        yield f"cut-and-paste-{keep}", cut_and_paste(keep)
+
+
+def _sampled_by_size(size: int) -> Build:
+    return lambda needs: sampled(subsets_of(needs, size))(needs)
+
+
+def _each(needs: Requirements, make: Callable[[int, float], Transition]) -> Plan:
+    """Return the plan that gives every variable a channel of its own, of its share of gamma."""
+    own = [(needs.domain[name], gamma) for name, gamma in needs.split().items()]
+    return _with_public(needs, [Block((v,), make(v.size, gamma)) for v, gamma in own])
+
+
+def _whole(needs: Requirements, make: Callable[[tuple[int, ...], float], Transition]) -> Plan:
+    """Return the plan that gives all sensitive variables together one channel, of their gamma."""
+    block = tuple(needs.domain[name] for name in needs.sensitive)
+    channel = make(tuple(v.size for v in block), needs.of_block(needs.sensitive))
+    return _with_public(needs, [Block(block, channel)])
+
+
+def _with_public(needs: Requirements, blocks: list[Block]) -> Plan:
+    """Add the public variables as they are; blocks stand in the domain's order."""
+    public = [v for v in needs.domain if v.name not in needs.variables]
+    blocks = blocks + [Block((v,), Identity(v.size)) for v in public]
+    return Plan(tuple(sorted(blocks, key=lambda block: needs.domain.axis(block.names[0]))))
+
+
+def _units(chances: Tensor) -> list[int]:
+    """Return positive integers that sum to 2^32, in proportion to probabilities.
+
+    Those are the ends of an iteration: they are rounded, and counted in whole numbers from there.
+    Fractions lie in the middle between two parts, and go up however they were rounded. Elsewhere
+    no rounding has a place where the last digits never decide. Between kernels probabilities of
+    `best_weights` differed by less than 1e-14 of themselves (those of `mixed_sets` by nothing),
+    parts are 1e-7 wide, and the probabilities sum to one: of ten million plans about one can have
+    another digest.
+    """
+    total = math.fsum(chances)
+    parts = [math.floor(float(chance) / total * _PARTS + _UP) for chance in chances]
+    units = [max(1, part * RESOLUTION // sum(parts)) for part in parts]
+    units[units.index(max(units))] += RESOLUTION - sum(units)
+    return units
+
+
+_PARTS = 10**7
+"""A probability of a set is published to so many parts of one."""
+
+_UP = 0.5 + 1e-5
+"""A middle goes up, and so does what rounding leaves of it."""

@@ -1,0 +1,290 @@
+"""Sets of different sizes to sample among, and how often each: chosen by the information they give.
+
+Gamma hides a set's truth among its cells, so that small variables can be reported several at a
+time, large ones alone, and each set serves every table within it. Candidates are the single
+variables, the tables wanted, all sets whose cells are few against gamma, or, of many variables,
+sets packed in turn so that every pair comes together; with the target where there is
+one. Their shares minimize the loss of the wanted tables (`PredictedErrors`) by the multiplicative
+algorithm (Silvey, Titterington and Torsney 1978) on the information about each interaction; sets of
+hardly any share are dropped. Nothing enters but sizes, gamma and the number of records.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.channels import CHOICES, RESOLUTION
+from pramana_core.design.families import Build, channel_of, sampled
+from pramana_core.design.goal import Goal
+from pramana_core.design.overlaps import Names, contrasts, information_of, kept_of, within
+from pramana_core.design.predicted import MODERATE, counted
+from pramana_core.design.requirement import Requirements
+from pramana_core.marginals.counts import Tensor
+from pramana_core.plan import Plan
+from pramana_core.ties import FITTED_TIE, descending, exceeds
+
+CANDIDATES = 12_000
+"""About so many sets are weighed; wanted tables are among them whatever their number."""
+
+EXTRAS = 0.01
+"""What all welcome tables count together, beside the wanted ones."""
+
+_SIZE = 6
+"""Sets of more variables are not packed."""
+
+_CELLS = (1.0, 2.5, 6.0)
+"""Cells of packed sets, as multiples of gamma: fewer waste it, more are hardly ever kept."""
+
+_ROUNDS, _CLOSE = 300, 2e-3
+_FEW = 0.1
+"""Sets with less than this share of an equal share are dropped; their interactions keep one."""
+
+_SPREAD = 0.1
+"""This share of the records is spread equally: the reference is not the truth."""
+
+_Sets = tuple[tuple[str, ...], ...]
+
+
+def mixed(goal: Goal, reference: Mapping[str, Tensor], records: int) -> Build:
+    """Return the family of sampled sets of different sizes for a goal."""
+
+    def build(needs: Requirements) -> Plan:
+        sets, weights = best_sets(needs, goal, reference, records)
+        return sampled(sets, weights)(needs)
+
+    return build
+
+
+def same_sets(plan: Plan) -> Build:
+    """Return the family of a plan's sampled sets with its weights, at any gamma."""
+    (block,) = (b for b in plan.blocks if b.channel.choices)
+    choices = block.channel.choices
+    weights = np.array([choice.weight / RESOLUTION for choice in choices])
+    return sampled([tuple(block.names[a] for a in c.axes) for c in choices], weights)
+
+
+def best_sets(
+    needs: Requirements, goal: Goal, reference: Mapping[str, Tensor], records: int
+) -> tuple[_Sets, Tensor]:
+    """Return sets of sensitive variables that cover all of them, and their probabilities."""
+    sets = candidates(needs, goal)
+    search = _Search.of(needs, goal, reference, records, sets)
+    kept = search.kept(search.weights())
+    chosen = tuple(sets[i] for i in kept)
+    weights = _Search.of(needs, goal, reference, records, chosen).weights()
+    return chosen, (1 - _SPREAD) * weights + _SPREAD / len(chosen)
+
+
+def candidates(needs: Requirements, goal: Goal) -> _Sets:
+    """Return the sets that the search weighs, each in the domain's order."""
+    place = {name: i for i, name in enumerate(needs.sensitive)}
+    wanted = [tuple(n for n in names if n in place) for names in (*goal.sets, *goal.extras)]
+    small = [s for s in dict.fromkeys(wanted) if 0 < len(s) <= max(2, goal.order + 1)]
+    pairs = [s for s in small if len(s) == 2]
+    found: dict[tuple[str, ...], None] = {(name,): None for name in place}
+    found |= dict.fromkeys(pairs)
+    found |= dict.fromkeys(s for s in small[: 2 * CANDIDATES] if len(s) > 2)
+    target = goal.target if goal.target in place else None
+    for names in _packed(needs, target, CANDIDATES // 2):
+        found[tuple(sorted(names, key=place.__getitem__))] = None
+    return tuple(found)
+
+
+def _packed(needs: Requirements, target: str | None, most: int) -> Iterator[tuple[str, ...]]:
+    """Yield sets of three variables and more whose cells are not too many against gamma."""
+    size = {name: needs.domain[name].size for name in needs.sensitive}
+    limit = max(_CELLS) * max(needs.of_block((name,)) for name in size)
+    listed = list(_small(size, limit, most))
+    if len(listed) <= most:
+        yield from listed
+        return
+    others = [name for name in size if name != target]
+    made = 0
+    for order in _orders(others):
+        for multiple in _CELLS:
+            for held in ((), (target,)) if target is not None else ((),):
+                gamma = needs.of_block(tuple(size))
+                for names in _parts(order, held, size, multiple * gamma):
+                    made += 1
+                    if len(names) > 2:
+                        yield names
+        if made >= most:
+            return
+
+
+def _orders(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield orders in which all variables come to stand together about equally often.
+
+    Those of the multiples of a step modulo a prime: any two are neighbours for one step of each
+    half, and begin elsewhere in each round.
+    """
+    prime = next(p for p in itertools.count(len(names)) if all(p % d for d in range(2, p)))
+    for turn in itertools.count():
+        first, step = divmod(turn, max(1, (prime - 1) // 2))
+        places = ((first + i * (step + 1)) % prime for i in range(prime))
+        yield [names[place] for place in places if place < len(names)]
+
+
+def _small(size: Mapping[str, int], limit: float, most: int) -> Iterator[tuple[str, ...]]:
+    """Yield sets of three to `_SIZE` variables of few cells; one more than `most` at most."""
+    names = sorted(size, key=size.__getitem__)
+    count = 0
+    open_sets: list[tuple[tuple[int, ...], int]] = [((), 1)]
+    while open_sets:
+        held, cells = open_sets.pop()
+        for index in range(held[-1] + 1 if held else 0, len(names)):
+            grown = cells * size[names[index]]
+            if exceeds(grown, limit):
+                break
+            now = (*held, index)
+            if len(now) > 2:
+                yield tuple(names[i] for i in now)
+                count += 1
+                if count > most:
+                    return
+            if len(now) < _SIZE:
+                open_sets.append((now, grown))
+
+
+def _parts(
+    order: Iterable[str], held: Sequence[str], size: Mapping[str, int], limit: float
+) -> Iterator[tuple[str, ...]]:
+    """Yield consecutive variables with those of `held`, as many together as the cells allow."""
+    start = math.prod(size[name] for name in held)
+    pack, cells = list(held), start
+    for name in order:
+        if len(pack) > len(held) and (exceeds(cells * size[name], limit) or len(pack) >= _SIZE):
+            yield tuple(pack)
+            pack, cells = list(held), start
+        pack.append(name)
+        cells *= size[name]
+    yield tuple(pack)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Candidates by interactions, and tables by interactions, as lists of their entries.
+
+    `sets`, `held`, `told` are the entries of the first: candidate, interaction, information of one
+    report. `tables`, `inside`, `terms` are those of the second: the relative variance of a table's
+    cells is the sum of its terms over the information of all records.
+    """
+
+    count: int
+    needed: npt.NDArray[np.bool_]
+    sets: npt.NDArray[np.intp]
+    held: npt.NDArray[np.intp]
+    told: Tensor
+    tables: npt.NDArray[np.intp]
+    inside: npt.NDArray[np.intp]
+    terms: Tensor
+    shares: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        needs: Requirements,
+        goal: Goal,
+        reference: Mapping[str, Tensor],
+        records: int,
+        sets: _Sets,
+    ) -> _Search:
+        known = set(needs.variables)
+        weighed = dict(goal.shares)
+        weighed |= {s: EXTRAS / len(goal.extras) for s in goal.extras}
+        index: dict[Names, int] = {}
+        tables, inside, terms = list[int](), list[int](), list[float]()
+        for t, names in enumerate(weighed):
+            order = goal.order if names in goal.shares else max(goal.order, len(names))
+            scale = counted(goal, names, reference) / records
+            for one in within([n for n in names if n in known], order):
+                tables.append(t)
+                inside.append(index.setdefault(one, len(index)))
+                terms.append(scale * contrasts(reference, one))
+        needed = np.zeros(len(index), dtype=np.bool_)
+        for names in goal.sets:
+            for one in within([n for n in names if n in known], goal.order):
+                needed[index[one]] = True
+        rows, held, told = list[int](), list[int](), list[float]()
+        longest = max(map(len, index))
+        for i, names in enumerate(sets):
+            kept = kept_of(names, channel_of(needs, names))
+            for one in within(names, longest):
+                if (place := index.get(one)) is not None:
+                    rows.append(i)
+                    held.append(place)
+                    told.append(information_of(kept, one))
+        return cls(
+            len(sets),
+            needed,
+            np.array(rows, dtype=np.intp),
+            np.array(held, dtype=np.intp),
+            np.array(told),
+            np.array(tables, dtype=np.intp),
+            np.array(inside, dtype=np.intp),
+            np.array(terms),
+            np.array(list(weighed.values())),
+        )
+
+    def weights(self) -> Tensor:
+        """Return the candidates' probabilities of the smallest loss.
+
+        In steps that every processor rounds alike: of sums, products, quotients and square roots
+        alone, in one order, and without libraries that take another order for each processor.
+        """
+        weights: Tensor = np.full(self.count, 1 / self.count)
+        for _ in range(_ROUNDS):
+            gains = self._gains(weights)
+            mean = math.fsum(weights * gains)
+            if mean <= 0 or not exceeds(gains.max(), (1 + _CLOSE) * mean):
+                break
+            weights = weights * np.sqrt(gains / mean)
+            weights /= math.fsum(weights)
+        return weights
+
+    def _gains(self, weights: Tensor) -> Tensor:
+        """Return by how much a little more weight on each candidate lowers the loss."""
+        interactions = len(self.needed)
+        information = np.bincount(self.held, weights[self.sets] * self.told, interactions)
+        # What no candidate tells is lost whatever the weights are.
+        reached = np.maximum(information, _NONE)
+        each = self.terms / reached[self.inside]
+        variances = np.bincount(self.tables, each, len(self.shares))
+        missed = variances + MODERATE
+        slopes = self.shares / (missed * np.sqrt(missed))
+        lowered = np.bincount(self.inside, slopes[self.tables] * each, interactions) / reached
+        return np.bincount(self.sets, self.told * lowered[self.held], self.count).astype(np.float64)
+
+    def kept(self, weights: Tensor) -> list[int]:
+        """Return the candidates to keep: those of some share, and one for each interaction."""
+        # The small ones too are told apart, by their shares of each other.
+        order = descending(np.log(np.maximum(weights, _LEAST)), scale=1.0, tie=FITTED_TIE)
+        least = _FEW * math.fsum(weights * weights) * (1 - FITTED_TIE)
+        kept = [int(i) for i in order if weights[i] >= least][: CHOICES // 2]
+        entries = self._entries
+        missing = self.needed.copy()
+        for i in kept:
+            missing[self.held[entries[i] : entries[i + 1]]] = False
+        for i in order:
+            if len(kept) >= CHOICES:
+                break
+            own = self.held[entries[i] : entries[i + 1]]
+            if missing[own].any():
+                kept.append(int(i))
+                missing[own] = False
+        return sorted(kept)
+
+    @cached_property
+    def _entries(self) -> npt.NDArray[np.intp]:
+        return np.searchsorted(self.sets, np.arange(self.count + 1))
+
+
+_LEAST = float(np.finfo(float).tiny)
+_NONE = 1e-12

@@ -1,0 +1,28 @@
+"""Numbers into few groups, for models of categories and for models of numbers (Ma 2.3).
+
+`mgas`, `mgas_joint` and `mgas_centres` make groups of a minimum number of records and a minimum
+width; the usual
+binnings stand beside them. A `Discretization` says where the groups are cut and which number
+stands for each. What its figures reveal is said by the function that makes it.
+"""
+
+from pramana_core.discretize.binnings import equal_frequency, equal_width, given_cuts
+from pramana_core.discretize.centres import CentredGroups, mgas_centres
+from pramana_core.discretize.discretization import Discretization, interval_labels
+from pramana_core.discretize.joint import JOINT_LIMIT, JointDiscretization, mgas_joint
+from pramana_core.discretize.mgas import GRID_STEPS, mgas
+
+__all__ = [
+    "GRID_STEPS",
+    "JOINT_LIMIT",
+    "CentredGroups",
+    "Discretization",
+    "JointDiscretization",
+    "equal_frequency",
+    "equal_width",
+    "given_cuts",
+    "interval_labels",
+    "mgas",
+    "mgas_centres",
+    "mgas_joint",
+]

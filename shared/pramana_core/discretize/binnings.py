@@ -1,0 +1,142 @@
+"""The usual binnings: by equal widths, equal numbers of records, or cuts given."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.discretize.discretization import Discretization, finite, require_ascending
+from pramana_core.discretize.grid import Cluster, NumberGrid
+from pramana_core.discretize.requirements import require_count, require_enough, require_groups
+from pramana_core.errors import OptionError
+
+
+def equal_width(values: npt.ArrayLike, groups: int, low: float, high: float) -> Discretization:
+    """Cut the range from `low` to `high` into groups of one width.
+
+    Values outside the range fall into the outer groups. Representatives are the middles. Cuts and
+    representatives follow from the arguments alone; the values, of shape (n,), are only counted,
+    so no more is known of them when cuts and representatives are published.
+
+    Raises:
+        OptionError: values that are not finite numbers, fewer than two groups, or a range that is
+            empty, not finite or too narrow to be cut so often.
+    """
+    require_groups(groups)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise OptionError(
+            f"The range from {low!r} to {high!r} is empty or not finite.",
+            where="low",
+            remedy="Give the public range of the variable, the lower end first.",
+        )
+    edges = np.linspace(low, high, groups + 1)
+    middles = np.linspace(low, high, 2 * groups + 1)[1::2]
+    cuts, representatives = _tuple(edges[1:-1]), _tuple(middles)
+    return _counted(values, cuts, representatives, f"equal width from {low:g} to {high:g}")
+
+
+def given_cuts(
+    values: npt.ArrayLike, cuts: Sequence[float], representatives: Sequence[float] | None = None
+) -> Discretization:
+    """Cut at given points.
+
+    Without `representatives` the middles of the intervals stand for them, the outer ones being
+    taken as wide as their neighbours. The values, of shape (n,), are only counted, so what was
+    not known before is not known after cuts and representatives are published.
+
+    Raises:
+        OptionError: values that are not finite numbers, cuts that do not ascend, a single cut
+            without representatives, or representatives that do not fit.
+    """
+    points = tuple(float(cut) for cut in cuts)
+    require_ascending(points)
+    require_groups(len(points) + 1)
+    numbers = _middles(points) if representatives is None else tuple(map(float, representatives))
+    return _counted(values, points, numbers, "given cuts")
+
+
+def equal_frequency(
+    values: npt.ArrayLike, groups: int, *, minimum_count: int, grid: float
+) -> Discretization:
+    """Cut into groups of nearly n / `groups` records.
+
+    Values of shape (n,) are rounded to the grid; a group ends with the grid point at which the
+    records so far are nearest to their share, and has one grid point or more. Every group holds
+    `minimum_count` records or more, and cuts and means, which are rounded to the grid, reveal what
+    those of `mgas` do: nothing finer than the grid, no mean of fewer records, but a function of
+    the data without differential privacy. No width is promised, so a group may be a single grid
+    point.
+
+    Raises:
+        OptionError: values that are not finite numbers, too few of them, too few grid points in
+            use, or a group that would hold fewer than `minimum_count` records.
+    """
+    require_groups(groups)
+    require_count(minimum_count)
+    numbers = finite(values)
+    step = NumberGrid(grid)
+    require_enough(numbers.size, minimum_count, groups)
+    singles = step.singles(numbers)
+    if len(singles) < groups:
+        raise OptionError(
+            f"The values use only {len(singles)} grid points, too few for {groups} groups.",
+            where="groups",
+            remedy="Ask for fewer groups, or take a finer grid.",
+        )
+    clusters = _shares(singles, groups)
+    smallest = min(cluster.records for cluster in clusters)
+    if smallest < minimum_count:
+        raise OptionError(
+            f"The smallest of {groups} groups would hold {smallest} records, fewer than"
+            f" {minimum_count}.",
+            where="groups",
+            remedy="Ask for fewer groups.",
+        )
+    return step.discretization(clusters, f"equal frequency, grid {step.step:g}")
+
+
+def _shares(singles: list[Cluster], groups: int) -> list[Cluster]:
+    """Join grid points into groups whose cumulated counts are nearest to equal shares."""
+    reached = np.cumsum([single.records for single in singles])
+    ends = [0]
+    for group in range(1, groups):
+        # One grid point at least for this group, and for each that follows.
+        low, high = ends[-1] + 1, len(singles) - (groups - group)
+        missed = np.abs(reached[low - 1 : high] * groups - reached[-1] * group)
+        ends.append(low + int(missed.argmin()))
+    return [_union(singles[a:b]) for a, b in itertools.pairwise([*ends, len(singles)])]
+
+
+def _union(clusters: Sequence[Cluster]) -> Cluster:
+    records, total = sum(c.records for c in clusters), sum(c.total for c in clusters)
+    return Cluster(clusters[0].first, clusters[-1].last, records, total)
+
+
+def _middles(cuts: tuple[float, ...]) -> tuple[float, ...]:
+    if len(cuts) < 2:
+        raise OptionError(
+            "A single cut does not tell how wide its two groups are.",
+            where="representatives",
+            remedy="Give the two numbers that stand for them.",
+        )
+    edges = (2 * cuts[0] - cuts[1], *cuts, 2 * cuts[-1] - cuts[-2])
+    return tuple((a + b) / 2 for a, b in itertools.pairwise(edges))
+
+
+def _counted(
+    values: npt.ArrayLike,
+    cuts: tuple[float, ...],
+    representatives: tuple[float, ...],
+    method: str,
+) -> Discretization:
+    """Count the values of each group."""
+    empty = Discretization(cuts, representatives, (0,) * len(representatives), method)
+    counts = np.bincount(empty.codes(values), minlength=empty.size)
+    return Discretization(cuts, representatives, tuple(counts.tolist()), method)
+
+
+def _tuple(numbers: npt.NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(numbers.tolist())

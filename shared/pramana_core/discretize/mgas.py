@@ -1,0 +1,153 @@
+"""Ma's modified agglomerative scheme for one variable (Ma 2.3).
+
+In one dimension clusters are intervals and only neighbours merge. When two merge, their centroid
+moves away from both their neighbours, so the distance across any other gap never shrinks: two
+clusters that are each other's nearest stay so until they merge, whatever happens elsewhere. Hence
+merging such pairs in any order ends as merging the globally nearest pair each time does, and one
+walk from left to right suffices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+import numpy.typing as npt
+
+from pramana_core.discretize.discretization import Discretization, finite
+from pramana_core.discretize.grid import Cluster, NumberGrid
+from pramana_core.discretize.requirements import require_enough, require_requirements
+from pramana_core.errors import OptionError
+
+GRID_STEPS = 64
+"""The default grid has this many steps in the granularity."""
+
+Finished = Callable[[Cluster], bool]
+
+
+def mgas(
+    values: npt.ArrayLike,
+    *,
+    minimum_count: int,
+    granularity: float,
+    grid: float | None = None,
+) -> Discretization:
+    """Group numbers by the modified agglomerative scheme (Ma 2.3).
+
+    Starting from the single grid points, the two clusters with the nearest centroids merge, the
+    leftmost such pair where distances are equal. A cluster of `minimum_count` records or more (K)
+    whose largest and smallest grid points lie `granularity` or more apart (g, in the unit of the
+    values) is finished: it neither grows nor lets others merge across it. Ma does not say what
+    becomes of records left over between finished clusters; here they join the finished neighbour
+    with the nearer centroid, the left one where both are as near.
+
+    `values` has shape (n,). `grid` is the step of the grid, by default granularity / 64. The time
+    is that of sorting the values and of at most two steps for each grid point in use.
+
+    **What the result reveals.** The values are rounded to the grid, which does not depend on them,
+    and nothing else of them is used. Every group holds K records or more and is wider than g; a
+    representative is the grid point nearest to the mean of its group's records, which in full would
+    tell their number; a cut lies in the middle between the last grid point of a group and the first
+    of the next, so it is a whole number of half steps. Hence no number that is published is a value
+    of the table or tells one more precisely than the grid, none of the means rests on fewer than K
+    records, and none tells how many they are. A cut does
+    depend on the two records beside it, to the grid, and together cuts and means are a function
+    of the data that one record can change: whoever knows all other records, or sees the figures
+    of the same column before and after a record came, may learn on which grid point it lies. This
+    is **not** differential privacy; cuts that were chosen without the data (`equal_width`,
+    `given_cuts`) reveal nothing.
+
+    Raises:
+        OptionError: values that are not finite numbers, too few of them or within less than
+            `granularity`; K below 1, g below 0; or no grid where the granularity is 0.
+    """
+    numbers = finite(values)
+    step = NumberGrid(_step(minimum_count, granularity, grid))
+    span = math.ceil(round(granularity / step.step, 9))
+    singles = step.singles(numbers)
+    _require_possible(singles, numbers.size, minimum_count, span)
+
+    def finished(cluster: Cluster) -> bool:
+        return cluster.records >= minimum_count and cluster.last - cluster.first >= span
+
+    groups = absorb(agglomerate(singles, finished), finished)
+    method = f"mgas: at least {minimum_count} records and {granularity:g} wide"
+    return step.discretization(groups, f"{method}, grid {step.step:g}")
+
+
+def agglomerate(clusters: Iterable[Cluster], finished: Finished) -> list[Cluster]:
+    """Merge neighbours until each cluster is finished or has finished neighbours only.
+
+    The gaps between the open clusters shrink from left to right. So when the gap to the next
+    cluster does not, the last of them is smaller than the gaps on both its sides, and its
+    clusters are each other's nearest. Each turn takes a cluster in, merges two or settles.
+    """
+    settled: list[Cluster] = []
+    waiting: list[Cluster] = []
+    for cluster in chain(clusters, (None,)):
+        incoming: list[Cluster | None] = [cluster]
+        while incoming:
+            new = incoming.pop()
+            # Nothing merges with a finished cluster, nor across it, nor across the end.
+            open_cluster = None if new is None or finished(new) else new
+            if len(waiting) > 1 and not (
+                open_cluster and _shrinks(waiting[-2], waiting[-1], open_cluster)
+            ):
+                right, left = waiting.pop(), waiting.pop()
+                incoming += [new, left.joined(right)]
+            elif open_cluster:
+                waiting.append(open_cluster)
+            else:
+                settled += waiting if new is None else [*waiting, new]
+                waiting.clear()
+    return settled
+
+
+def absorb(clusters: Sequence[Cluster], finished: Finished) -> list[Cluster]:
+    """Join every unfinished cluster to the finished neighbour with the nearer centroid."""
+    groups: list[Cluster] = []
+    held: Cluster | None = None
+    for index, cluster in enumerate(clusters):
+        if finished(cluster):
+            groups.append(cluster if held is None else held.joined(cluster))
+            held = None
+        elif index == 0 or _shrinks(*clusters[index - 1 : index + 2]):
+            held = cluster
+        else:
+            groups[-1] = groups[-1].joined(cluster)
+    return groups
+
+
+def _shrinks(left: Cluster, middle: Cluster, right: Cluster | None = None) -> bool:
+    """Whether the middle's centroid is nearer to the right one's than to the left one's: exact.
+
+    With nothing to the right it is not.
+    """
+    if right is None:
+        return False
+    before = middle.total * left.records - left.total * middle.records
+    after = right.total * middle.records - middle.total * right.records
+    # The distances are these divided by the two clusters' records; the middle's cancel.
+    return after * left.records < before * right.records
+
+
+def _step(minimum_count: int, granularity: float, grid: float | None) -> float:
+    require_requirements(minimum_count, granularity)
+    if grid is None and granularity == 0:
+        raise OptionError(
+            "With a granularity of 0 there is no default grid.",
+            where="grid",
+            remedy="Say to which step values are rounded.",
+        )
+    return granularity / GRID_STEPS if grid is None else grid
+
+
+def _require_possible(singles: Sequence[Cluster], records: int, least: int, span: int) -> None:
+    require_enough(records, least)
+    if singles[-1].last - singles[0].first < span:
+        raise OptionError(
+            "All values lie within less than the granularity, so they form no group.",
+            where="granularity",
+            remedy="Take a smaller granularity.",
+        )

@@ -1,0 +1,247 @@
+"""Variables with their categories, and domains made of them.
+
+A `Domain` fixes the meaning of every code array and count tensor in the system: axis `i` of a
+tensor over a domain is variable `i`, and code `c` of a variable is its category `c`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
+
+_SHOWN = 10
+"""The printed form of a domain names so many variables."""
+
+
+def _short(values: tuple[object, ...]) -> str:
+    """Return a tuple as it is printed; of a long one the first, and how many there are."""
+    if len(values) <= _SHOWN:
+        return repr(values)
+    return f"({', '.join(map(repr, values[:_SHOWN]))}, ... {len(values):,} in all)"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A categorical variable: its name and its categories in code order.
+
+    A discretized number carries `representatives`: the number that stands for each category, for
+    models that need one (Ma 2.3).
+
+    Args:
+        name: what it is called.
+        categories: their labels; the code of a category is its place.
+        representatives: a number for each category, or None.
+
+    Raises:
+        DomainError: the name is empty, there are fewer than two categories, or one repeats; the
+            representatives are not one finite number for each category.
+
+    Examples:
+        >>> import pramana as pm
+        >>> pm.Variable("sex", ("f", "m")).code("m")
+        1
+    """
+
+    name: str
+    categories: tuple[str, ...]
+    representatives: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", self._listed())
+        if not self.name or self.name != self.name.strip():
+            raise DomainError(
+                f"A variable's name is empty or has spaces around it: {self.name!r}.",
+                where=self.name,
+            )
+        if len(self.categories) < 2:
+            raise DomainError(
+                f"Variable {self.name!r} has {'one category' if self.categories else 'none'}; it"
+                " needs two or more; list every category that it can take, and leave out a column"
+                " that is the same for everybody.",
+                where=self.name,
+            )
+        if len(set(self.categories)) < self.size:
+            repeated = sorted(c for c, times in Counter(self.categories).items() if times > 1)
+            raise DomainError(
+                f"Variable {self.name!r} lists a category twice: {repeated}.", where=self.name
+            )
+        if self.representatives is not None:
+            # One form of each number, or equal variables could have different digests.
+            numbers = tuple(float(number) + 0.0 for number in self.representatives)
+            object.__setattr__(self, "representatives", numbers)
+            self._require_numbers(numbers)
+
+    def __repr__(self) -> str:
+        told = (
+            ""
+            if self.representatives is None
+            else f", representatives={_short(self.representatives)}"
+        )
+        return f"Variable(name={self.name!r}, categories={_short(self.categories)}{told})"
+
+    def _listed(self) -> tuple[str, ...]:
+        """Return the categories as a tuple of texts. Raises DomainError where they are not."""
+        given: object = self.categories
+        if not isinstance(self.name, str):
+            raise DomainError(f"A variable's name must be text, not {self.name!r}.")
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise DomainError(
+                f"The categories of variable {self.name!r} must be a list of texts, not {given!r}.",
+                where=self.name,
+            )
+        wrong = [category for category in given if not isinstance(category, str)]
+        if wrong:
+            raise DomainError(
+                f"The categories of variable {self.name!r} must be texts, not {wrong[0]!r}.",
+                where=self.name,
+            )
+        return tuple(given)
+
+    def _require_numbers(self, numbers: tuple[float, ...]) -> None:
+        if len(numbers) != self.size or not all(map(math.isfinite, numbers)):
+            raise DomainError(
+                f"Variable {self.name!r} has {self.size} categories and needs as many finite"
+                f" numbers to stand for them; it has {len(numbers)} representatives, of which"
+                f" {sum(map(math.isfinite, numbers))} are finite.",
+                where=self.name,
+                remedy="Give one representative for each category, or none at all.",
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of categories (K in the papers)."""
+        return len(self.categories)
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {category: code for code, category in enumerate(self.categories)}
+
+    def code(self, category: str) -> int:
+        """Return the code of a category.
+
+        Raises:
+            UnknownCategory: the variable has no such category.
+        """
+        try:
+            return self._codes[category]
+        except KeyError:
+            raise UnknownCategory(
+                f"Variable {self.name!r} has no category {category!r}; it has"
+                f" {list(self.categories)}.",
+                where=self.name,
+            ) from None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An ordered set of variables.
+
+    Args:
+        variables: in the order of a table's axes.
+
+    Raises:
+        DomainError: two variables have one name.
+
+    Examples:
+        >>> import pramana as pm
+        >>> domain = pm.Domain.of(age=["child", "adult"], sex=["f", "m"])
+        >>> domain.names, domain.shape, domain["age"].categories
+        (('age', 'sex'), (2, 2), ('child', 'adult'))
+    """
+
+    variables: tuple[Variable, ...]
+
+    def __post_init__(self) -> None:
+        given: object = self.variables
+        if not isinstance(given, Sequence) or not all(isinstance(v, Variable) for v in given):
+            raise DomainError(f"A domain is made of a list of variables, not of {given!r}.")
+        object.__setattr__(self, "variables", tuple(given))
+        if len(set(self.names)) < len(self.names):
+            repeated = sorted(n for n, times in Counter(self.names).items() if times > 1)
+            raise DomainError(f"The domain names a variable twice: {repeated}.")
+
+    @classmethod
+    def of(
+        cls, listed: Mapping[str, Iterable[str]] | None = None, /, **categories: Iterable[str]
+    ) -> Domain:
+        """Build a domain from `name=categories` pairs, or a dict of them, in their order.
+
+        Raises:
+            DomainError: what was passed is no dict, or a variable cannot be.
+        """
+        if listed is not None and not isinstance(listed, Mapping):
+            raise DomainError(
+                "Domain.of takes name=[categories] pairs, or a dict of them, not a"
+                f" {type(listed).__name__}."
+            )
+        every = {**(listed or {}), **categories}
+        return cls(tuple(Variable(name, tuple(c)) for name, c in every.items()))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The variables' names in axis order."""
+        return tuple(v.name for v in self.variables)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The number of categories per axis: the shape of a count tensor over this domain."""
+        return tuple(v.size for v in self.variables)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of cells, an exact integer of any length."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def _axes(self) -> dict[str, int]:
+        return {name: axis for axis, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    def __iter__(self) -> Iterator[Variable]:
+        return iter(self.variables)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._axes
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{v.name} {v.size}" for v in self.variables[:_SHOWN])
+        more = ", ..." if len(self) > _SHOWN else ""
+        return f"Domain({len(self)} variables and their categories: {shown}{more})"
+
+    def __getitem__(self, name: str) -> Variable:
+        return self.variables[self.axis(name)]
+
+    def axis(self, name: str) -> int:
+        """Return the axis of a variable.
+
+        Raises:
+            UnknownVariable: the domain has no such variable.
+        """
+        try:
+            return self._axes[name]
+        except KeyError:
+            raise UnknownVariable(
+                f"There is no variable {name!r} here; the variables are {list(self.names)}.",
+                where=name,
+            ) from None
+
+    def project(self, names: Sequence[str]) -> Domain:
+        """Return the domain of the named variables, in the order of `names`.
+
+        Raises:
+            UnknownVariable: the domain has no such variable.
+        """
+        if isinstance(names, str) and names in self:
+            names = [names]
+        return Domain(tuple(self[name] for name in names))
+
+    def join(self, other: Domain) -> Domain:
+        """Return this domain followed by another with no name in common."""
+        return Domain(self.variables + other.variables)

@@ -1,0 +1,220 @@
+"""How the log-likelihood bends: its second derivatives by the shares of some true cells.
+
+Where few cells are held their matrix is listed and factored. Of many it is only multiplied with,
+by two products along the axes, and solved by conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import linalg
+
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.marginals.counts import Tensor
+from pramana_core.marginals.support_counts import Indices
+from pramana_core.progress import Tick
+
+LISTED_SHARES = 3 << 9
+"""The matrix of up to so many shares is listed; of more, solving by products takes less time."""
+
+_ENTRIES = 1 << 20
+_RIDGE, _MOST_RIDGE = 1e-12, 1e-3
+_PRODUCTS = 1_000
+
+
+@dataclass(frozen=True)
+class HeldCells:
+    """True cells with their probabilities, and a whole table as one more.
+
+    Args:
+        cells: which, in C order of the table.
+        shares: the probability of each, then that of the `rest` if there is one.
+        rest: a distribution over all cells, (cells).
+        size: the number of all cells.
+    """
+
+    cells: Indices
+    shares: Tensor
+    rest: Tensor | None
+    size: int
+
+    @classmethod
+    def of(cls, table: Tensor, whole: int) -> HeldCells:
+        """Hold the cells of a table (cells); of more than `whole`, the table is the `rest`."""
+        if len(table) <= whole:
+            cells = np.flatnonzero(table > 0)
+            return cls(cells, table[cells], None, len(table))
+        return cls(np.zeros(0, dtype=np.int64), np.ones(1), table, len(table))
+
+    def spread(self, shares: Tensor) -> Tensor:
+        """Return what shares make of all cells, (cells)."""
+        theta = np.zeros(self.size) if self.rest is None else self.rest * shares[-1]
+        theta[self.cells] += shares[: len(self.cells)]
+        return theta
+
+    def gathered(self, slope: Tensor) -> Tensor:
+        """Return the slopes by the shares, of those by all cells."""
+        own = slope[self.cells]
+        return own if self.rest is None else np.append(own, self.rest @ slope)
+
+    def joined(self, cells: Indices) -> HeldCells:
+        """Return the same with more cells, of probability zero."""
+        shares = np.insert(self.shares, len(self.cells), np.zeros(len(cells)))
+        return HeldCells(np.append(self.cells, cells), shares, self.rest, self.size)
+
+    def moved(self, shares: Tensor) -> HeldCells:
+        """Return other shares, less those that are zero."""
+        own, rest = shares[: len(self.cells)] / shares.sum(), self.rest
+        kept = own > 0
+        left = own[kept]
+        if rest is not None and shares[-1] > 0:
+            left = np.append(left, shares[-1] / shares.sum())
+        else:
+            rest = None
+        return HeldCells(self.cells[kept], left, rest, self.size)
+
+
+class SeenReports:
+    """The reports that were seen, in all strata one after the other."""
+
+    def __init__(self, strata: Sequence[Stratum]):
+        self._strata = strata
+        self._rows = [np.flatnonzero(stratum.column[:, 0] > 0) for stratum in strata]
+        own = [s.column[rows, 0] for s, rows in zip(strata, self._rows, strict=True)]
+        self.counts: Tensor = np.concatenate(own)
+        self.records = float(self.counts.sum())
+
+    def expected(self, theta: Tensor) -> Tensor:
+        """Return the chances of the reports seen, of tables (cells) or (cells, sets)."""
+        sets = theta.reshape(*self._strata[0].shape, -1)
+        parts = [s.expected(sets)[rows] for s, rows in zip(self._strata, self._rows, strict=True)]
+        return np.concatenate(parts).reshape(-1, *theta.shape[1:])
+
+    def adjoint(self, function: Tensor) -> Tensor:
+        """Return, per true cell, the sum of a function of the reports seen by their chances."""
+        total: Tensor = np.zeros(self._strata[0].shape)
+        ends = np.cumsum([len(rows) for rows in self._rows])[:-1]
+        parts = zip(self._strata, self._rows, np.split(function, ends), strict=True)
+        for stratum, rows, own in parts:
+            full = np.zeros((stratum.reported.size, 1))
+            full[rows, 0] = own
+            total = total + stratum.adjoint(full)[..., 0]
+        return total.ravel()
+
+    def curvature(self, held: HeldCells, expected: Tensor, tick: Tick) -> Curvature:
+        """Return minus the second derivatives of the log-likelihood by the shares held.
+
+        Args:
+            held: the cells.
+            expected: the probabilities of the reports seen.
+            tick: called after each part of the work, and while equations are solved.
+        """
+        if len(held.shares) <= LISTED_SHARES:
+            return _Listed(self._gram(held, np.sqrt(self.counts) / expected, tick))
+        return _Unlisted(self, held, self.counts / np.square(expected), tick)
+
+    def _gram(self, held: HeldCells, weights: Tensor, tick: Tick) -> Tensor:
+        size = len(held.shares)
+        total: Tensor = np.zeros((size, size))
+        rest = None if held.rest is None else self.expected(held.rest)
+        most, start = max(_ENTRIES // size, 1), 0
+        for stratum, rows in zip(self._strata, self._rows, strict=True):
+            for first in range(0, len(rows), most):
+                part = rows[first : first + most]
+                place = slice(start + first, start + first + len(part))
+                listed = np.empty((len(part), size))
+                listed[:, : len(held.cells)] = stratum.listed_at(part, held.cells)
+                if rest is not None:
+                    listed[:, -1] = rest[place]
+                listed *= weights[place, None]
+                total += listed.T @ listed
+                tick()
+            start += len(rows)
+        return total
+
+
+class Curvature(Protocol):
+    """A positive semidefinite matrix over shares."""
+
+    def times(self, move: Tensor) -> Tensor:
+        """Return the product with a vector."""
+
+    def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:
+        """Return x with (matrix x)_i = slope_i for the `free` i, which alone are not zero.
+
+        Args:
+            slope: of all shares.
+            free: which shares may move.
+            tolerance: how much each equation may miss.
+
+        Returns:
+            x at `free`; None where rounding hides the solution.
+        """
+
+
+class _Listed:
+    def __init__(self, matrix: Tensor):
+        self._matrix = matrix
+        self._scale = np.diag(matrix).copy()
+        self._ridge = _RIDGE
+
+    def times(self, move: Tensor) -> Tensor:
+        product: Tensor = self._matrix @ move
+        return product
+
+    def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:  # noqa: ARG002
+        while self._ridge <= _MOST_RIDGE:
+            inner = self._matrix[np.ix_(free, free)]
+            inner[np.diag_indices_from(inner)] += self._ridge * self._scale[free]
+            move = solved(inner, slope[free])
+            if move is not None:
+                return move
+            self._ridge *= 100
+        return None
+
+
+class _Unlisted:
+    def __init__(self, seen: SeenReports, held: HeldCells, weights: Tensor, tick: Tick):
+        self._seen, self._held, self._weights, self._tick = seen, held, weights, tick
+        # About the diagonal: what it is without noise.
+        self._scale = held.gathered(seen.adjoint(weights))
+
+    def times(self, move: Tensor) -> Tensor:
+        reports = self._seen.expected(self._held.spread(move))
+        return self._held.gathered(self._seen.adjoint(self._weights * reports))
+
+    def solved(self, slope: Tensor, free: Indices, tolerance: float) -> Tensor | None:
+        """Solve by preconditioned conjugate gradients (Saad 2003, algorithm 9.1)."""
+        whole = np.zeros(len(slope))
+        move, left = np.zeros(len(free)), slope[free]
+        scaled = left / self._scale[free]
+        along, size = scaled, float(left @ scaled)
+        for _ in range(_PRODUCTS):
+            if np.abs(left).max(initial=0.0) <= tolerance:
+                break
+            self._tick()
+            whole[free] = along
+            bent = self.times(whole)[free]
+            curved = float(along @ bent)
+            if not curved > 0:
+                break
+            stride = size / curved
+            move, left = move + stride * along, left - stride * bent
+            scaled = left / self._scale[free]
+            before, size = size, float(left @ scaled)
+            along = scaled + (size / before) * along
+        return move
+
+
+def solved(matrix: Tensor, slope: Tensor) -> Tensor | None:
+    """Return a Newton step, None where there is none; the matrix is overwritten."""
+    try:
+        factor = linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    move: Tensor = linalg.cho_solve(factor, slope, check_finite=False)
+    return move if np.isfinite(move).all() else None

@@ -1,0 +1,252 @@
+"""Is Z needed to tell X once the others are known? Asked of the reports themselves.
+
+The reports are compared under two hypotheses on one true table over (X, the given variables, Z):
+X and Z are independent given the others, or anything may be. Each is maximized by EM over the true
+table, so noise weakens the evidence and never makes any (design section 5; it answers the question
+that Ma 5.5.2 leaves open). Variables that a joint block brings in besides keep their distribution
+given the others free.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pramana_core.channels import Identity
+from pramana_core.estimation.core.likelihood import (
+    STEPS,
+    Maximum,
+    climb,
+    likelihood,
+    maximize,
+    not_converged,
+    saturated,
+    start,
+)
+from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.marginals.counts import Tensor
+from pramana_core.progress import Tick, unstopped
+
+TOLERANCE = 1e-5
+"""How far below its maximum a log-likelihood may stay, in nats."""
+
+_ROUGHLY = 1e-2
+_INSIDE = 0.02
+_LEAST = 5.0
+"""Below this many expected records a cell's error says nothing of a score's."""
+
+
+@dataclass(frozen=True)
+class ReportedTable:
+    """The reports over some variables, and what every hypothesis about them shares.
+
+    What `tick` raises stops a maximization.
+    """
+
+    strata: tuple[Stratum, ...]
+    tick: Tick = unstopped
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The true table's shape."""
+        return self.strata[0].shape
+
+    @property
+    def records(self) -> float:
+        """The number of records."""
+        return sum(stratum.records for stratum in self.strata)
+
+    @cached_property
+    def saturated(self) -> float:
+        """The log-likelihood that no true table exceeds."""
+        return saturated(self.strata)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the reports are the records themselves, so that maxima are shares of counts."""
+        return len(self.strata) == 1 and all(
+            isinstance(channel, Identity) for channel in self.strata[0].channels
+        )
+
+    @cached_property
+    def begin(self) -> tuple[Tensor, bool]:
+        """A positive true table to begin from, and whether it is the most likely already."""
+        return start(self.strata)
+
+    @cached_property
+    def most_likely(self) -> tuple[Tensor, float]:
+        """The most likely true table, with its log-likelihood."""
+        table, exact = self.begin
+        if exact:
+            return table, self.saturated
+        found = maximize(
+            self.strata, begin=table, tolerance=TOLERANCE, certified=False, tick=self.tick
+        )
+        return found.table, float(found.log_likelihood[0])
+
+
+@dataclass(frozen=True)
+class ConditionalIndependence:
+    """The likelihood ratio of dependence against independence of X and Z given others.
+
+    Args:
+        table: the reports over all of them.
+        left, right: the axes of X and of Z in the true table; each may be several variables.
+        given: the axes of the given variables; axes of none of the three are summed out.
+    """
+
+    table: ReportedTable
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    given: tuple[int, ...]
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.table.shape
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """The number of free parameters that dependence has more: (I - 1)(K - 1) J."""
+        left, right, given = (
+            math.prod(self._shape[axis] for axis in axes)
+            for axes in (self.left, self.right, self.given)
+        )
+        return (left - 1) * (right - 1) * given
+
+    @cached_property
+    def upper(self) -> float:
+        """A bound that the ratio cannot exceed, at the cost of one evaluation.
+
+        No true table explains the reports better than their own frequencies do, and independence
+        explains them at least as well as the table to begin from.
+        """
+        return self.table.saturated - self._begun
+
+    @property
+    def null_log_likelihood(self) -> float:
+        """The log-likelihood, in nats, of the most likely true table under independence."""
+        if self.table.plain:
+            return self._begun
+        return max(float(self._independent.log_likelihood[0]), self._begun)
+
+    @property
+    def alternative_log_likelihood(self) -> float:
+        """The log-likelihood of the most likely true table."""
+        return self.table.most_likely[1]
+
+    @property
+    def saturated(self) -> float:
+        """The log-likelihood that no true table exceeds."""
+        return self.table.saturated
+
+    @property
+    def ratio(self) -> float:
+        """The log-likelihood ratio in nats, at least 0."""
+        return max(0.0, self.alternative_log_likelihood - self.null_log_likelihood)
+
+    @cached_property
+    def fitted(self) -> Tensor:
+        """The most likely distribution under independence, in the true table's shape."""
+        return self._independent.table
+
+    @cached_property
+    def inflation(self) -> float:
+        """How many times randomization multiplies the plain gain's chance part.
+
+        The gain of a link that is not there is half a sum of squared errors. Its mean is half its
+        degrees of freedom without randomization, and trace(W Cov) / 2 with it (design section 5):
+        Cov is the covariance of the estimated counts and W the gain's second derivative, both under
+        independence, with at least some five records expected in each cell: where fewer are,
+        neither is told by the table. Infinite where a channel has no inverse.
+        """
+        if not all(stratum.solvable for stratum in self.table.strata):
+            return math.inf
+        left, right, given = set(self.left), set(self.right), set(self.given)
+        parts = ((left | right | given, 1), (left | given, -1), (right | given, -1), (given, 1))
+        true = self._under(np.maximum(self.fitted, _LEAST / self.table.records))
+        trace = sum(sign * self._relative_variance(axes, true) for axes, sign in parts)
+        return max(1.0, trace / self.degrees_of_freedom)
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the ratio in each of some bootstrap samples of the reports, shape (draws,).
+
+        Raises:
+            NotConverged: `STEPS` steps did not come near the maxima of all samples.
+        """
+        strata = [stratum for stratum in self.table.strata if stratum.records > 0]
+        reports = [
+            rng.multinomial(int(s.records), s.column[:, 0] / s.records, size=draws).T.astype(
+                np.float64
+            )
+            for s in strata
+        ]
+        free, under = inside(self.table.most_likely[0]), self._under(inside(self.fitted))
+        high, low = (
+            climb(
+                strata,
+                model,
+                begin,
+                reports=reports,
+                tolerance=_ROUGHLY,
+                steps=STEPS,
+                quiet=_ROUGHLY,
+                tick=self.table.tick,
+            )
+            for model, begin in ((FactoredModel(self._shape), free), (self._model, under))
+        )
+        for found in (high, low):
+            if found.gap > _ROUGHLY and found.steps >= STEPS:
+                raise not_converged(found, _ROUGHLY)
+        ratios: Tensor = np.maximum(high.log_likelihood - low.log_likelihood, 0.0)
+        return ratios
+
+    @cached_property
+    def _model(self) -> FactoredModel:
+        alone = (self.left, self.given), (self.right, self.given)
+        return FactoredModel(self._shape, (((self.given, ()), *alone) if self.given else alone))
+
+    def _under(self, table: Tensor) -> Tensor:
+        """Return the distribution of the hypothesis that is nearest to a table."""
+        return self._model.fit(table[..., None])[..., 0]
+
+    @cached_property
+    def _begin(self) -> Tensor:
+        # Independence made of estimates that are positive is positive itself.
+        return self._under(self.table.begin[0])
+
+    @cached_property
+    def _begun(self) -> float:
+        value, _ = likelihood(self.table.strata, self._begin[..., None])
+        return float(value[0])
+
+    @cached_property
+    def _independent(self) -> Maximum:
+        # Estimates of exactly zero are not where independence is most likely, and EM stays there.
+        begin = self._begin if self._begin.min() > 0 else self._under(inside(self._begin))
+        return maximize(
+            self.table.strata,
+            self._model,
+            begin=begin,
+            tolerance=TOLERANCE,
+            tick=self.table.tick,
+        )
+
+    def _relative_variance(self, axes: set[int], true: Tensor) -> float:
+        """Return the sum, over the cells of a margin, of variance over expected count."""
+        gone = tuple(axis for axis in range(len(self._shape)) if axis not in axes)
+        cells = true.sum(axis=gone)
+        variance: Tensor = sum(
+            (s.records * s.estimator_variance(true, gone) for s in self.table.strata),
+            np.zeros(cells.shape),
+        )
+        return float((variance / (cells * self.table.records)).sum())
+
+
+def inside(table: Tensor) -> Tensor:
+    """Return a distribution moved off the edge, which EM could not leave."""
+    moved: Tensor = (1 - _INSIDE) * table + _INSIDE / table.size
+    return moved

@@ -1,0 +1,309 @@
+"""Whether reports can have come from the declared channels: evidence against it, by tables.
+
+Under the declared channels the reports of any true table are spread as P' of that table. What no
+true table gives speaks against the declaration, and is weighed by bets whose error rate holds for
+any number of records and any true values, without an approximation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.channels import RESOLUTION, StructuralZeros, Transition
+from pramana_core.estimation.core.axes import Axis, axes_of
+from pramana_core.estimation.core.strata import Stratum
+from pramana_core.estimation.plausibility.bets import SHARES, Betting, evidence
+from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
+from pramana_core.plan import Plan
+from pramana_core.ties import first_largest, reaches
+
+RATE = 0.001
+"""A release is called inconsistent at a p-value of at most this: honest ones at most so often."""
+
+PAIRS = 128
+"""At most this many pairs of variables are examined: those that are reported together most, of
+equal ones neighbours in the plan first."""
+
+PAIRS_TRIED = 8 * PAIRS
+"""After so many pairs the search for small ones ends: joint blocks can make each of them large."""
+
+COLUMN_CELLS = 1 << 16
+"""The largest table of one variable (or of a joint block that cannot be taken apart)."""
+
+PAIR_CELLS = 4096
+"""The largest table of a pair."""
+
+RECORDS = 10_000_000
+"""Of more records the first so many are examined."""
+
+LISTED_ROWS = 1024
+"""Variables whose channel must be listed in a larger matrix are not examined."""
+
+_LOUDEST = 700.0
+_SHARE_DIGITS = 7
+_TILE_CELLS = 128
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One table: its variables, and the logarithm of the evidence against the declared channels.
+
+    The evidence is a number that is 1 at most in the mean, whatever the true values are.
+    """
+
+    variables: tuple[str, ...]
+    log_evidence: float
+
+
+@dataclass(frozen=True)
+class Plausibility:
+    """What was found of a release: the tables examined, and how many were left out."""
+
+    tables: tuple[Examined, ...]
+    left_out: int
+
+    @property
+    def p_value(self) -> float:
+        """A bound of the probability of so much evidence, over all tables, under the declaration.
+
+        The mean of the tables' evidence is 1 at most in the mean too, however the tables depend on
+        each other, and so at least 1/p with probability p at most (Markov). It is 0 only where
+        some report is impossible.
+        """
+        logs = np.array([table.log_evidence for table in self.tables])
+        if not logs.size:
+            return 1.0
+        total = float(np.logaddexp.reduce(logs)) - math.log(logs.size)
+        return 0.0 if total == math.inf else math.exp(-min(max(total, 0.0), _LOUDEST))
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether the reports are marked; honest ones are with probability `RATE` at most."""
+        return reaches(RATE, self.p_value)
+
+    @property
+    def worst(self) -> tuple[str, ...]:
+        """The variables of the least plausible table; none where none was examined."""
+        if not self.tables:
+            return ()
+        evidence = [table.log_evidence for table in self.tables]
+        return self.tables[first_largest(evidence, scale=1.0)].variables
+
+
+def examine(
+    columns: Mapping[str, Codes],
+    plan: Plan,
+    betting: Betting = Betting(),  # noqa: B008 - frozen
+) -> Plausibility:
+    """Weigh the evidence that reports were not made by the channels that a plan declares.
+
+    All single variables are examined and up to `PAIRS` pairs, chosen by the plan alone.
+
+    Args:
+        columns: reported codes by variable, in an order that has nothing to do with the draws, as
+            that of pseudonyms.
+        plan: what is declared.
+        betting: how odds are found.
+    """
+    tables, left_out = _tables(plan)
+    reports = _Pieces(columns, plan)
+    found = [Examined(_names(axes), _evidence(reports, axes, betting)) for axes in tables]
+    return Plausibility(tuple(found), left_out)
+
+
+class _Pieces:
+    """Counts of reports in each piece of the records.
+
+    Neighbouring variables with few categories form tiles; what is counted is two tiles at once, of
+    which many pairs are sums.
+    """
+
+    def __init__(self, columns: Mapping[str, Codes], plan: Plan) -> None:
+        self._columns = columns
+        self._sizes = plan.reported_sizes
+        self._tile: dict[str, tuple[str, ...]] = {}
+        for tile in _tiles(self._sizes):
+            self._tile |= dict.fromkeys(tile, tile)
+        records = min(len(next(iter(columns.values()))), RECORDS)
+        self._cuts = sorted({int(share * records) for share in SHARES})
+        self._counted: dict[tuple[str, ...], list[ReportedCounts]] = {}
+
+    def tables(self, names: Sequence[str]) -> list[npt.NDArray[np.int64]]:
+        """Return the counts over some variables, axes in that order, of each piece."""
+        held = tuple(dict.fromkeys(n for name in names for n in self._tile[name]))
+        if math.prod(self._sizes[name] for name in held) > _TILE_CELLS**2:
+            return [piece.table(names) for piece in self._pieces(tuple(names))]
+        if held not in self._counted:
+            self._counted[held] = self._pieces(held)
+        return [piece.table(names) for piece in self._counted[held]]
+
+    def _pieces(self, names: tuple[str, ...]) -> list[ReportedCounts]:
+        sizes = {name: self._sizes[name] for name in names}
+        return [
+            ReportedCounts({name: self._columns[name][start:stop] for name in names}, sizes)
+            for start, stop in pairwise(self._cuts)
+        ]
+
+
+def _tiles(sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Return runs of variables that have few cells together, or are alone."""
+    tiles: list[tuple[str, ...]] = []
+    cells = _TILE_CELLS
+    for name, size in sizes.items():
+        if tiles and cells * size <= _TILE_CELLS:
+            tiles[-1] += (name,)
+            cells *= size
+        else:
+            tiles.append((name,))
+            cells = size
+    return tiles
+
+
+def _tables(plan: Plan) -> tuple[list[list[Axis]], int]:
+    """Return the tables to examine, and how many are left out for their size or number."""
+    singles, pairs, count = _candidates(plan)
+    chosen: dict[tuple[str, ...], list[Axis]] = {}
+    there = 0
+    for asked in singles:
+        there += _choose(plan, asked, COLUMN_CELLS, chosen)
+    alone = len(chosen)
+    for asked in itertools.islice(pairs, PAIRS_TRIED):
+        if len(chosen) - alone >= PAIRS:
+            break
+        there += _choose(plan, asked, PAIR_CELLS, chosen)
+    return list(chosen.values()), count - there
+
+
+def _choose(
+    plan: Plan, asked: tuple[str, ...], most: int, chosen: dict[tuple[str, ...], list[Axis]]
+) -> bool:
+    """Choose the table over some variables, unless it is too large; say whether it is chosen."""
+    axes = axes_of(plan, asked)
+    cells = max(math.prod(axis.channel.shape[side] for axis in axes) for side in (0, 1))
+    if cells > most:
+        return False
+    chosen.setdefault(_names(axes), axes)
+    return True
+
+
+def _candidates(plan: Plan) -> tuple[list[tuple[str, ...]], Iterator[tuple[str, ...]], int]:
+    """Return what may be examined: single variables, then pairs, the most telling first.
+
+    Those that are surely too large are not among them, but in how many there are in all. Variables
+    that no record reports together are no pair.
+    """
+    plain = {
+        name: block.channel.is_identity
+        for block in plan.blocks
+        if not block.channel.withheld
+        for name in block.names
+    }
+    randomized = [name for name in plain if not plain[name]]
+    apart = sum(_apart(block.channel) for block in plan.blocks)
+    count = len(randomized) + math.comb(len(plain), 2) - math.comb(len(plain) - len(randomized), 2)
+    count -= apart
+    listed = {n for b in plan.blocks if b.channel.listed_rows > LISTED_ROWS for n in b.names}
+    singles: list[tuple[str, ...]] = [(name,) for name in randomized if name not in listed]
+    names = [name for name in plain if name not in listed]
+    return singles, _small_pairs(plan, names, plain), count
+
+
+def _small_pairs(
+    plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
+) -> Iterator[tuple[str, ...]]:
+    """Yield pairs that are not both told as they are nor surely too large.
+
+    Those that more records report together come first, of equal ones those near in the plan.
+    """
+    if any(block.channel.choices for block in plan.blocks):
+        share = _together(plan)
+        shares = {pair: share(pair) for pair in _small_pairs_nearby(plan, names, plain)}
+        # Equal shares are multiples of 2^-32 that may differ by one.
+        told = [pair for pair in shares if shares[pair] > 0]
+        yield from sorted(told, key=lambda p: round(shares[p], _SHARE_DIGITS), reverse=True)
+    else:
+        yield from _small_pairs_nearby(plan, names, plain)
+
+
+def _small_pairs_nearby(
+    plan: Plan, names: Sequence[str], plain: Mapping[str, bool]
+) -> Iterator[tuple[str, ...]]:
+    reported, true = plan.reported_sizes, {v.name: v.size for v in plan.domain}
+    sizes = np.array([(reported[name], true[name]) for name in names]).reshape(-1, 2)
+    open_to_all = np.array([plain[name] for name in names], dtype=bool)
+    for distance in range(1, len(names)):
+        cells = (sizes[:-distance] * sizes[distance:]).max(axis=1)
+        wanted = (cells <= PAIR_CELLS) & ~(open_to_all[:-distance] & open_to_all[distance:])
+        for place in np.flatnonzero(wanted).tolist():
+            yield names[place], names[place + distance]
+
+
+def _together(plan: Plan) -> Callable[[tuple[str, ...]], float]:
+    """Return a function of two variables: the share of the records that report both."""
+    block_of = {name: block for block in plan.blocks for name in block.names}
+    alone = {
+        name: block.channel.share_reported(axis)
+        for block in plan.blocks
+        for axis, name in enumerate(block.names)
+    }
+    shared: Counter[tuple[str, ...]] = Counter()
+    for block in plan.blocks:
+        for choice in block.channel.choices:
+            for pair in itertools.combinations(choice.axes, 2):
+                shared[tuple(block.names[axis] for axis in pair)] += choice.weight
+
+    def share(pair: tuple[str, ...]) -> float:
+        first, second = pair
+        inside = block_of[first] is block_of[second] and block_of[first].channel.choices
+        return shared[pair] / RESOLUTION if inside else alone[first] * alone[second]
+
+    return share
+
+
+def _apart(channel: Transition) -> int:
+    """Return how many pairs of a sampled channel's variables no record reports together."""
+    if not channel.choices:
+        return 0
+    pairs = {pair for c in channel.choices for pair in itertools.combinations(c.axes, 2)}
+    told = {axis for choice in channel.choices for axis in choice.axes}
+    return math.comb(len(told), 2) - len(pairs)
+
+
+def _names(axes: list[Axis]) -> tuple[str, ...]:
+    return tuple(v.name for axis in axes for v in axis.variables)
+
+
+def _evidence(reports: _Pieces, axes: list[Axis], betting: Betting) -> float:
+    """Return the logarithm of a table's evidence."""
+    pieces = []
+    for counts in reports.tables(_names(axes)):
+        piece, impossible = _possible_reports(counts, axes)
+        if impossible:
+            return math.inf
+        pieces.append(piece)
+    return evidence(pieces, tuple(_possible_channel(axis.channel) for axis in axes), betting)
+
+
+def _possible_channel(channel: Transition) -> Transition:
+    """Return a channel without the truths that were declared impossible."""
+    return channel.channel if isinstance(channel, StructuralZeros) else channel
+
+
+def _possible_reports(counts: npt.NDArray[np.int64], axes: list[Axis]) -> tuple[Tensor, bool]:
+    """Return the counts of the reports that can occur, and whether any others did."""
+    table = counts.reshape([axis.channel.shape[1] for axis in axes])
+    for place, axis in enumerate(axes):
+        table = np.delete(table, axis.channel.impossible, axis=place)
+    channels = tuple(_possible_channel(axis.channel) for axis in axes)
+    found = Stratum(table.astype(np.float64), channels)
+    anything = np.full((*found.shape, 1), 1 / math.prod(found.shape))
+    lost = table.sum() < counts.sum()
+    return found.reported, bool(lost or np.any(found.column[found.expected(anything) <= 0]))

@@ -1,0 +1,360 @@
+"""Tables of estimated counts with their errors: of one source, or the sum of several sources'.
+
+Two errors are kept apart. Given the true records, only the randomization varies and
+
+    Cov(N^ | D) = P'^-1 diag(P'N) P^-1 - diag(N)                    (Ma theorem 2, design 4);
+
+against the population the records were drawn from, the multinomial part diag(N) - N N'/n is
+added. Both are estimated by putting the observed reported counts for P'N and N^ for N.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded
+from pramana_core.estimation.core.axes import Axis, Moments, along_axes, arrange
+from pramana_core.estimation.core.information import INFORMATION_CELLS, ThirdMoments
+from pramana_core.marginals.counts import LEVEL, Tensor
+from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.ratio_interval import ratio_interval
+from pramana_core.marginals.score_interval import MORE, Tilt, possible, score_interval
+
+_NUMBERS = (
+    "count",
+    "share",
+    "projected",
+    "se_records",
+    "se_population",
+    "low",
+    "high",
+    "filled_in",
+)
+"""What columns of numbers are called in the frames of tables, here and at the public face."""
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Estimates(ABC):
+    """Raw counts, and the errors that follow from the products of their estimators.
+
+    `domain` has the variables, one per axis of `counts`; these may be fractional or negative.
+    """
+
+    domain: Domain
+    counts: Tensor
+    records: int
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether the counts are made of smaller tables, supposing no more interact."""
+        return False
+
+    @abstractmethod
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of the products of estimators of linear functions.
+
+        Takes weights as `covariance_of` and returns a matrix of the same shape.
+        """
+
+    @abstractmethod
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+
+    @abstractmethod
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of the reports (see `MarginalTable`)."""
+
+    @abstractmethod
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+
+    @abstractmethod
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the mean of W^2 follows that of W (see `MarginalTable`)."""
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the intervals of the counts (see `MarginalTable`)."""
+        z = normal_quantile(level)
+        second, _, _ = self.second_moments(())
+        share, square = self.counts / self.records, second / self.records
+        slope = self.tilt().slope
+        ends = score_interval(share, square, slope, self.records, z, population=population)
+        low, high = possible(*ends, share)
+        return self.records * low, self.records * high
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals of cells' shares of their margins (see `MarginalTable`)."""
+        gone = tuple(self.domain.axis(name) for name in summed)
+        margin = self.counts.sum(axis=gone, keepdims=True)
+        moments = self.second_moments(summed)
+        return ratio_interval(self.counts, margin, moments, normal_quantile(level))
+
+    def variance(self, *, population: bool) -> Tensor:
+        """Return the variance of each raw count (see the module's formulas)."""
+        second, _, _ = self.second_moments(())
+        part = np.square(self.counts) / self.records if self._of(population) else self.counts
+        return np.maximum(second - part, 0.0)
+
+    def standard_error(self, *, population: bool) -> Tensor:
+        """Return the standard error of each raw count."""
+        return np.sqrt(self.variance(population=population))
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the full covariance matrix of the counts, cells in C order of `domain`.
+
+        Raises:
+            LimitExceeded: more than `INFORMATION_CELLS` cells.
+        """
+        cells = self.counts.size
+        if cells > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"A covariance matrix over {cells} cells is too large to list.",
+                remedy="Ask for variances, or for fewer variables.",
+            )
+        return self.covariance_of(_each_cell(self.domain), population=population)
+
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions of the counts (see `MarginalTable`)."""
+        flat, counts = weights.reshape(len(weights), -1), self.counts.ravel()
+        if self._of(population):
+            part = np.outer(flat @ counts, flat @ counts) / self.records
+        else:
+            part = (flat * counts) @ flat.T
+        return self.products(weights) - part
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of linear functions with each count (see `MarginalTable`)."""
+        if self._of(population):
+            rank = self.counts.ndim
+            part = np.multiply.outer(np.tensordot(weights, self.counts, rank), self.counts)
+            part /= self.records
+        else:
+            part = weights * self.counts
+        return self.products_with_cells(weights) - part
+
+    def _of(self, population: bool) -> bool:
+        """Say whether the error that is returned is that against the population."""
+        return population
+
+    def frame(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return the table as a data frame: a row per cell, in C order of `domain`.
+
+        Columns: one of category labels per variable, `count`, `se_records` (the error given the
+        records), `se_population`, and `low` and `high`, the interval against the population. A
+        variable that is called as a column of numbers has another name here: see `column_of`.
+        """
+        import pandas as pd
+
+        low, high = self.interval(level, population=True)
+
+        cells = pd.MultiIndex.from_product(
+            [v.categories for v in self.domain], names=list(map(column_of, self.domain.names))
+        )
+        return pd.DataFrame(
+            {
+                "count": self.counts.ravel(),
+                "se_records": self.standard_error(population=False).ravel(),
+                "se_population": self.standard_error(population=True).ravel(),
+                "low": low.ravel(),
+                "high": high.ravel(),
+            },
+            index=cells,
+        ).reset_index()
+
+
+@dataclass(frozen=True)
+class EstimatedTable(Estimates):
+    """A marginal table estimated from reported counts; see `MarginalTable` for its promise.
+
+    `fitted` are the reported counts from which second moments are formed: the observed ones for
+    the moment estimate, the expected ones under the estimate for maximum likelihood. `noise` is the
+    variance of what was added to each reported count on purpose; it is in both errors.
+    """
+
+    fitted: Tensor
+    axes: tuple[Axis, ...]
+    information: Tensor | None = None
+    third: ThirdMoments | None = None
+    noise: float = 0.0
+
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over the reports of the products of estimators of linear functions.
+
+        Takes weights as `covariance_of` and returns a matrix of the same shape.
+        """
+        if self.information is not None:
+            flat = weights.reshape(len(weights), -1)
+            of_information: Tensor = flat @ self.information @ flat.T
+            return of_information
+        flat = self._estimators(weights).reshape(len(weights), -1)
+        matrix: Tensor = (flat * self._squares.ravel()) @ flat.T
+        return matrix
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return these sums for each linear function and each cell, in the shape of `weights`."""
+        if self.information is not None:
+            flat: Tensor = weights.reshape(len(weights), -1) @ self.information
+            return flat.reshape(weights.shape)
+        counted = self._estimators(weights) * self._squares
+        made = along_axes(Axis.estimate, self.axes, counted)
+        kept = [v for part in self.axes for v in part.kept]
+        order = [[v.name for v in kept].index(name) for name in self.domain.names]
+        split = made.reshape(len(weights), *(v.size for v in kept))
+        return np.transpose(split, [0, *(1 + place for place in order)])
+
+    def _estimators(self, weights: Tensor) -> Tensor:
+        """Return the functions of a report that estimate linear functions, (q, reports...)."""
+        order = [v.name for part in self.axes for v in part.kept]
+        moved = np.transpose(weights, [0, *(1 + self.domain.axis(n) for n in order)])
+        cells = [math.prod(v.size for v in part.kept) for part in self.axes]
+        return along_axes(Axis.estimator, self.axes, moved.reshape(len(weights), *cells))
+
+    @property
+    def _squares(self) -> Tensor:
+        """What each report's squared weight is counted with: how many made it, and its noise."""
+        return self.fitted + self.noise
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of the reports (see `MarginalTable`).
+
+        Where the counts are not a linear function of the reports, or noise was added to these,
+        normal deviates of their covariance are added to them.
+
+        Raises:
+            LimitExceeded: such counts have more than `INFORMATION_CELLS` cells.
+        """
+        if self.information is not None or self.noise:
+            root = _root(self.covariance(population=True))
+            noise = rng.standard_normal((draws, len(root))) @ root
+            return self.counts + noise.reshape(draws, *self.domain.shape)
+        share = self.fitted.ravel() / self.fitted.sum()
+        sampled = rng.multinomial(self.records, share, size=draws).astype(np.float64)
+        estimate: Tensor = np.moveaxis(sampled.reshape(draws, *self.fitted.shape), 0, -1)
+        for axis, part in enumerate(self.axes):
+            estimate = part.estimate(estimate, axis)
+        kept = [v for part in self.axes for v in part.kept]
+        order = [[v.name for v in kept].index(name) for name in self.domain.names]
+        split = estimate.reshape(*(v.size for v in kept), draws)
+        return np.transpose(split, [len(order), *order])
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 over the reports (see `MarginalTable`)."""
+        names = frozenset(summed)
+        for name in names:
+            self.domain.axis(name)
+        if self.information is not None:
+            return self._dense_moments(names)
+        tensors: Moments = (self._squares, self._squares, self._squares)
+        for axis, part in enumerate(self.axes):
+            tensors = part.moments(tensors, axis, names)
+        ww, wv, vv = tensors
+        return self._arrange(ww), self._arrange(wv), self._arrange(vv, names)
+
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
+        if self.third is not None:
+            second, _, _ = self.second_moments(())
+            shape = self.domain.shape
+            of_cell = (self.third.own[0].reshape(shape), self.third.own[1].reshape(shape))
+            sums = (self.counts, second, self.third.cubes.reshape(shape))
+            return Tilt.of(sums, of_cell, self.records, more)
+        found: tuple[Tensor, ...] = (np.ones(()),) * 5
+        for axis, part in enumerate(self.axes):
+            others = tuple(i for i in range(len(self.axes)) if i != axis)
+            of_axis = part.third_moments(self.fitted.sum(axis=others))
+            found = tuple(map(np.multiply.outer, found, of_axis))
+        first, square, cube, own_square, own_cube = map(self._arrange, found)
+        records = self.records
+        sums = (records * first, records * square, records * cube)
+        return Tilt.of(sums, (own_square, own_cube), records, more)
+
+    def _arrange(self, tensor: Tensor, summed: frozenset[str] = frozenset()) -> Tensor:
+        return arrange(tensor, self.axes, self.domain, summed)
+
+    def _dense_moments(self, summed: frozenset[str]) -> Moments:
+        shape = self.domain.shape
+        matrix = self.products(_each_cell(self.domain)).reshape(shape + shape)
+        gone = tuple(self.domain.axis(name) for name in summed)
+        rank = len(shape)
+        cross = matrix.sum(axis=tuple(rank + axis for axis in gone), keepdims=True)
+        both = cross.sum(axis=gone, keepdims=True)
+
+        def diagonal(tensor: Tensor) -> Tensor:
+            left, right = tensor.shape[:rank], tensor.shape[rank:]
+            cells = np.indices(left)
+            index = [np.minimum(i, size - 1) for i, size in zip(cells, right, strict=True)]
+            taken: Tensor = tensor[(*cells, *index)]
+            return taken
+
+        return diagonal(matrix), diagonal(cross), diagonal(both)
+
+
+@dataclass(frozen=True)
+class CombinedTable(Estimates):
+    """The sum of tables of different records; see `MarginalTable` for its promise."""
+
+    tables: tuple[Estimates, ...]
+
+    @classmethod
+    def of(cls, tables: Sequence[Estimates]) -> CombinedTable:
+        """Return the sum of some tables over the same variables."""
+        counts: Tensor = np.sum([table.counts for table in tables], axis=0)
+        records = sum(table.records for table in tables)
+        return cls(tables[0].domain, counts, records, tuple(tables))
+
+    def products(self, weights: Tensor) -> Tensor:
+        """Return the sums over all reports; see `Estimates.products`."""
+        total: Tensor = np.sum([table.products(weights) for table in self.tables], axis=0)
+        return total
+
+    def products_with_cells(self, weights: Tensor) -> Tensor:
+        """Return the sums over all reports; see `Estimates.products_with_cells`."""
+        parts = [table.products_with_cells(weights) for table in self.tables]
+        total: Tensor = np.sum(parts, axis=0)
+        return total
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the counts in bootstrap samples of each stratum (see `MarginalTable`)."""
+        total: Tensor = np.sum([table.resampled(draws, rng) for table in self.tables], axis=0)
+        return total
+
+    def second_moments(self, summed: Sequence[str]) -> Moments:
+        """Return the sums of W^2, W V and V^2 over all reports (see `MarginalTable`)."""
+        parts = [table.second_moments(summed) for table in self.tables]
+        ww, wv, vv = (np.sum(moments, axis=0) for moments in zip(*parts, strict=True))
+        return ww, wv, vv
+
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the mean of W^2 follows that of W; see `MarginalTable`."""
+        shares = [table.records / self.records for table in self.tables]
+        parts = zip(self.tables, shares, strict=True)
+        return Tilt.pooled([(table.tilt(more * share), share) for table, share in parts])
+
+
+def _each_cell(domain: Domain) -> Tensor:
+    return np.eye(domain.size).reshape(domain.size, *domain.shape)
+
+
+def _root(covariance: Tensor) -> Tensor:
+    """Return R with R'R the covariance, whatever rounding did to its smallest eigenvalues."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: Tensor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    return root
+
+
+def column_of(name: str, others: Container[str] = _NUMBERS) -> str:
+    """Return what the column of a variable is called in the frame of a table: as it is itself.
+
+    A variable called `low`, as one of the other columns is, has the column `low (variable)`.
+    """
+    return f"{name} (variable)" if name in others else name

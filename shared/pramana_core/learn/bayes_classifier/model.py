@@ -1,0 +1,156 @@
+"""Bayesian network classifiers as values: tables of each attribute given the class, and more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError, OptionError
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.bayes_classifier.posterior import LogPosterior
+from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.ties import first_largest_of_rows
+
+ChosenModel = Literal["naive-bayes", "tan", "kdb"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """An attribute of a classifier.
+
+    `family` are its parameters given the class and then its other parents: raw with their errors,
+    and the `probability` that predicts, proper and moved towards what is surer. `information` is
+    what it tells of the class by these, given its other parents, in bits.
+    """
+
+    family: LearnedFamily
+    information: float
+
+    @property
+    def name(self) -> str:
+        """The attribute."""
+        return self.family.node
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The attributes that it depends on besides the class."""
+        return self.family.parents[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class BayesClassifier:
+    """Tells a class from attributes by Bayes' theorem in a network; a `Predictor`.
+
+    Attributes:
+        inputs: the variables that a prediction is made from.
+        target: the class.
+        model: the structure; with `auto` among the options, that which was chosen.
+        prior: the parameters of the class.
+        attributes: those of each input, in the order of the inputs.
+        options: how it was learned.
+        records: the number of records behind the counts.
+        notes: what the reader must know.
+        weight: what all attributes tell together counts so many times, 1 or less: the logarithm of
+            their probability given the class is multiplied by it (`Repeated.weight`).
+
+    Raises:
+        DomainError: no inputs, the class among them, attributes that are not the inputs, or a table
+            that does not fit them.
+        StructureError: attributes that depend on each other in a circle.
+        NotStochastic: a row of a table that is not a distribution.
+        OptionError: a weight that is not above 0 and at most 1.
+    """
+
+    inputs: Domain
+    target: Variable
+    model: ChosenModel
+    prior: LearnedFamily
+    attributes: tuple[Attribute, ...]
+    options: BayesClassifierOptions
+    records: int
+    notes: tuple[str, ...] = ()
+    weight: float = 1.0
+
+    sums_out = True
+
+    def __post_init__(self) -> None:
+        if not len(self.inputs) or self.target.name in self.inputs:
+            raise DomainError(
+                f"{self.target.name!r} needs one or more other variables to be predicted from.",
+                where=self.target.name,
+            )
+        if tuple(attribute.name for attribute in self.attributes) != self.inputs.names:
+            raise DomainError("The attributes are not the inputs, in their order.")
+        for family in (self.prior, *(a.family for a in self.attributes)):
+            root = family.parents[:1]
+            if (family is self.prior) != (not root) or root not in ((), (self.target.name,)):
+                raise DomainError(
+                    f"{family.node!r} must depend on the class first, and the class on nothing.",
+                    where=family.node,
+                )
+        if not 0 < self.weight <= 1:
+            raise OptionError(
+                f"The weight of the attributes must be above 0 and at most 1, not {self.weight}.",
+                where="weight",
+            )
+        _ = self.network
+
+    @property
+    def domain(self) -> Domain:
+        """The inputs and then the class."""
+        return self.inputs.join(Domain((self.target,)))
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs: predictions hang on all of them."""
+        return self.inputs.names
+
+    @cached_property
+    def learned(self) -> LearnedBayesNet:
+        """All parameters, of the class first, as those of a network."""
+        families = (self.prior, *(attribute.family for attribute in self.attributes))
+        structure = Structure.of({f.node: f.parents for f in families})
+        return LearnedBayesNet(self.domain, structure, self.records, families)
+
+    @cached_property
+    def network(self) -> BayesNet:
+        """The network that predicts, where `weight` is 1; to be asked and sampled as any other."""
+        return self.learned.network()
+
+    @property
+    def structure(self) -> Structure:
+        """The attributes and what each depends on besides the class."""
+        return Structure.of({attribute.name: attribute.parents for attribute in self.attributes})
+
+    @property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """The (parent, child) pairs of attributes."""
+        return self.structure.links
+
+    @cached_property
+    def _posterior(self) -> LogPosterior:
+        return LogPosterior(self.network, self.inputs, self.target, self.weight)
+
+    def predict(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the class code of each of n records; see `Predictor`.
+
+        An input that is not among the codes, and a code equal to its number of categories, is
+        missing: it is summed out. Of classes that are equally probable the first is predicted.
+        """
+        chosen = first_largest_of_rows(self.probabilities(codes))
+        return chosen.astype(np.min_scalar_type(self.target.size - 1))
+
+    def probabilities(self, codes: Mapping[str, Codes]) -> Tensor:
+        """Return the probability of each class, (n, classes); see `predict`."""
+        scores = self._posterior.scores(codes)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        found: Tensor = shares / shares.sum(axis=1, keepdims=True)
+        return found

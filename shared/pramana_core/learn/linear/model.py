@@ -1,0 +1,230 @@
+"""A linear classifier: planes in the space of its columns, and how well they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.special import log_expit, softmax
+
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import DomainError
+from pramana_core.learn.common.record_columns import record_columns
+from pramana_core.learn.linear.cells import Cells, ListedCells
+from pramana_core.learn.linear.columns import Column, DesignMatrix
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.marginals.counts import Codes, Tensor
+from pramana_core.ties import TIE
+
+Basis = Literal["raw", "expected", "pairs", "naive-bayes", "network"]
+
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight in the unit of its column, with its errors where the theory gives them.
+
+    `se` is the standard error against the population the records were drawn from, `se_records`
+    that given the true records (the noise of randomization alone). `interval` is the 95 % interval
+    against the population, by inverting the score test: not the same to both sides, and infinite on
+    a side where the reports are compatible with any weight.
+    """
+
+    column: str
+    estimate: float
+    se: float | None = None
+    se_records: float | None = None
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Plane:
+    """One linear function: the class on its positive side, and its weights, intercept first."""
+
+    positive: str
+    weights: tuple[Weight, ...]
+
+    @cached_property
+    def vector(self) -> Tensor:
+        """The weights as numbers, shape (1 + columns,)."""
+        return np.array([weight.estimate for weight in self.weights])
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The share of new records of the same population that are classified right.
+
+    Estimated from the reports that the classifier was learned from, without the advantage that it
+    has on these (`accuracy_of`). `low` and `high` are the ends of its 95 % interval; `estimate` may
+    lie outside [0, 1].
+    """
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class LinearClassifier:
+    """Predicts a class by the side of a plane, or of several classes by the highest score.
+
+    Attributes:
+        inputs: the variables that a prediction is made from.
+        target: the class.
+        columns: the numbers that stand for their categories; a plane has a weight for each.
+        planes: one if there are two classes, with the second on the positive side; otherwise one
+            for each class against all others. A class without a plane is never predicted.
+        options: how it was fitted.
+        basis: what it was fitted to: the `raw` or the `expected` counts of all cells, the raw
+            counts of `pairs` of variables, records drawn from a `network` that was learned, or
+            no counts: it is that which the network itself has if it is `naive-bayes`.
+        records: the number of records behind the counts.
+        sampled: the number of records drawn, where the basis is `network`.
+        seed: decided the draws, of records and of the perceptron.
+        accuracy: how many new records are classified right; None where the reports do not tell.
+        notes: what the reader of the weights must know.
+
+    Raises:
+        DomainError: planes or columns that do not fit the variables or each other, the class among
+            the inputs, or weights that make a score too large for a number.
+        UnknownVariable, UnknownCategory: a column of no input, a plane of no class.
+    """
+
+    inputs: Domain
+    target: Variable
+    columns: tuple[Column, ...]
+    planes: tuple[Plane, ...]
+    options: LinearOptions
+    basis: Basis
+    records: int
+    sampled: int | None = None
+    seed: int = 0
+    accuracy: Accuracy | None = None
+    notes: tuple[str, ...] = ()
+
+    sums_out = False
+
+    def __post_init__(self) -> None:
+        if not len(self.inputs) or self.target.name in self.inputs:
+            raise DomainError(
+                f"{self.target.name!r} needs one or more other variables to be predicted from.",
+                where=self.target.name,
+            )
+        self._require_columns()
+        self._require_planes()
+
+    def _require_columns(self) -> None:
+        for column in self.columns:
+            if len(column.values) != self.inputs[column.variable].size:
+                raise DomainError(
+                    f"Column {column.name!r} does not have one number for each category of"
+                    f" {column.variable!r}.",
+                    where=column.name,
+                )
+        # An indicator may be called as another variable is.
+        named = {(column.variable, column.name) for column in self.columns}
+        axes = [self.inputs.axis(column.variable) for column in self.columns]
+        if len(named) < len(self.columns) or axes != sorted(axes):
+            raise DomainError(
+                "The columns must be distinct and in the order of their variables.",
+                where="columns",
+            )
+
+    def _require_planes(self) -> None:
+        positives = {plane.positive for plane in self.planes}
+        binary = self.target.size == 2
+        if len(positives) < len(self.planes) or (len(self.planes) == 1) != binary or not positives:
+            raise DomainError(
+                f"{len(self.planes)} planes of {len(positives)} classes do not part"
+                f" {self.target.size} classes.",
+                where=self.target.name,
+            )
+        names = (INTERCEPT, *(column.name for column in self.columns))
+        for plane in self.planes:
+            self.target.code(plane.positive)
+            if tuple(weight.column for weight in plane.weights) != names:
+                raise DomainError(
+                    f"The plane of class {plane.positive!r} does not have one weight for each"
+                    " column.",
+                    where=plane.positive,
+                )
+            with np.errstate(over="ignore", invalid="ignore"):
+                largest = self._largest(plane)
+            if not np.isfinite(largest):
+                raise DomainError(
+                    f"The weights of class {plane.positive!r} make scores too large for numbers.",
+                    where=plane.positive,
+                )
+
+    def _largest(self, plane: Plane) -> float:
+        """Return a bound of a plane's scores in size: the scale at which they round."""
+        parts = self.design.contributions(plane.vector)
+        return sum(float(np.abs(part).max()) for part in parts)
+
+    @cached_property
+    def design(self) -> DesignMatrix:
+        """The columns in their own units."""
+        return DesignMatrix.of(self.inputs, self.columns)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs: predictions hang on all of them."""
+        return self.inputs.names
+
+    def scores(self, codes: Mapping[str, Codes]) -> Tensor:
+        """Return each plane's linear function of n records, shape (n, planes).
+
+        Raises:
+            UnknownVariable, DomainError: see `record_columns`.
+        """
+        return self.scores_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
+
+    def scores_of(self, cells: Cells) -> Tensor:
+        """Return each plane's linear function in each cell of the inputs, (cells, planes)."""
+        return np.stack([self.design.scores(cells, p.vector) for p in self.planes], axis=-1)
+
+    def predict(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the class code of each of n records. Raises as `scores`."""
+        return self.classes_of(ListedCells(record_columns(self.inputs, codes), self.inputs.shape))
+
+    def classes_of(self, cells: Cells) -> Codes:
+        """Return the class code in each cell of the inputs, shape (cells,).
+
+        It is that of the highest score, of the first plane among equals; a cell on the only plane
+        is on its negative side.
+        """
+        first, *others = self.planes
+        highest = self.design.scores(cells, first.vector)
+        chosen = np.full(len(highest), self.target.code(first.positive))
+        slack = TIE * max(self._largest(plane) for plane in self.planes)
+        if not others:
+            chosen[highest <= slack] = 1 - self.target.code(first.positive)
+        # Plane by plane: the scores of many cells and many classes together are too large to keep.
+        for plane in others:
+            scores = self.design.scores(cells, plane.vector)
+            chosen[scores > highest + slack] = self.target.code(plane.positive)
+            highest = np.maximum(highest, scores)
+        return chosen.astype(np.min_scalar_type(self.target.size - 1))
+
+    def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
+        """Return the probability of each class, (n, classes); None but for the logistic loss.
+
+        With several planes their probabilities are divided by their sum, but those of naive Bayes
+        are multinomial; a class without a plane has 0. Raises as `scores`.
+        """
+        if self.options.loss != "logistic":
+            return None
+        scores = self.scores(codes)
+        if len(self.planes) == 1:
+            scores = np.concatenate([scores, -scores], axis=1)
+        codes_of = [self.target.code(plane.positive) for plane in self.planes]
+        order = codes_of if len(codes_of) > 1 else [codes_of[0], 1 - codes_of[0]]
+        found = np.zeros((len(scores), self.target.size))
+        # By logarithms, for all probabilities of a far record may be too small for numbers.
+        multinomial = self.basis == "naive-bayes" and len(self.planes) > 1
+        found[:, order] = softmax(scores if multinomial else log_expit(scores), axis=1)
+        return found

@@ -1,0 +1,94 @@
+"""The pocket algorithm on expected counts (Ma 6.2).
+
+Ma minimizes sum over reports i and cells l of J(v_l, w) p(V = v_l | report i), and runs the
+pocket algorithm on N L weighted samples. J does not depend on the report, so the sum over i can be
+taken first: what remains is sum_l J(v_l, w) T*_l with T*_l = sum_i p(v_l | report i), the expected
+counts. Drawing one of the N L samples with probability in proportion to its weight draws each cell
+in proportion to T*_l. So L weighted cells, which do not grow with the records, give the same
+algorithm.
+
+Between two updates the weights stand still, and only a draw that is classified wrong changes
+them. That draw is taken at once, from the cells classified wrong; the number of correct ones before
+it, the run of the weights, is geometric. By the paper's rule the pocket holds the weights with the
+longest run. Gallant's ratchet also asks that they classify more right than those in the pocket,
+which he counts only after a longer run because counting is dear. Here the counts are at hand at
+each update, so by default the pocket holds the best of all weights met; these start from those of
+least squares, and so are never worse than they are.
+
+The paper draws all N L samples alike, and a right one adds its weight to the run. But of each cell
+and the same cell of the other class every plane has one wrong: such runs end after one draw on
+average, whatever the weights. Drawn by weight, with 1 added, each sample has the same part in the
+mean, and a run is as long as on records that were not randomized.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pramana_core.learn.linear.columns import DesignMatrix
+from pramana_core.learn.linear.options import Keep
+from pramana_core.learn.linear.sources import Classed
+from pramana_core.marginals.counts import Tensor
+from pramana_core.progress import Tick
+from pramana_core.ties import TIE, exceeds
+
+_NONE = 1e-12
+_TICKS = 64
+
+
+def pocket(
+    design: DesignMatrix,
+    source: Classed,
+    positive: int,
+    start: Tensor,
+    steps: int,
+    rng: np.random.Generator,
+    tick: Tick,
+    keep: Keep = "fewest-wrong",
+) -> Tensor:
+    """Return the weights that stay in the pocket, of those met.
+
+    Args:
+        design: the scaled columns.
+        source: counts by class, none negative.
+        positive: the class on the positive side.
+        start: the first weights.
+        steps: the most updates; fewer are made where all cells are classified right.
+        rng: draws the cells.
+        tick: called now and then.
+        keep: which weights stay, as in `LinearOptions`.
+
+    Returns:
+        Weights of shape (size,), those without the intercept of length 1 unless they are all 0.
+    """
+    ones = source.of(positive)
+    others = source.totals - ones
+    records = float(source.totals.sum())
+    weights = start.copy()
+    # All records in one class is what any weights have to surpass, where the fewest wrong count.
+    best = np.zeros(design.size)
+    best[0] = 1.0 if exceeds(ones.sum(), others.sum()) else -1.0
+    least = float(min(ones.sum(), others.sum())) if keep == "fewest-wrong" else np.inf
+    longest = -1.0
+    for step in range(steps + 1):
+        if step % _TICKS == 0:
+            tick()
+        # A cell on the plane is on the negative side, whatever rounding says of it. Weights may
+        # have come back to 0: scores round as those of one row do, which are of size 1.
+        scores = design.scores(source.cells, weights)
+        above = scores > TIE * max(float(np.abs(scores).max()), 1.0)
+        wrong = np.cumsum(np.where(above, others, ones))
+        perfect = wrong[-1] <= _NONE * records
+        run = np.inf
+        if keep != "fewest-wrong" and not perfect:
+            run = rng.geometric(min(wrong[-1] / records, 1.0)) - 1.0
+        if run > longest and (keep == "longest-run" or wrong[-1] < least - TIE * records):
+            best, least = weights.copy(), float(wrong[-1])
+            longest = run if keep != "fewest-wrong" else longest
+        if perfect or step == steps:
+            break
+        cell = int(np.searchsorted(wrong, rng.random() * wrong[-1], side="right"))
+        row = design.row(source.cells.codes(min(cell, len(wrong) - 1)))
+        weights += -row if above[cell] else row
+    length = float(np.linalg.norm(best[1:]))
+    return best / length if length > 0 else best

@@ -1,0 +1,181 @@
+"""Parameters of a Bayesian network of known structure, with standard errors (Ma 5.3 and 5.4).
+
+The parameter theta_ijk = Pr(node i = k | parents in configuration j) is the ratio of the estimated
+counts N_ijk / N_ij, or with a Dirichlet prior (alpha + N_ijk) / (alpha_ij + N_ij). Its error comes
+from the joint error of numerator and denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.options import Method, ParameterOptions
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
+from pramana_core.marginals.score_interval import possible
+from pramana_core.progress import Progress, unwatched
+
+_NO_COUNT = 1e-9
+"""A margin below this share of the records counts as zero: likelihood never quite gets there."""
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter with both of its errors; see `LearnedFamily` for the meaning of each."""
+
+    node: str
+    value: str
+    parents: dict[str, str]
+    estimate: float | None
+    probability: float
+    se: float | None
+    se_records: float | None
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFamily:
+    """The parameters of one node; arrays have the shape (parents' sizes..., node's size).
+
+    Attributes:
+        estimate: the raw ratio; may lie outside [0, 1]; NaN where the parents' configuration has
+            no positive (estimated) count.
+        probability: the raw row projected onto the probability simplex (nearest point); uniform
+            where the estimate is NaN.
+        se: standard error against the population the records were drawn from; NaN with estimate.
+        se_records: standard error against the true records (randomization noise alone).
+        low, high: the 95 % interval against the population, within [0, 1]. It speaks of the
+            reports alone: a Dirichlet prior moves the estimate and not the interval, which would
+            otherwise cover only where the prior is right.
+    """
+
+    node: str
+    parents: tuple[str, ...]
+    estimate: Tensor
+    probability: Tensor
+    se: Tensor
+    se_records: Tensor
+    low: Tensor
+    high: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedBayesNet:
+    """A Bayesian network learned from marginals."""
+
+    domain: Domain
+    structure: Structure
+    records: int
+    families: tuple[LearnedFamily, ...]
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Yield every parameter: node by node, value slowest, last parent fastest."""
+        for family in self.families:
+            node = self.domain[family.node]
+            parents = self.domain.project(family.parents)
+            for code, value in enumerate(node.categories):
+                for index in np.ndindex(*parents.shape):
+                    cell = (*index, code)
+                    yield Parameter(
+                        node=node.name,
+                        value=value,
+                        parents={
+                            v.name: v.categories[i] for v, i in zip(parents, index, strict=True)
+                        },
+                        estimate=_number(family.estimate[cell]),
+                        probability=float(family.probability[cell]),
+                        se=_number(family.se[cell]),
+                        se_records=_number(family.se_records[cell]),
+                        interval=(float(family.low[cell]), float(family.high[cell])),
+                    )
+
+    def network(self) -> BayesNet:
+        """Return the valid network made of the projected probabilities."""
+        return BayesNet(self.domain, self.structure, {f.node: f.probability for f in self.families})
+
+
+def learn_parameters(
+    marginals: Marginals,
+    structure: Structure,
+    *,
+    method: Method = "ml",
+    alpha: float = 1.0,
+    on_node: Progress | None = None,
+) -> LearnedBayesNet:
+    """Learn all parameters of a network of given structure.
+
+    Args:
+        marginals: exact or estimated counts over (at least) the structure's nodes.
+        structure: the parents of each node.
+        method, alpha: see `ParameterOptions`.
+        on_node: called with (nodes done, nodes in all) before each node and at the end; may raise
+            to stop.
+
+    Raises:
+        OptionError: an unknown method, or an alpha that is not positive.
+        UnknownVariable: a node the marginals do not have.
+        EstimationError: what the marginals raise.
+    """
+    options = ParameterOptions(method, alpha)
+    prior = options.alpha if options.method == "map" else 0.0
+    domain = marginals.domain.project(structure.nodes)
+    report = on_node or unwatched
+    families = []
+    for done, (node, parents) in enumerate(structure.families):
+        report(done, len(structure.families))
+        table = marginals.marginal([*parents, node])
+        families.append(learn_family(table, node, parents, prior))
+    report(len(families), len(families))
+    return LearnedBayesNet(domain, structure, marginals.records, tuple(families))
+
+
+def learn_family(
+    table: MarginalTable, node: str, parents: tuple[str, ...], prior: float = 0.0
+) -> LearnedFamily:
+    """Return the parameters of one node, from the counts over its parents and then itself.
+
+    Args:
+        table: axes (parents..., node).
+        node, parents: what they are.
+        prior: alpha of a Dirichlet prior, added to every cell.
+    """
+    cell = table.counts
+    margin = cell.sum(axis=-1, keepdims=True)
+    weight = margin + prior * cell.shape[-1]
+    positive = weight > _NO_COUNT * table.records
+    usable = np.broadcast_to(positive, cell.shape)
+    divisor = np.where(positive, weight, 1.0)
+    ratio = (cell + prior) / divisor
+    ww, wv, vv = table.second_moments([node])
+    second = ww - 2 * ratio * wv + np.square(ratio) * vv
+    # What the records themselves contribute to the second moment of `cell - ratio * margin`; both
+    # differences are variances, so what rounding or sampling puts below zero is cut off.
+    of_records = cell * (1 - 2 * ratio) + np.square(ratio) * margin
+    population = np.maximum(second - np.square(cell - ratio * margin) / table.records, 0.0)
+    noise = second - of_records
+    noise = np.where(noise > _ROUNDING * np.abs(second), noise, 0.0)
+    se = np.sqrt(population) / divisor
+    counted = margin > _NO_COUNT * table.records  # a prior's weight may be all there is
+    low, high = possible(*table.ratio_interval([node]), cell / np.where(counted, margin, 1.0))
+    return LearnedFamily(
+        node=node,
+        parents=parents,
+        estimate=np.where(usable, ratio, np.nan),
+        probability=np.where(usable, project_to_simplex(ratio), 1 / cell.shape[-1]),
+        se=np.where(usable, se, np.nan),
+        se_records=np.where(usable, np.sqrt(noise) / divisor, np.nan),
+        low=np.where(usable, low, 0.0),
+        high=np.where(usable, high, 1.0),
+    )
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

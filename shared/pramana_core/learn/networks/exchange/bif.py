@@ -1,0 +1,279 @@
+"""Bayesian networks in the Bayesian Interchange Format (BIF 0.15), written and read.
+
+BIF knows only words. In other labels each offending character is written as `_xHEX_` (its
+Unicode code point), which reading turns back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, NotStochastic
+from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import Tensor
+
+_PRINTED_ROUNDING = 1e-5
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]|_(?=x)")
+_ESCAPED = re.compile(r"_x([0-9A-F]+)_")
+_TOKEN = re.compile(r'"[^"]*"|[{}()\[\];,|]|[^\s{}()\[\];,|"]+')
+_Row = str | tuple[str, ...]
+"""The parents' categories that a row is given, or `table` or `default`."""
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def write_bif(network: BayesNet, name: str) -> str:
+    """Return a network as BIF text, probabilities to 17 significant digits (none is lost)."""
+    lines = [f"network {_word(name)} {{", "}"]
+    for node in network.structure.nodes:
+        variable = network.domain[node]
+        values = ", ".join(_word(c) for c in variable.categories)
+        lines += [
+            f"variable {_word(node)} {{",
+            f"  type discrete [ {variable.size} ] {{ {values} }};",
+            "}",
+        ]
+    for node, parents in network.structure.families:
+        lines += _table_lines(network, node, parents)
+    return "\n".join(lines) + "\n"
+
+
+def _table_lines(network: BayesNet, node: str, parents: tuple[str, ...]) -> list[str]:
+    table = network.tables[node]
+    given = f" | {', '.join(_word(p) for p in parents)}" if parents else ""
+    lines = [f"probability ( {_word(node)}{given} ) {{"]
+    if not parents:
+        lines.append(f"  table {_numbers(table)};")
+    domain = network.domain.project(parents)
+    for index in np.ndindex(*domain.shape) if parents else ():
+        labels = ", ".join(_word(v.categories[i]) for v, i in zip(domain, index, strict=True))
+        lines.append(f"  ({labels}) {_numbers(table[index])};")
+    return [*lines, "}"]
+
+
+def _numbers(row: Tensor) -> str:
+    return ", ".join(f"{p:.17g}" for p in row)
+
+
+def _word(label: str) -> str:
+    word = _UNSAFE.sub(lambda match: f"_x{ord(match.group()):X}_", label)
+    # A word may be a whole number, but must not merely begin like one.
+    if word[0].isdigit() and not word.isdigit():
+        word = f"_x{ord(word[0]):X}_{word[1:]}"
+    return word
+
+
+def _label(word: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(int(match.group(1), 16)), word.strip('"'))
+
+
+def read_bif(text: str) -> BayesNet:
+    """Read a network from BIF text.
+
+    Raises:
+        InputError: the text is not BIF; a node is declared twice or has no or two `probability`
+            blocks; a table lacks a row, or has one too many.
+        NotStochastic: a row is not a distribution.
+        StructureError, DomainError: the text describes no network.
+    """
+    try:
+        return _Reader(text).network()
+    except (StopIteration, ValueError, KeyError, IndexError, OverflowError) as error:
+        raise InputError(
+            f"The text is not a Bayesian network in BIF ({type(error).__name__}).",
+            remedy=_REMEDY,
+        ) from error
+
+
+_REMEDY = "Give a file with `variable` and `probability` blocks as bnlearn writes them."
+
+
+class _Reader:
+    """A reader of one BIF text, token by token."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = iter(_TOKEN.findall(_COMMENT.sub(" ", text)))
+        self._variables: dict[str, Variable] = {}
+        self._parents: dict[str, list[str]] = {}
+        self._rows: dict[str, dict[_Row, list[float]]] = {}
+
+    def network(self) -> BayesNet:
+        for word in self._tokens:
+            if word == "network":
+                self._skip_block()
+            elif word == "variable":
+                self._variable()
+            elif word == "probability":
+                self._probability()
+            else:
+                raise ValueError(word)
+        self._require_blocks()
+        domain = Domain(tuple(self._variables.values()))
+        structure = Structure.of({name: self._parents[name] for name in domain.names})
+        tables = {
+            name: _table(domain, name, self._parents[name], self._rows[name])
+            for name in domain.names
+        }
+        return BayesNet(domain, structure, tables)
+
+    def _require_blocks(self) -> None:
+        if not self._variables:
+            raise InputError("The text declares no variable.", remedy=_REMEDY)
+        for name in self._variables:
+            if name not in self._parents:
+                raise InputError(
+                    f"Node {name!r} has no `probability` block.",
+                    where=name,
+                    remedy=f"Add `probability ( {_word(name)} ) {{ table ...; }}`.",
+                )
+        for name in self._parents:
+            if name not in self._variables:
+                raise InputError(
+                    f"There is a `probability` block of {name!r}, which is not a variable.",
+                    where=name,
+                    remedy="Declare it in a `variable` block, or take the block out.",
+                )
+
+    def _until(self, end: str) -> Iterator[str]:
+        for word in self._tokens:
+            if word == end:
+                return
+            if word != ",":
+                yield word
+        raise ValueError(f"no {end}")
+
+    def _skip_block(self) -> None:
+        for word in self._tokens:
+            if word == "{":
+                list(self._until("}"))
+                return
+
+    def _variable(self) -> None:
+        name = _label(next(self._tokens))
+        categories: tuple[str, ...] = ()
+        for word in self._until_opened():
+            if word == "type":
+                list(self._until("{"))
+                categories = tuple(_label(t) for t in self._until("}"))
+            elif word == "property":
+                list(self._until(";"))
+        if name in self._variables:
+            raise _twice(f"Node {name!r} is declared", name)
+        self._variables[name] = Variable(name, categories)
+
+    def _until_opened(self) -> Iterator[str]:
+        list(self._until("{"))
+        return self._until("}")
+
+    def _probability(self) -> None:
+        if next(self._tokens) != "(":
+            raise ValueError("(")
+        node, *parents = (_label(t) for t in self._until(")") if t != "|")
+        if node in self._parents:
+            raise _twice(f"Node {node!r} has a `probability` block", node)
+        self._parents[node] = parents
+        rows = self._rows[node] = {}
+        for word in self._until_opened():
+            if word in ("table", "default"):
+                self._row(node, word, rows)
+            elif word == "(":
+                self._row(node, tuple(_label(t) for t in self._until(")")), rows)
+            elif word == "property":
+                list(self._until(";"))
+
+    def _row(self, node: str, row: _Row, rows: dict[_Row, list[float]]) -> None:
+        if row in rows:
+            raise _twice(f"{_named(row)} of node {node!r} is there", node)
+        rows[row] = [_number(node, row, word) for word in self._until(";")]
+
+
+def _table(domain: Domain, node: str, names: list[str], rows: dict[_Row, list[float]]) -> Tensor:
+    """Return a node's table of its listed rows, the default row standing for the others."""
+    parents = domain.project(names)
+    size = domain[node].size
+    if "table" in rows and len(rows) > 1:
+        raise _malformed(node, f"The `table` of node {node!r} stands beside other rows.")
+    if "table" in rows:
+        # `table` lists the node's value slowest, then the parents in order.
+        flat = np.array(_sized(node, "table", rows["table"], size * parents.size))
+        table = np.moveaxis(flat.reshape(size, *parents.shape), 0, -1)
+    else:
+        table = np.empty((*parents.shape, size))
+    known: set[_Row] = {"table", "default"}
+    for index in np.ndindex(*parents.shape):
+        row = tuple(v.categories[i] for v, i in zip(parents, index, strict=True))
+        known.add(row)
+        if "table" not in rows:
+            table[index] = _sized(node, row, _listed(node, row, rows), size)
+        _require_distribution(node, row, table[index])
+    for strange in [row for row in rows if row not in known]:
+        raise _malformed(
+            node,
+            f"{_named(strange)} of node {node!r} does not name categories of its parents {names}.",
+        )
+    return _normalized(table)
+
+
+def _listed(node: str, row: _Row, rows: dict[_Row, list[float]]) -> list[float]:
+    if row not in rows and "default" not in rows:
+        raise _malformed(node, f"{_named(row)} of node {node!r} is missing.")
+    return rows[row] if row in rows else rows["default"]
+
+
+def _sized(node: str, row: _Row, values: list[float], size: int) -> list[float]:
+    if len(values) != size:
+        raise _malformed(
+            node, f"{_named(row)} of node {node!r} has {len(values)} numbers for {size}."
+        )
+    return values
+
+
+def _require_distribution(node: str, row: _Row, values: Tensor) -> None:
+    total = float(values.sum())
+    if values.min() < 0 or not abs(total - 1) < _PRINTED_ROUNDING:
+        raise NotStochastic(
+            f"{_named(row)} of node {node!r} is not a distribution: its numbers sum to {total:.6g},"
+            f" the smallest is {values.min():.6g}.",
+            where=node,
+            remedy="Probabilities are at least 0 and sum to 1.",
+        )
+
+
+def _number(node: str, row: _Row, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise _malformed(
+            node, f"{_named(row)} of node {node!r} has {word!r} where a number is expected."
+        ) from None
+
+
+def _named(row: _Row) -> str:
+    if isinstance(row, str) or not row:
+        return f"The row `{row or 'table'}`"
+    return f"The row ({', '.join(row)})"
+
+
+def _malformed(node: str, message: str) -> InputError:
+    return InputError(
+        message,
+        where=node,
+        remedy="Give one row for each combination of the parents' categories, or a `default`, with"
+        " a number for each category of the node.",
+    )
+
+
+def _twice(what: str, node: str) -> InputError:
+    return InputError(f"{what} twice.", where=node, remedy="Keep one of them.")
+
+
+def _normalized(table: Tensor) -> Tensor:
+    """Take out the rounding of printed probabilities; anything larger was refused."""
+    total = table.sum(axis=-1, keepdims=True)
+    rounded: Tensor = np.where(np.abs(total - 1) > 1e-12, table / total, table)
+    return rounded

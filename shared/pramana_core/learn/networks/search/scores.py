@@ -1,0 +1,375 @@
+"""What a link is worth: the gain of making one variable a parent of another.
+
+The default asks the reports themselves: the log-likelihood ratio of dependence against independence
+given the other parents, less (log N)/2 for each parameter that dependence has more. Noise weakens
+that evidence and never makes any, so the penalty is the same at every noise level (design section
+5). The plain scores of Ma 5.5.1 take estimated counts for true ones; what estimation errors do to
+them is left to Ma's thresholds eta and C* (5.5.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from pramana_core.errors import LimitExceeded
+from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.learn.networks.options import Scoring
+from pramana_core.marginals.counts import Independence, Marginals, Tensor
+
+CONTEST_CELLS = 1 << 16
+"""Up to this many cells two sets of parents are compared on the table of all of them."""
+
+
+class Gain(Protocol):
+    """The gain of a move, in nats, known ever better.
+
+    `upper` and `lower` bound it; `sharpen` brings them closer, at a cost, until they are equal.
+    """
+
+    @property
+    def upper(self) -> float:
+        """A bound that the gain cannot exceed."""
+
+    @property
+    def lower(self) -> float:
+        """A bound that the gain cannot fall below."""
+
+    def sharpen(self) -> None:
+        """Bring the bounds closer."""
+
+
+def value_of(gain: Gain) -> float:
+    """Return a gain exactly."""
+    while gain.lower < gain.upper:
+        gain.sharpen()
+    return gain.upper
+
+
+class Judge(Protocol):
+    """Says what links are worth."""
+
+    def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
+        """Return the gain of adding `parent` to the parents `given` of `child`."""
+
+    def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
+        """Return the gain of putting a parent in the place of another.
+
+        None where no table can tell.
+        """
+
+    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        """Return how much better, in nats, one set of parents is than another."""
+
+    def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
+        """Return the same as a gain that is bounded first."""
+
+    def resampled(
+        self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
+    ) -> Tensor:
+        """Return the gain in each of some bootstrap samples of the records, shape (draws,)."""
+
+
+def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
+    """Return the judge of a score on some marginals."""
+    if scoring.name == "likelihood":
+        return LikelihoodJudge(marginals)
+    return PlainJudge(marginals, scoring)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A gain that is known from the start."""
+
+    value: float
+
+    @property
+    def upper(self) -> float:
+        """See `Gain`."""
+        return self.value
+
+    @property
+    def lower(self) -> float:
+        """See `Gain`."""
+        return self.value
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+
+
+class _Tested:
+    """The gain of a parent by a test of independence, in three steps of growing cost.
+
+    First the bound of one evaluation, then the most likely table under independence against the
+    reports themselves, last the most likely table of all. Only numbers are kept between steps: the
+    tables are many, and the marginals keep those that are asked of again.
+    """
+
+    def __init__(self, ask: Callable[[], Independence], penalty: float):
+        self._ask = ask
+        self._steps = 0
+        self._saturated = 0.0
+        self.penalty = penalty
+        self.upper = math.inf
+        self.lower = -penalty
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+        self._steps += 1
+        if self._steps == 1:
+            self.upper = self._ask().upper - self.penalty
+        elif self._steps == 2:
+            self.upper = min(self.upper, self.headroom - self.penalty)
+        else:
+            alternative = self._ask().alternative_log_likelihood
+            ratio = max(0.0, alternative - self._saturated + self.headroom)
+            self.upper = self.lower = ratio - self.penalty
+
+    @cached_property
+    def headroom(self) -> float:
+        """How far the reports' own likelihood is above the one under independence."""
+        evidence = self._ask()
+        self._saturated = evidence.saturated
+        return self._saturated - evidence.null_log_likelihood
+
+
+class _Exchanged:
+    """The gain of one parent in the place of another.
+
+    Both hypotheses are independences on the table of all parents; that of the parent added is left
+    for that of the parent dropped. The table's own likelihood cancels.
+    """
+
+    def __init__(self, added: _Tested, dropped: _Tested):
+        self._added = added
+        self._dropped = dropped
+        self._penalty = added.penalty - dropped.penalty
+        self._steps = 0
+        self.upper = math.inf
+        self.lower = -math.inf
+
+    def sharpen(self) -> None:
+        self._steps += 1
+        if self._steps == 1:
+            if self._added.upper == math.inf:
+                self._added.sharpen()
+            self.upper = self._added.upper + self._dropped.penalty
+        elif self._steps == 2:
+            self.upper = self._added.headroom - self._penalty
+        else:
+            self.upper = self._added.headroom - self._dropped.headroom - self._penalty
+            self.lower = self.upper
+
+
+class _Rival:
+    """How much better one set of parents is than another, bounded by one evaluation first.
+
+    The more likely of the two hypotheses is no more likely than the reports themselves, the less
+    likely no less than where its maximization begins.
+    """
+
+    def __init__(self, bound: Callable[[], float], contest: Callable[[], float]):
+        self._bound, self._contest = bound, contest
+        self.upper, self.lower = math.inf, -math.inf
+
+    def sharpen(self) -> None:
+        """See `Gain`."""
+        if self.upper == math.inf:
+            self.upper = self._bound()
+        else:
+            self.upper = self.lower = self._contest()
+
+
+@dataclass(frozen=True)
+class LikelihoodJudge:
+    """The default: the likelihood of the reports with the penalty of a score without noise."""
+
+    marginals: Marginals
+    _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | Known] = field(
+        default_factory=dict
+    )
+
+    def gain(self, child: str, given: frozenset[str], parent: str) -> _Tested | Known:
+        """See `Judge.gain`; which of the two is the child makes no difference."""
+        key = (frozenset((child, parent)), given)
+        if key not in self._known:
+            self._known[key] = self._make(child, given, parent)
+        return self._known[key]
+
+    def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
+        """See `Judge.exchange`."""
+        added = self.gain(child, given, new)
+        dropped = self.gain(child, given - {old} | {new}, old)
+        if isinstance(added, Known) or isinstance(dropped, Known):
+            return None
+        return _Exchanged(added, dropped)
+
+    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        """See `Judge.contest`: both hypotheses are maximized on one table of all parents.
+
+        Where that table is too large to be looked at, nothing shows that the first is better.
+        """
+        domain = self.marginals.domain
+        if domain.project([child, *(first | second)]).size > CONTEST_CELLS:
+            return -math.inf
+        worth = 0.0
+        for sign, kept, dropped in ((1, second, first - second), (-1, first, second - first)):
+            if not dropped:
+                continue
+            try:
+                evidence = self.marginals.independence([child], sorted(dropped), sorted(kept))
+            except LimitExceeded:
+                return -math.inf
+            penalty = math.log(self.marginals.records) / 2 * evidence.degrees_of_freedom
+            worth += sign * (evidence.ratio - penalty)
+        return worth
+
+    def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
+        """See `Judge.rival`."""
+        if first == second:
+            return Known(0.0)
+        return _Rival(
+            lambda: self._most(child, first, second), lambda: self.contest(child, first, second)
+        )
+
+    def _most(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        """Return a bound that `contest` cannot exceed."""
+        domain = self.marginals.domain
+        parameters = [
+            (domain[child].size - 1) * math.prod(domain[name].size for name in given)
+            for given in (first, second)
+        ]
+        penalty = math.log(self.marginals.records) / 2 * (parameters[0] - parameters[1])
+        if first <= second or domain.project([child, *(first | second)]).size > CONTEST_CELLS:
+            return -penalty
+        evidence = self.marginals.independence([child], sorted(first - second), sorted(second))
+        return evidence.upper - penalty
+
+    def resampled(
+        self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
+    ) -> Tensor:
+        """See `Judge.resampled`."""
+        left, right = sorted((child, parent))
+        evidence = self.marginals.independence([left], [right], sorted(given))
+        return evidence.resampled(draws, rng) - self._penalty(child, given, parent)
+
+    def _penalty(self, child: str, given: frozenset[str], parent: str) -> float:
+        domain = self.marginals.domain
+        configurations = math.prod(domain[name].size for name in given)
+        degrees = (domain[child].size - 1) * (domain[parent].size - 1) * configurations
+        return math.log(self.marginals.records) / 2 * degrees
+
+    def _hopeless(self, child: str, given: frozenset[str], parent: str) -> bool:
+        """Whether even telling the smaller variable without error is not worth the penalty."""
+        domain = self.marginals.domain
+        most = self.marginals.records * math.log(min(domain[child].size, domain[parent].size))
+        return most <= self._penalty(child, given, parent)
+
+    def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | Known:
+        penalty = self._penalty(child, given, parent)
+        if self._hopeless(child, given, parent):
+            return Known(-penalty)
+        left, right = sorted((child, parent))
+        if not self.marginals.told_together([child, parent, *given]):
+            # No record reports the family together: it is no candidate.
+            return Known(-penalty)
+        return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
+
+
+@dataclass(frozen=True)
+class PlainJudge:
+    """A score of estimated counts, made nonnegative, as if they were counted (Ma 5.5.1)."""
+
+    marginals: Marginals
+    scoring: Scoring
+    _scores: dict[tuple[str, frozenset[str]], float] = field(default_factory=dict)
+
+    def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
+        """See `Judge.gain`."""
+        old = self.score(child, given)
+        return Known(self.score(child, given | {parent}) - self.scoring.eta * old)
+
+    def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
+        """See `Judge.exchange`."""
+        return Known(self.contest(child, given - {old} | {new}, given))
+
+    def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
+        """See `Judge.contest`; the larger set has to win by the margin that eta demands."""
+        if len(first) < len(second):
+            return -self.contest(child, second, first)
+        demanded = self.scoring.eta if len(first) > len(second) else 1.0
+        return self.score(child, first) - demanded * self.score(child, second)
+
+    def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
+        """See `Judge.rival`."""
+        return Known(self.contest(child, first, second) if first != second else 0.0)
+
+    def score(self, child: str, parents: frozenset[str]) -> float:
+        """Return the score of a family in nats."""
+        key = (child, parents)
+        if key not in self._scores:
+            table = self.marginals.marginal([*sorted(parents), child]).counts
+            self._scores[key] = float(self._of(table[None])[0])
+        return self._scores[key]
+
+    def resampled(
+        self, child: str, given: frozenset[str], parent: str, draws: int, rng: np.random.Generator
+    ) -> Tensor:
+        """See `Judge.resampled`."""
+        names = [parent, *sorted(given), child]
+        tables = self.marginals.marginal(names).resampled(draws, rng)
+        return self._of(tables) - self.scoring.eta * self._of(tables.sum(axis=1))
+
+    def _of(self, tables: Tensor) -> Tensor:
+        """Return the scores of tables (draws, parents..., child)."""
+        counts = nonnegative(tables, self.marginals.records)
+        rows = counts.reshape(len(counts), -1, counts.shape[-1])
+        if self.scoring.name == "bic":
+            return self._bic(rows)
+        alpha = self.scoring.alpha
+        if self.scoring.name == "bdeu":
+            alpha = self.scoring.equivalent_sample_size / (rows.shape[1] * rows.shape[2])
+        return _dirichlet(rows, alpha)
+
+    def _bic(self, rows: Tensor) -> Tensor:
+        parameters = rows.shape[1] * (rows.shape[2] - 1)
+        penalty = self.scoring.c_star * math.log(self.marginals.records) / 2 * parameters
+        value: Tensor = _log_likelihood(rows) - penalty
+        return value
+
+
+def nonnegative(tables: Tensor, records: int) -> Tensor:
+    """Return the nearest tables (Euclidean) of nonnegative counts that sum to `records`.
+
+    Args:
+        tables: estimated counts, shape (tables, cells...).
+        records: what each table sums to.
+    """
+    flat = tables.reshape(len(tables), -1) / records
+    shares = flat / flat.sum(axis=1, keepdims=True)
+    projected = project_to_simplex(shares) if shares.min() < 0 else shares
+    counts: Tensor = (projected * records).reshape(tables.shape)
+    return counts
+
+
+def _log_likelihood(rows: Tensor) -> Tensor:
+    """Return sum N_ijk log(N_ijk / N_ij) of counts (tables, configurations, categories)."""
+    margins = rows.sum(axis=-1)
+    value: Tensor = xlogy(rows, rows).sum(axis=(1, 2)) - xlogy(margins, margins).sum(axis=1)
+    return value
+
+
+def _dirichlet(rows: Tensor, alpha: float) -> Tensor:
+    """Return the log marginal likelihood of counts under a Dirichlet prior (Ma 5.5.1)."""
+    size = rows.shape[-1]
+    margins = rows.sum(axis=-1)
+    of_rows = (gammaln(alpha * size) - gammaln(alpha * size + margins)).sum(axis=-1)
+    of_cells = (gammaln(alpha + rows) - gammaln(alpha)).sum(axis=(1, 2))
+    value: Tensor = of_rows + of_cells
+    return value

@@ -1,0 +1,78 @@
+"""Directed acyclic graphs: which variables are the parents of which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+from pramana_core.errors import StructureError
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The structure of a Bayesian network: every node with its parents, in a fixed order.
+
+    The order of a node's parents is the order of the axes of its table.
+
+    Raises:
+        StructureError: no nodes, a node twice, a parent that is not a node, a parent twice, or a
+            cycle (named).
+    """
+
+    families: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @classmethod
+    def of(cls, parents: Mapping[str, Sequence[str]]) -> Structure:
+        """Build from a mapping of every node to its parents."""
+        return cls(tuple((node, tuple(p)) for node, p in parents.items()))
+
+    def __post_init__(self) -> None:
+        if not self.families:
+            raise StructureError("The structure has no nodes.")
+        if len(self.parents) != len(self.families):
+            raise StructureError("The structure names a node twice.")
+        for node, parents in self.families:
+            unknown = [p for p in parents if p not in self.parents]
+            if unknown:
+                raise StructureError(
+                    f"Node {node!r} has parents that are not nodes: {unknown}.",
+                    where=node,
+                    remedy="List every node, a root with no parents.",
+                )
+            if len(set(parents)) != len(parents):
+                raise StructureError(f"Node {node!r} has a parent twice.", where=node)
+        try:
+            TopologicalSorter(self.parents).prepare()
+        except CycleError as error:
+            cycle = " -> ".join(error.args[1])
+            raise StructureError(
+                f"The structure has a cycle: {cycle}.",
+                where=error.args[1][0],
+                remedy="Remove or turn one of these links.",
+            ) from error
+
+    @cached_property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """The parents of each node."""
+        return dict(self.families)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes in the order given."""
+        return tuple(node for node, _ in self.families)
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The nodes, parents before children."""
+        return tuple(TopologicalSorter(self.parents).static_order())
+
+    @cached_property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """All (parent, child) pairs."""
+        return tuple((p, node) for node, parents in self.families for p in parents)
+
+    def as_dict(self) -> dict[str, list[str]]:
+        """Return the JSON form: every node with the list of its parents."""
+        return {node: list(parents) for node, parents in self.families}

@@ -1,0 +1,243 @@
+"""What predicts a class from a record, and how records of labels and numbers become its codes.
+
+A learned model travels as JSON text and the record stays where it is: the owner and the miner read
+the same text and call the same `Predictor`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Protocol
+
+import numpy as np
+
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
+from pramana_core.learn.bayes_classifier.exchange.documents import read_bayes_classifier_json
+from pramana_core.learn.linear.exchange.documents import read_linear_json
+from pramana_core.learn.tree.exchange.documents import read_tree_json
+from pramana_core.marginals.counts import Codes, Tensor
+
+_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+"""A number as the cells of an owner's table have it."""
+
+Value = str | float
+"""A category's label, or a number where the categories are intervals of numbers."""
+
+
+class Predictor(Protocol):
+    """A model that tells the class of a record from other variables."""
+
+    @property
+    def inputs(self) -> Domain:
+        """The variables that a prediction is made from."""
+
+    @property
+    def target(self) -> Variable:
+        """The class."""
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The inputs that predictions hang on; a tree does not ask for all."""
+
+    @property
+    def sums_out(self) -> bool:
+        """Whether it predicts records of which inputs are missing, by what it knows of these."""
+
+    def predict(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the class code of each of n records.
+
+        Args:
+            codes: the codes of (at least) the inputs by variable, n of each. Where the model sums
+                out what is missing, inputs may be left out, and a code equal to the variable's
+                number of categories is a missing value.
+
+        Raises:
+            UnknownVariable: an input is not there, or none is.
+            DomainError: columns of different lengths, or a code outside its variable.
+        """
+
+    def probabilities(self, codes: Mapping[str, Codes]) -> Tensor | None:
+        """Return the probability of each class, (n, classes); None if the model has none."""
+
+
+def encode_records(
+    domain: Domain, records: Sequence[Mapping[str, Value | None]], *, missing: bool = False
+) -> dict[str, Codes]:
+    """Return the codes of records given as labels and numbers, n codes per variable.
+
+    A variable whose categories are intervals ("<30", "30-45", ">=45") takes a number, also
+    written as text, besides its labels. Any other takes its labels; a number stands for the label
+    that is written so, a whole one without decimals. Text is read as the owners read the cells of
+    their tables: without the spaces around it, in Unicode NFC, and as a number only if it is
+    written in ASCII digits with at most a sign, a point and an exponent. If values may be
+    `missing`, the code of one that is absent or None is the variable's number of categories.
+
+    Raises:
+        UnknownVariable: a record names a variable that is not in the domain.
+        InputError: a record lacks a variable, or its value is neither text nor a finite number.
+        UnknownCategory: a value that is not among the variable's.
+    """
+    for number, record in enumerate(records, start=1):
+        for name in record:
+            if name not in domain:
+                raise UnknownVariable(
+                    f"Record {number} has a value of {name!r}, which is not among the variables"
+                    " here.",
+                    where=name,
+                    remedy=f"The variables are {list(domain.names)}.",
+                )
+    return {
+        variable.name: _encoded(
+            variable, [record.get(variable.name) for record in records], missing=missing
+        )
+        for variable in domain
+    }
+
+
+def read_predictor(text: str) -> Predictor:
+    """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
+
+    Raises:
+        InputError: the text is none of them.
+        Others: see `read_bayes_classifier_json`, `read_linear_json` and `read_tree_json`.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "The text is not JSON.", remedy="Give the JSON of a model that predicts."
+        ) from error
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in _READERS:
+        raise InputError(
+            "The document is not a model that predicts.",
+            where="kind",
+            remedy=f"Its kind must be one of {sorted(_READERS)}.",
+        )
+    return _READERS[kind](text)
+
+
+_READERS: Mapping[str, Callable[[str], Predictor]] = {
+    "bayes-classifier": read_bayes_classifier_json,
+    "decision-tree": read_tree_json,
+    "linear-classifier": read_linear_json,
+}
+
+
+def interval_cuts(variable: Variable) -> tuple[float, ...] | None:
+    """Return the cuts between a variable's categories if they are intervals of numbers, else None.
+
+    Intervals are closed on the left and written "<30", "30-45", ">=45". One more category may come
+    last, for cells that are missing.
+    """
+    cuts = _cuts(variable.categories)
+    if cuts is None and variable.size >= 3:
+        cuts = _cuts(variable.categories[:-1])
+    return cuts
+
+
+def _cuts(categories: Sequence[str]) -> tuple[float, ...] | None:
+    texts = [categories[0].removeprefix("<")]
+    for label in categories[1:-1]:
+        # A cut may be negative or have an exponent, so a hyphen alone does not part two of them.
+        if not label.startswith(f"{texts[-1]}-"):
+            return None
+        texts.append(label[len(texts[-1]) + 1 :])
+    first, last = f"<{texts[0]}", f">={texts[-1]}"
+    if (categories[0], categories[-1]) != (first, last):
+        return None
+    cuts = tuple(_number(text) for text in texts)
+    if not all(map(math.isfinite, cuts)) or any(np.diff(cuts) <= 0):
+        return None
+    return cuts
+
+
+class CategoryReader:
+    """Reads values as codes of one variable, as `encode_records` says."""
+
+    def __init__(self, variable: Variable):
+        # Of two labels that only their Unicode form tells apart, the first.
+        ordered = reversed(list(enumerate(variable.categories)))
+        self._labels = {unicodedata.normalize("NFC", label): code for code, label in ordered}
+        self.cuts = interval_cuts(variable)
+
+    def code(self, value: Value) -> int | None:
+        """Return a value's code; None where it is none of the variable's."""
+        for label in _written(value):
+            if label in self._labels:
+                return self._labels[label]
+        if self.cuts is not None:
+            number = _number(value)
+            if math.isfinite(number):
+                return bisect_right(self.cuts, number)
+        return None
+
+
+def _encoded(variable: Variable, values: Sequence[Value | None], *, missing: bool) -> Codes:
+    reader = CategoryReader(variable)
+    known: dict[Value | None, int] = {}
+    largest = variable.size if missing else variable.size - 1
+    codes = np.empty(len(values), dtype=np.min_scalar_type(largest))
+    for place, value in enumerate(values):
+        if missing and value is None:
+            codes[place] = variable.size
+            continue
+        # True equals 1 but is not a number here; what cannot be looked up is not a value at all.
+        code = known.get(value) if type(value) in (str, int, float) else None
+        if code is None:
+            code = known[value] = _code(variable, reader, value, place + 1)
+        codes[place] = code
+    return codes
+
+
+def _code(variable: Variable, reader: CategoryReader, value: Value | None, record: int) -> int:
+    """Return a value's code; no message holds the value."""
+    if value is None or (not isinstance(value, str) and not math.isfinite(_number(value))):
+        raise InputError(
+            f"Record {record} has no value of {variable.name!r} that is text or a finite number.",
+            where=variable.name,
+            remedy=_wanted(variable, reader.cuts),
+        )
+    code = reader.code(value)
+    if code is not None:
+        return code
+    raise UnknownCategory(
+        f"Record {record} has a value of {variable.name!r} that is not one of its categories.",
+        where=variable.name,
+        remedy=_wanted(variable, reader.cuts),
+    )
+
+
+def _written(value: Value) -> tuple[str, ...]:
+    """Return the labels that a value may stand for."""
+    if isinstance(value, str):
+        text = unicodedata.normalize("NFC", value)
+        return text, text.strip()
+    if isinstance(value, Integral):
+        return (str(int(value)),)
+    number = float(value)
+    return (str(int(number)) if number.is_integer() else repr(number),)
+
+
+def _wanted(variable: Variable, cuts: tuple[float, ...] | None) -> str:
+    also = ", or a number" if cuts is not None else ""
+    return f"Give one of {list(variable.categories)}{also}."
+
+
+def _number(value: object) -> float:
+    """Return a number, also from its text; NaN where it is not one."""
+    if isinstance(value, bool) or not isinstance(value, str | Real):
+        return math.nan
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan

@@ -1,0 +1,290 @@
+"""What a table of an attribute and the class says of the split, and how much of it is chance.
+
+With T a K x m table of estimated counts in a node, n its sum, r and c its margins, the information
+gain is sum T log2(T n / (r c)) / n (Ma 7.2.1), and 2 n ln 2 times that is the likelihood ratio
+statistic of independence. If attribute and class are independent in the node it is, to second order
+in the errors of T, the quadratic form e'We with W half its Hessian at the table E = r c'/n,
+
+    W = diag(1/E) - [same row]/r - [same column]/c + 1/n.
+
+The covariance of T is V + diag(E) - EE'/N: V of randomization, the rest of drawing N records. So
+chance alone is expected to show tr(W Cov), with variance 2 tr((W Cov)^2), of which tr(W V) comes of
+randomization; a multiple of a chi-square with these moments gives the p-value (Satterthwaite
+1946). Where nothing is randomized V is 0, the mean is (K-1)(m-1) and this is the G-test.
+
+Where the attribute tells g = 2 n ln 2 times some bits of the class, the statistic has g more for a
+mean, and 4 r g more for a variance: r, the error in the direction of the table, is its variance by
+the delta method over four times itself, so that far from 0 the delta method's error is what counts
+and near 0, where that is useless, the law of chance. An interval for the gain holds those under
+which the statistic seen is no rare one: the test above inverted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import gammainc, gammaincc, gammainccinv, xlogy
+
+from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.marginals.counts import Tensor
+
+EMPTY = 1e-9
+"""A node or class with less than this share of all records has none: the rest is rounding."""
+
+EVIDENT = 2.0
+"""A category enters the test if it has more records than this many standard errors of the noise."""
+
+
+_LEAST = 1e-12
+
+UNSURE = 0.05
+"""How often an interval of a gain may miss it."""
+
+
+@dataclass(frozen=True)
+class GainLaw:
+    """The likelihood ratio statistic of a split, and its law where the attribute tells nothing.
+
+    `mean` and `variance` are those by chance, and `stretch` times four is what the variance has
+    more for each unit that the mean has more.
+    """
+
+    statistic: float
+    mean: float
+    variance: float
+    stretch: float
+
+    def _scaled(self, more: float) -> tuple[float, float]:
+        """Return shape and scale of the gamma law that has the moments of the statistic."""
+        mean, variance = self.mean + more, self.variance + 4 * self.stretch * more
+        return mean**2 / variance, variance / mean
+
+    def upper(self, more: float) -> float:
+        """Return the chance of at least this statistic if its mean is so much above chance's."""
+        shape, scale = self._scaled(more)
+        return float(gammaincc(shape, self.statistic / scale))
+
+    def lower(self, more: float) -> float:
+        """Return the chance of at most this statistic, likewise."""
+        shape, scale = self._scaled(more)
+        return float(gammainc(shape, self.statistic / scale))
+
+    def limit(self, significance: float, tried: int) -> float:
+        """Return the statistic that chance alone exceeds so often in the best of several."""
+        shape, scale = self._scaled(0.0)
+        each = -math.expm1(math.log1p(-significance) / tried) if significance < 1 else 1.0
+        return float(gammainccinv(shape, each)) * scale
+
+
+@dataclass(frozen=True)
+class GainEvidence:
+    """The gain of a split in bits, and what is known of its error.
+
+    `chance` is what would be expected if attribute and class were independent, `noise` the part of
+    that which comes of randomization; `over_chance` is what the statistic shows above chance, and
+    `bits` how much of the statistic a bit is; `law` is the statistic's, `degrees_of_freedom` are
+    those of the test and `p_value` its result.
+    """
+
+    gain: float
+    chance: float
+    noise: float
+    over_chance: float
+    bits: float
+    law: GainLaw | None
+    degrees_of_freedom: int
+    p_value: float
+
+    @property
+    def excess(self) -> float:
+        """The gain less what randomization alone adds to it: an estimate of the true records'."""
+        return self.gain - self.noise
+
+    @property
+    def statistic(self) -> float:
+        """The likelihood ratio statistic; 0 where there is nothing to be tested."""
+        return 0.0 if self.law is None else self.law.statistic
+
+
+def best_of(tried: int, p_value: float) -> float:
+    """Return the probability that the least of several p-values is as small (Sidak)."""
+    return 1.0 if p_value >= 1 else -math.expm1(tried * math.log1p(-p_value))
+
+
+def gain_interval(found: GainEvidence, tried: int) -> tuple[float, float]:
+    """Return the 95 % interval of what an attribute tells of the class, in bits of the population.
+
+    It begins above 0 if and only if the p-value, corrected for taking the best of several, is below
+    0.05: at a gain of 0 all the 5 % lie on the upper side, where alone a gain shows; with the gain
+    the lower side gets its half. The correction covers the best of several at the lower end.
+    """
+    law = found.law
+    if law is None:
+        return 0.0, math.inf
+    spread = math.sqrt(law.variance)
+
+    def below(more: float) -> float:
+        return UNSURE / 2 * min(1.0, more / spread)
+
+    def low(more: float) -> float:
+        return best_of(tried, law.upper(more)) - UNSURE + below(more)
+
+    def high(more: float) -> float:
+        return law.lower(more) - below(more)
+
+    # Far above, nothing so small is seen.
+    most = law.statistic + 8 * math.sqrt(law.variance + 4 * law.stretch * law.statistic)
+    most += 64 * law.stretch
+    begin = 0.0 if low(0.0) >= 0 else float(brentq(low, 0.0, most))
+    end = most if high(most) > 0 else float(brentq(high, 0.0, most))
+    return begin / found.bits, end / found.bits
+
+
+def valid_rows(rows: Tensor) -> Tensor:
+    """Return the nearest distribution to each row, which must sum to 1."""
+    return rows if rows.min() >= 0 else project_to_simplex(rows)
+
+
+def valid_counts(counts: Tensor) -> Tensor:
+    """Return the nearest table without negative counts of the same sum, which must be positive."""
+    if counts.min() >= 0:
+        return counts
+    total = float(counts.sum())
+    return valid_rows(counts.reshape(1, -1) / total).reshape(counts.shape) * total
+
+
+def entropy(counts: Tensor) -> float:
+    """Return the entropy, in bits, of the distribution that valid counts are proportional to."""
+    total = float(counts.sum())
+    return (float(xlogy(total, total)) - _self_information(counts)) / (total * math.log(2))
+
+
+def information_gain(counts: Tensor) -> float:
+    """Return the information, in bits, that rows of valid counts (K, m) give on columns."""
+    rows = counts.sum(axis=1)
+    total = float(rows.sum())
+    gain = _self_information(counts) + total * math.log(total)
+    gain -= _self_information(rows) + _self_information(counts.sum(axis=0))
+    return max(gain, 0.0) / (total * math.log(2))
+
+
+def _self_information(counts: Tensor) -> float:
+    return float(xlogy(counts, counts).sum())
+
+
+def weigh(
+    counts: Tensor, covariance: Tensor, records: int, *, counted: bool = True
+) -> GainEvidence:
+    """Return what a table says of splitting a node by an attribute.
+
+    Args:
+        counts: estimated counts within the node, (K, m) for K categories and m classes, with a
+            positive sum.
+        covariance: of the counts given the records, (K m, K m), cells in C order.
+        records: the number of all records.
+        counted: whether the records in the node were counted; see `Subtable`.
+    """
+    gain = information_gain(valid_counts(counts))
+    bits = 2 * float(counts.sum()) * math.log(2)
+    cells = _evident(counts, covariance)
+    table = counts[np.ix_(*cells)]
+    if min(table.shape) < 2 or table.sum() <= 0:
+        # Nothing shows that there are two categories and two classes: all of the gain is chance.
+        return GainEvidence(gain, gain, gain, 0.0, bits, None, 1, 1.0)
+    flat = (cells[0][:, None] * counts.shape[1] + cells[1]).ravel()
+    covariance = covariance[np.ix_(flat, flat)]
+    noise, mean, variance = _chance(table, covariance, records, counted=counted)
+    valid = valid_counts(table)
+    ratio = 2 * float(table.sum()) * math.log(2) * information_gain(valid)
+    degrees = (table.shape[0] - 1) * (table.shape[1] - 1)
+    stretch = _stretch(valid, ratio, covariance + _sampling(table, records), variance / (2 * mean))
+    # A multiple s of a chi-square with d degrees has mean s d and variance 2 s^2 d.
+    law = GainLaw(ratio, mean, variance, stretch)
+    over = max(ratio - mean, 0.0) / bits
+    return GainEvidence(gain, mean / bits, noise / bits, over, bits, law, degrees, law.upper(0.0))
+
+
+def _chance(
+    table: Tensor, covariance: Tensor, records: int, *, counted: bool
+) -> tuple[float, float, float]:
+    """Return tr(W V), the mean and the variance of the statistic under independence.
+
+    Of a model's expected counts tr(W V) is all of the mean.
+    """
+    total = table.sum()
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    k, m = table.shape
+    expected = np.outer(rows, columns) / total
+    own_row, own_column = np.eye(k)[:, None, :, None], np.eye(m)[None, :, None, :]
+    hessian = (
+        own_row * (own_column / expected[:, :, None, None] - 1 / rows[:, None, None, None])
+        - own_column / columns[None, :, None, None]
+        + 1 / total
+    ).reshape(k * m, k * m)
+    degrees = (k - 1) * (m - 1)
+    if counted:
+        noise = max(float((hessian * covariance).sum()), 0.0)
+        mean, drawn = degrees + noise, _sampling(expected, records)
+    else:
+        # A model's error is all there is: what drawing the node's own records adds is no part.
+        drawn = _sampling(table, records)
+        noise = mean = max(float((hessian * (covariance + drawn)).sum()), _LEAST)
+    product = hessian @ (covariance + drawn)
+    # The product has at most that many eigenvalues above 0, and they sum to the mean.
+    variance = 2 * max(float((product * product.T).sum()), mean**2 / degrees)
+    return noise, mean, variance
+
+
+def _sampling(counts: Tensor, records: int) -> Tensor:
+    """Return the covariance of counts that comes of drawing the records."""
+    flat = counts.ravel()
+    part: Tensor = np.diag(flat) - np.outer(flat, flat) / records
+    return part
+
+
+def _evident(counts: Tensor, covariance: Tensor) -> list[npt.NDArray[np.intp]]:
+    """Return the rows and the columns that are there beyond the noise of their own counts.
+
+    What is left out takes its records from the margins of the others, so that these are looked at
+    again until all that are left are there.
+    """
+    k, m = counts.shape
+    blocks = covariance.reshape(k, m, k, m)
+    # Views: of a large table no covariance but those within a row or a column are looked at.
+    of_rows, of_columns = np.einsum("iaib->iab", blocks), np.einsum("iaja->aij", blocks)
+    left = [np.arange(k), np.arange(m)]
+    while True:
+        rows, columns = left
+        table = counts[np.ix_(rows, columns)]
+        errors = (
+            of_rows[np.ix_(rows, columns, columns)].sum(axis=(1, 2)),
+            of_columns[np.ix_(columns, rows, rows)].sum(axis=(1, 2)),
+        )
+        found = [
+            places[margin > EVIDENT * np.sqrt(np.maximum(error, 0.0))]
+            for places, margin, error in zip(
+                left, (table.sum(axis=1), table.sum(axis=0)), errors, strict=True
+            )
+        ]
+        if sum(map(len, found)) == sum(map(len, left)):
+            return found
+        left = found
+
+
+def _stretch(valid: Tensor, ratio: float, covariance: Tensor, usual: float) -> float:
+    """Return the variance of a gain's statistic by the delta method over four times itself.
+
+    It lies between the variances that a direction of the table may have; `usual` where it has none.
+    """
+    if ratio <= 0:
+        return usual
+    total = valid.sum()
+    rows, columns = valid.sum(axis=1, keepdims=True), valid.sum(axis=0, keepdims=True)
+    seen = valid > 0
+    of_chance = np.divide(valid * total, rows * columns, out=np.ones(valid.shape), where=seen)
+    slope = np.where(seen, np.log(of_chance) - ratio / (2 * total), 0.0).ravel()
+    return max(float(slope @ covariance @ slope) / ratio, 1e-3 * usual)

@@ -1,0 +1,192 @@
+"""Growing a decision tree by ID3 on estimated counts (Ma 7.2.2), as far as the noise allows.
+
+Every node knows the counts of its own subpopulation, estimated with their covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.errors import OptionError
+from pramana_core.learn.bayes_classifier.evidence import UNKNOWN
+from pramana_core.learn.bayes_classifier.learning import learn_with_evidence
+from pramana_core.learn.bayes_classifier.model import ChosenModel
+from pramana_core.learn.bayes_classifier.replicates import Replicates
+from pramana_core.learn.bayes_classifier.subpopulations import ModelledSubpopulation
+from pramana_core.learn.tree.evidence import EMPTY, valid_counts
+from pramana_core.learn.tree.leaves import class_counts
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.node import Node, NodeClasses
+from pramana_core.learn.tree.options import DEEPEST, TreeOptions
+from pramana_core.learn.tree.pruning import PAYS, pruned, pruned_by_gain, wrong
+from pramana_core.learn.tree.splitting import SplitCandidate, best_split
+from pramana_core.marginals.counts import Marginals, Subpopulation
+from pramana_core.progress import Progress, unwatched
+from pramana_core.ties import reaches
+
+STEPS = 1000
+"""What the whole of a tree is in the steps of its progress."""
+
+
+def learn_tree(
+    marginals: Marginals,
+    target: str,
+    attributes: Sequence[str] | None = None,
+    options: TreeOptions | None = None,
+    on_step: Progress | None = None,
+) -> DecisionTree:
+    """Learn a decision tree.
+
+    Args:
+        marginals: the counts.
+        target: the variable that holds the class.
+        attributes: what may be asked, in the order that decides between equals; None is all other
+            variables.
+        options: how it is grown and pruned.
+        on_step: called at each node with steps done and `STEPS`; may raise to stop.
+
+    Raises:
+        UnknownVariable: a variable that is not there.
+        OptionError: no attributes, one named twice, or the target among them.
+        EstimationError, LimitExceeded: see `best_split`.
+        Others: see `Subpopulation.table`.
+    """
+    options = options or TreeOptions()
+    names = _attributes(marginals.domain, target, attributes)
+    report = on_step or unwatched
+    through, everything = _everything(marginals, target, names, report)
+    root = _Grower(target, marginals.records, options, through, report).grow(everything, names)
+    if options.prune and through is None:
+        root = pruned(root)
+    elif options.prune:
+        root = pruned_by_gain(root, lambda asked: marginals.tells([*asked, target]))
+    return DecisionTree(
+        inputs=marginals.domain.project(names),
+        target=marginals.domain[target],
+        root=root,
+        records=marginals.records,
+        options=options,
+        through=through,
+    )
+
+
+def _everything(
+    marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
+) -> tuple[ChosenModel | None, Subpopulation]:
+    """Return all records, and the model of them where no reports tell the tables of paths."""
+    if marginals.tells([*names, target]):
+        return None, marginals.subpopulation()
+    before = partial(_before, on_step)
+    model, evidence = learn_with_evidence(marginals, target, names, on_step=before)
+    replicates = Replicates.of(model, marginals, tick=lambda: on_step(0, STEPS))
+    return model.model, ModelledSubpopulation.everyone(
+        replicates, model.domain, target, marginals.records, evidence or UNKNOWN
+    )
+
+
+def _before(on_step: Progress, _done: int, _all: int) -> None:
+    """Let what precedes the growth be stopped; how long it takes is not known."""
+    on_step(0, STEPS)
+
+
+def _attributes(domain: Domain, target: str, asked: Sequence[str] | None) -> tuple[str, ...]:
+    domain.axis(target)
+    names = tuple(n for n in domain.names if n != target) if asked is None else tuple(asked)
+    for name in names:
+        domain.axis(name)
+    if not names or target in names or len(set(names)) < len(names):
+        raise OptionError(
+            f"A tree needs one or more distinct attributes besides {target!r}, not {list(names)}.",
+            where="attributes",
+        )
+    return names
+
+
+@dataclass
+class _Grower:
+    """Grows the nodes of one tree, depth first."""
+
+    target: str
+    records: int
+    options: TreeOptions
+    through: ChosenModel | None
+    on_step: Progress
+    _done: float = field(default=0.0)
+
+    @property
+    def limit(self) -> float | None:
+        """The greatest p-value of a split; a model's are not tested (see `subpopulations`)."""
+        return self.options.limit if self.through is None else None
+
+    def grow(self, everything: Subpopulation, attributes: tuple[str, ...]) -> Node:
+        table = everything.table([self.target])
+        covariance = table.covariance(population=False)
+        (classes,) = class_counts(
+            table.counts[None],
+            covariance[None],
+            self.records,
+            moments=table.moments_given_cell(),
+            counted=table.counted,
+        )
+        return self._node(lambda: everything, attributes, classes, 0, 1.0)
+
+    def _node(
+        self,
+        reach: Callable[[], Subpopulation],
+        attributes: tuple[str, ...],
+        classes: NodeClasses,
+        depth: int,
+        share: float,
+    ) -> Node:
+        """Grow a node and all below it; `share` is its part of the progress.
+
+        Its subpopulation is made only if it is asked: most leaves are known to be leaves before.
+        """
+        self.on_step(round(STEPS * self._done), STEPS)
+        within = reach() if attributes and self._open(classes, depth) else None
+        ask = partial(best_split, criterion=self.options.criterion, limit=self.limit)
+        best = within and ask(within, self.target, attributes)
+        if not within or not best:
+            self._done += share
+            return Node(classes)
+        name, share = best.attribute, share / len(best.counts)
+        left = tuple(other for other in attributes if other != name)
+        children = tuple(
+            self._node(partial(within.within, name, code), left, child, depth + 1, share)
+            for code, child in enumerate(self._children(best, classes))
+        )
+        return Node(classes, best.split(self.limit), children)
+
+    def _open(self, classes: NodeClasses, depth: int) -> bool:
+        """Whether a node may be split: it has enough records, and of more than one class."""
+        if depth in (self.options.max_depth, DEEPEST):
+            return False
+        # An empty node has none that count.
+        told = classes.effective if self.through is None else classes.total
+        if not reaches(told, max(self.options.least_records, EMPTY)):
+            return False
+        prunes = self.through is not None and self.options.prune
+        if prunes and not reaches(wrong(classes), PAYS, scale=classes.total):
+            return False
+        counts = valid_counts(np.array(classes.counts))
+        return int(np.count_nonzero(counts > EMPTY * self.records)) > 1
+
+    def _children(self, best: SplitCandidate, parent: NodeClasses) -> tuple[NodeClasses, ...]:
+        """Return what is known of each category's records: the rows of the table."""
+        k, m = best.counts.shape
+        own = np.arange(k)
+        blocks = best.covariance.reshape(k, m, k, m)[own, :, own, :]
+        return class_counts(
+            best.counts,
+            blocks,
+            self.records,
+            parent.probabilities,
+            self.options.shrinkage,
+            best.table.moments_given_cell(),
+            counted=best.table.counted,
+        )

@@ -1,0 +1,398 @@
+"""Counts of records over the cells of a domain, and the door through which learners see them.
+
+Learners take `Marginals`, never rows or matrices: the same learner runs on exact counts, on counts
+estimated from randomized records, and on an owner's own columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.domain import Domain
+from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from pramana_core.marginals.lack_of_fit import LackOfFit
+from pramana_core.marginals.score_interval import MORE, Tilt
+from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
+
+Tensor = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.unsignedinteger]
+
+CUBE_CELLS = 1 << 20
+"""Up to this many cells the whole cube is counted once and every marginal is a sum of it."""
+
+MARGINAL_CELLS = 1 << 26
+"""A marginal table with more cells than this is refused (half a gigabyte of counts)."""
+
+LEVEL = 0.95
+"""The confidence of the intervals of a table's cells, if no other is asked for."""
+
+
+class ReportTables(Protocol):
+    """Counts of reported codes over any of some columns."""
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+
+    def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the counts over the named columns, axes in that order. Raises UnknownVariable."""
+
+
+class MarginalTable(Protocol):
+    """Counts over some variables, with the errors of the counts.
+
+    `population` chooses the error: False is the error given the true records (the noise of
+    randomization alone), True adds the sampling of the records from their population.
+    """
+
+    @property
+    def domain(self) -> Domain:
+        """The variables, one per axis of `counts`."""
+
+    @property
+    def counts(self) -> Tensor:
+        """The raw counts; estimated ones may be fractional or negative."""
+
+    @property
+    def records(self) -> int:
+        """The number of records behind the counts."""
+
+    def variance(self, *, population: bool) -> Tensor:
+        """Return the variance of each count, in the shape of `counts`."""
+
+    def interval(self, level: float = LEVEL, *, population: bool) -> tuple[Tensor, Tensor]:
+        """Return the lower and the upper ends of an interval of each count, within [0, N].
+
+        Args:
+            level: the confidence.
+            population: which error. Against the population the interval is of the expected number
+                among as many records.
+
+        A score interval (`score_interval`): the error is that at the supposed count.
+        """
+
+    def covariance_of(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance, (q, q), of linear functions of `counts`.
+
+        `weights`, (q, cells...), are those of the cells in each; `population` is as for `variance`.
+        """
+
+    def covariance_with_cells(self, weights: Tensor, *, population: bool) -> Tensor:
+        """Return the covariance of such functions with each count, in the shape of `weights`."""
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return `counts` in bootstrap samples of the records, (draws, cells...).
+
+        Their covariance is the population covariance of `counts`.
+        """
+
+    def second_moments(self, summed: Sequence[str]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the parts of the error of ratios of cells to margins.
+
+        With W the function of a report that estimates a cell and V the one that estimates the
+        cell's margin over `summed`: sums over the reports of W^2, of W V and of V^2, the first two
+        in the shape of `counts`, the last with length 1 on the summed axes. For any number t,
+        `WW - 2 t WV + t^2 VV` estimates the population variance of `cell - t * margin` where that
+        difference is 0.
+        """
+
+    def tilt(self, more: float = MORE) -> Tilt:
+        """Return how the noise of each count follows it, in the shape of `counts`; see `Tilt`."""
+
+    def ratio_interval(self, summed: Sequence[str], level: float = LEVEL) -> tuple[Tensor, Tensor]:
+        """Return intervals, against the population, of the shares cells have in margins.
+
+        The margin is that over `summed`. Both ends are in the shape of `counts` and may lie outside
+        [0, 1]; where the margin is not sure to be positive they are 0 and 1.
+        """
+
+
+class Independence(Protocol):
+    """How strongly records speak against the independence of some variables given others."""
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """The number of free parameters that dependence has more."""
+
+    @property
+    def upper(self) -> float:
+        """A bound, cheap to compute, that `ratio` cannot exceed."""
+
+    @property
+    def saturated(self) -> float:
+        """The log-likelihood of the records, in nats, that no hypothesis can exceed."""
+
+    @property
+    def null_log_likelihood(self) -> float:
+        """The log-likelihood under independence."""
+
+    @property
+    def alternative_log_likelihood(self) -> float:
+        """The log-likelihood without restriction, up to the accuracy of its maximization."""
+
+    @property
+    def ratio(self) -> float:
+        """The log-likelihood ratio of dependence against independence, at least 0."""
+
+    @property
+    def inflation(self) -> float:
+        """How many times randomization multiplies the chance part of the plain gain."""
+
+    def resampled(self, draws: int, rng: np.random.Generator) -> Tensor:
+        """Return the ratio in each of some bootstrap samples of the records, shape (draws,)."""
+
+
+class Explanation(Protocol):
+    """How well a network of given structure explains whole records as they were reported."""
+
+    @property
+    def parameters(self) -> int:
+        """The number of free parameters of the network."""
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood of the records, in nats, at the most likely parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellMoments:
+    """What a record says of the cells of its row, on average over its report.
+
+    With W_c the function of a report that estimates cell c of a row, and V their sum: the means of
+    W_c^2, W_c V and V^2 over the reports of a record whose true cell is d of the same row; `square`
+    and `cross` of shape (rows, cells, cells) by row, c and d, `margin` by row and d.
+    """
+
+    square: Tensor
+    cross: Tensor
+    margin: Tensor
+
+
+class Subtable(Protocol):
+    """Counts over some variables within a subpopulation, with their joint error."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether records were counted; not so expected counts, with a model's error alone."""
+
+    @property
+    def domain(self) -> Domain:
+        """The variables, one per axis of `counts`."""
+
+    @property
+    def counts(self) -> Tensor:
+        """The raw counts; estimated ones may be fractional or negative."""
+
+    @property
+    def records(self) -> int:
+        """The number of all records, not only of those in the subpopulation."""
+
+    def covariance(self, *, population: bool) -> Tensor:
+        """Return the covariance of the counts, a row per cell in C order."""
+
+    def moments_given_cell(self) -> CellMoments | None:
+        """Return what records say of their row, by all variables but the last; None if unknown."""
+
+
+class Subpopulation(Protocol):
+    """The records whose true categories of some variables are given."""
+
+    @property
+    def given(self) -> Mapping[str, int]:
+        """The codes of the given categories, by variable."""
+
+    def table(self, variables: Sequence[str]) -> Subtable:
+        """Return the counts over other variables within it. Raises UnknownVariable, OptionError."""
+
+    def within(self, variable: str, code: int) -> Subpopulation:
+        """Return those of its records that also have a category of another variable."""
+
+
+class Supports(Protocol):
+    """Estimates how many records have sets of items; what was counted once is kept."""
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items; itemsets name them by their places here."""
+
+    def counts(self, itemsets: Indices) -> SupportCounts:
+        """Return the estimated counts of itemsets.
+
+        Args:
+            itemsets: places of items, shape (n, k) with k at least 1, each row ascending; items
+                of one row are of different variables.
+        """
+
+    def rules(self, itemsets: Indices, antecedents: Flags) -> RuleCounts:
+        """Return the estimated counts of itemsets and their parts, with all their errors.
+
+        Args:
+            itemsets: as for `counts`.
+            antecedents: which items of each row are the rule's antecedent, shape (n, k); the
+                others are its consequent. Neither is empty.
+        """
+
+
+class Marginals(Protocol):
+    """Anything that gives marginal tables over a domain."""
+
+    @property
+    def domain(self) -> Domain:
+        """All variables a marginal can be asked of."""
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+
+    def marginal(self, variables: Sequence[str]) -> MarginalTable:
+        """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
+
+    def tells(self, variables: Sequence[str]) -> bool:
+        """Whether reports tell a table, with no smaller ones filled in. Raises UnknownVariable."""
+
+    def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
+        """Return the table whose counts are right on average, negative ones included.
+
+        None if the reports have none, or only under assumptions. Raises UnknownVariable.
+        """
+
+    def expected(self, variables: Sequence[str]) -> Tensor:
+        """Return the posterior expectation of each true cell's count, none negative, sum N.
+
+        It is the sum over the reports of the probability of the cell given the report, the
+        estimated table being the prior (Ma 4.2).
+        """
+
+    def subpopulation(self) -> Subpopulation:
+        """Return all records, as what subpopulations are taken from."""
+
+    def supports(self, items: Sequence[Item]) -> Supports:
+        """Return what estimates the supports of sets of these items.
+
+        Raises UnknownVariable, DomainError: an item is not a category of a variable here.
+        """
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> Independence:
+        """Return the evidence in the reports on the independence of variables, given others."""
+
+    def told_together(self, variables: Sequence[str]) -> bool:
+        """Return whether some records report all these variables. Raises UnknownVariable."""
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of each model that tables were taken from, whether the reports contradict it."""
+
+    @property
+    def filled_in(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of variables of tables that were made of smaller ones."""
+
+    def explanation(self, parents: Mapping[str, Collection[str]]) -> Explanation | None:
+        """Return how well a network explains whole records; None where that is too large.
+
+        Args:
+            parents: every node of the network with its parents.
+        """
+
+
+def tabulate(
+    columns: Sequence[Codes], shape: Sequence[int], at_once: int = 1 << 16
+) -> npt.NDArray[np.int64]:
+    """Count records per cell.
+
+    Args:
+        columns: one code array per axis, all of one length N; codes below the axis length.
+        shape: the number of codes per axis.
+        at_once: how many records are counted at once, unless there are more cells.
+
+    Returns:
+        int64 counts of shape `shape`, summing to N.
+
+    Raises:
+        DomainError: columns of different lengths, or a code outside its axis.
+        LimitExceeded: more than `MARGINAL_CELLS` cells.
+    """
+    cells = int(np.prod([int(s) for s in shape], dtype=object)) if len(shape) else 1
+    if cells > MARGINAL_CELLS:
+        told = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
+        raise LimitExceeded(told, remedy="Ask for fewer variables at once.")
+    lengths = {len(column) for column in columns}
+    if len(columns) != len(shape) or len(lengths) > 1:
+        raise DomainError(
+            f"{len(columns)} columns of lengths {sorted(lengths)} do not fit {len(shape)} axes."
+        )
+    for axis, (column, size) in enumerate(zip(columns, shape, strict=True)):
+        if len(column) and int(column.max()) >= size:
+            raise DomainError(
+                f"Axis {axis} has a code of {int(column.max())}; it has {size} codes."
+            )
+    counts = np.zeros(cells, dtype=np.int64)
+    # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
+    chunk = max(at_once, cells)
+    for start in range(0, lengths.pop() if lengths else 0, chunk):
+        index = np.zeros(min(chunk, len(columns[0]) - start), dtype=np.int64)
+        for column, size in zip(columns, shape, strict=True):
+            index *= int(size)
+            index += column[start : start + chunk]
+        counts += np.bincount(index, minlength=cells)
+    return counts.reshape(tuple(shape))
+
+
+class ReportedCounts:
+    """Counts of reported codes over any of the columns, from memory or memory-mapped files.
+
+    Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once.
+
+    Args:
+        columns: reported codes by variable name, all of one length.
+        sizes: number of reported categories by variable name.
+
+    Raises:
+        EmptyTable: there are no records.
+        DomainError: a column without a size, or lengths that differ.
+    """
+
+    def __init__(self, columns: Mapping[str, Codes], sizes: Mapping[str, int]):
+        if set(columns) != set(sizes):
+            raise DomainError(
+                f"Columns {sorted(columns)} and sizes {sorted(sizes)} name different variables."
+            )
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) != 1:
+            raise DomainError(f"The columns have different lengths: {sorted(lengths)}.")
+        self.records = lengths.pop()
+        if self.records == 0:
+            raise EmptyTable("There are no records to count.")
+        self._columns, self._names = dict(columns), tuple(columns)
+        self._sizes = {name: int(sizes[name]) for name in columns}
+        self.cells = math.prod(self._sizes.values())
+        self._cube: npt.NDArray[np.int64] | None = None
+
+    def column(self, name: str) -> Codes:
+        """Return the codes of a column. Raises UnknownVariable."""
+        if name in self._columns:
+            return self._columns[name]
+        raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
+
+    def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the counts over the named columns, axes in that order.
+
+        Raises UnknownVariable, and LimitExceeded above `MARGINAL_CELLS` cells.
+        """
+        for name in names:
+            self.column(name)
+        if self.cells > CUBE_CELLS:
+            shape = [self._sizes[name] for name in names]
+            return tabulate([self._columns[name] for name in names], shape)
+        if self._cube is None:
+            self._cube = tabulate(list(self._columns.values()), list(self._sizes.values()))
+        gone = tuple(axis for axis, name in enumerate(self._names) if name not in names)
+        left = [name for name in self._names if name in names]
+        return np.transpose(self._cube.sum(axis=gone), [left.index(name) for name in names])

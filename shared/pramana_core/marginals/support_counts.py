@@ -1,0 +1,199 @@
+"""Estimated supports of itemsets and of the parts of rules, with their errors.
+
+An item is a category of a variable; an itemset, items of different variables. All counts are of
+records; a support is a count divided by the number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.marginals.score_interval import Tilt, deviates, score_interval
+
+Item = tuple[str, int]
+"""A variable's name and the code of one of its categories."""
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+ROUNDING = 1e-12
+"""A variance below this share of its count is rounding, not error."""
+
+
+@dataclass(frozen=True, eq=False)
+class SupportCounts:
+    """How many records have each of n itemsets.
+
+    `counts` are the raw estimates, shape (n,), and may be negative; so may the two variances, of
+    the same shape, which are estimates too: `variance` makes them valid. `tilt`, of that shape too,
+    says how the noise would be if the support were another.
+    """
+
+    records: int
+    counts: Floats
+    variance_records: Floats
+    variance_population: Floats
+    tilt: Tilt
+
+    @classmethod
+    def from_moments(
+        cls, records: int, counts: Floats, second: Floats, tilt: Tilt
+    ) -> SupportCounts:
+        """Make the variances from the sums over the reports of the squared estimators."""
+        return cls(records, counts, second - counts, second - np.square(counts) / records, tilt)
+
+    @classmethod
+    def pooled(cls, parts: Sequence[SupportCounts]) -> SupportCounts:
+        """Add up estimates from different records of one population."""
+        counts = _sum([part.counts for part in parts])
+        variance = _sum([part.variance_records for part in parts])
+        records = sum(part.records for part in parts)
+        return cls(
+            records,
+            counts,
+            variance,
+            variance + counts - np.square(counts) / records,
+            Tilt.pooled([(part.tilt, part.records / records) for part in parts]),
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[SupportCounts], rows: Sequence[Indices]) -> SupportCounts:
+        """Put estimates of different itemsets of the same records in their rows."""
+        return cls(
+            parts[0].records,
+            _placed([part.counts for part in parts], rows),
+            _placed([part.variance_records for part in parts], rows),
+            _placed([part.variance_population for part in parts], rows),
+            _placed_tilts([part.tilt for part in parts], rows),
+        )
+
+    def variance(self, *, population: bool) -> Floats:
+        """Return the variance of each count, given the records or against their population.
+
+        Given the records it is 0 where it is so small for the count that it is rounding.
+        """
+        if population:
+            return np.maximum(self.variance_population, 0.0)
+        return np.where(self._exact, 0.0, np.maximum(self.variance_records, 0.0))
+
+    def interval(self, z: float, *, population: bool) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of supports, not cut to [0, 1].
+
+        The error is that at the supposed support; see `score_interval`.
+        """
+        moments = self._moments(population=population)
+        return score_interval(*moments, self.records, z, population=population)
+
+    def deviates(self, support: float, *, population: bool) -> Floats:
+        """Return the z at which this support is an end of the intervals, the lower if z > 0."""
+        moments = self._moments(population=population)
+        return deviates(support, *moments, self.records, population=population)
+
+    @property
+    def _exact(self) -> Flags:
+        # NaN is no rounding either.
+        return np.asarray(np.abs(self.variance_records) <= ROUNDING * np.abs(self.counts))
+
+    def _moments(self, *, population: bool) -> tuple[Floats, Floats, Floats]:
+        """Return supports, the mean squares of their estimators, and the slopes of these."""
+        share = self.counts / self.records
+        if population:
+            square = self.variance_population / self.records + np.square(share)
+        else:
+            square = self.variance_records / self.records + share
+        square = np.where(self._exact, share, square)
+        return share, square, np.where(self._exact, 1.0, self.tilt.slope)
+
+
+@dataclass(frozen=True, eq=False)
+class RuleCounts:
+    """How many records have the whole, the antecedent and the consequent of each of n rules.
+
+    `counts` and `tilt` (see `SupportCounts`) have shape (n, 3) in that order; the covariances have
+    shape (n, 3, 3).
+    """
+
+    records: int
+    counts: Floats
+    covariance_records: Floats
+    covariance_population: Floats
+    tilt: Tilt
+
+    @classmethod
+    def from_moments(cls, records: int, counts: Floats, moments: Floats, tilt: Tilt) -> RuleCounts:
+        """Make the covariances from the sums over the reports of products of estimators."""
+        products = counts[:, :, None] * counts[:, None, :]
+        noise = moments - _shared(counts)
+        return cls(records, counts, noise, moments - products / records, tilt)
+
+    @classmethod
+    def pooled(cls, parts: Sequence[RuleCounts]) -> RuleCounts:
+        """Add up estimates from different records of one population."""
+        counts = _sum([part.counts for part in parts])
+        errors = _sum([part.covariance_records for part in parts])
+        records = sum(part.records for part in parts)
+        return cls.from_moments(
+            records,
+            counts,
+            errors + _shared(counts),
+            Tilt.pooled([(part.tilt, part.records / records) for part in parts]),
+        )
+
+    @classmethod
+    def merged(cls, parts: Sequence[RuleCounts], rows: Sequence[Indices]) -> RuleCounts:
+        """Put estimates of different rules of the same records in their rows."""
+        return cls(
+            parts[0].records,
+            _placed([part.counts for part in parts], rows),
+            _placed([part.covariance_records for part in parts], rows),
+            _placed([part.covariance_population for part in parts], rows),
+            _placed_tilts([part.tilt for part in parts], rows),
+        )
+
+    @property
+    def wholes(self) -> SupportCounts:
+        """The counts of the whole rules, as itemsets have them."""
+        return SupportCounts(
+            self.records,
+            self.counts[:, 0],
+            self.covariance_records[:, 0, 0],
+            self.covariance_population[:, 0, 0],
+            Tilt(*(part[:, 0] for part in self.tilt.numbers)),
+        )
+
+    def covariance(self, *, population: bool) -> Floats:
+        """Return the covariance of the three counts of each rule, shape (n, 3, 3)."""
+        return self.covariance_population if population else self.covariance_records
+
+
+def _shared(counts: Floats) -> Floats:
+    """Return how many records count in two of a rule's whole, antecedent and consequent.
+
+    They have the items of both: of the whole, unless both are the same part.
+    """
+    both = np.broadcast_to(counts[:, :1, None], (len(counts), 3, 3)).copy()
+    for part in (1, 2):
+        both[:, part, part] = counts[:, part]
+    return both
+
+
+def _sum(arrays: Sequence[Floats]) -> Floats:
+    total: Floats = np.sum(arrays, axis=0)
+    return total
+
+
+def _placed(arrays: Sequence[Floats], rows: Sequence[Indices]) -> Floats:
+    whole = np.zeros((sum(map(len, rows)), *arrays[0].shape[1:]))
+    for array, places in zip(arrays, rows, strict=True):
+        whole[places] = array
+    return whole
+
+
+def _placed_tilts(tilts: Sequence[Tilt], rows: Sequence[Indices]) -> Tilt:
+    numbers = zip(*(tilt.numbers for tilt in tilts), strict=True)
+    return Tilt(*(_placed(parts, rows) for parts in numbers))

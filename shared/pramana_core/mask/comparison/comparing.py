@@ -1,0 +1,206 @@
+"""All masking methods on one table, at equal disclosure risk where a method has a dial for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.mask.catalogue import METHODS
+from pramana_core.mask.comparison.summary import COLUMNS, Column, Shown, shown
+from pramana_core.mask.comparison.tuning import Snooper, most_gain, noise_for_gain
+from pramana_core.mask.core.inputs import inputs
+from pramana_core.mask.core.method import Method, method_of
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.measures import Measures, measure_all
+from pramana_core.mask.measures.core.compared import TrueFits
+from pramana_core.progress import Progress, unwatched
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GAIN = 0.05
+"""How much of X's variance noise may tell beyond S, unless told otherwise."""
+
+TUNED = ("sadp", "cadp")
+"""The methods whose disclosure is a matter of choice, by the option `noise`."""
+
+MOST_REPEATS = 100
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method on the table.
+
+    Attributes:
+        method: the method and what it promises.
+        options: those that were chosen here, such as the noise.
+        values: the numbers by their column's name; empty if the method failed.
+        measures: all measures of each repetition.
+        failure: why the method cannot mask this table; None if it can.
+    """
+
+    method: Method
+    options: Mapping[str, Any]
+    values: Mapping[str, Shown]
+    measures: tuple[Measures, ...]
+    failure: str | None = None
+
+    @property
+    def differencing(self) -> bool:
+        """Whether releases of two tables that differ by one record give that record away: by
+        moments that are exact or by true values that are all released."""
+        return self.method.exact_moments or self.method.released_values
+
+
+@dataclass(frozen=True)
+class MethodComparison:
+    """Methods side by side.
+
+    Attributes:
+        rows: one for each method.
+        columns: what is shown of each, with words.
+        gain: what the noise of SADP and CADP was tuned to.
+        snooper: whose gain that is, "lines-only" or "kernel".
+        records: n.
+        repeats: how often each method masked the table.
+        notes: sentences on what was tuned and what not.
+    """
+
+    rows: tuple[MethodRow, ...]
+    columns: tuple[Column, ...]
+    gain: float
+    snooper: Snooper
+    records: int
+    repeats: int
+    notes: tuple[str, ...]
+
+    def __getitem__(self, method: str) -> MethodRow:
+        """Return a method's row. Raises OptionError."""
+        for row in self.rows:
+            if row.method.name == method:
+                return row
+        names = ", ".join(row.method.name for row in self.rows)
+        raise OptionError(f"{method!r} was not compared; there are {names}.", where="method")
+
+    def frame(self, *, errors: bool = False) -> pd.DataFrame:
+        """Return a frame with a row for each method, its index, and a column for each number.
+
+        Args:
+            errors: put each number's standard error beside it, NaN where there is none.
+        """
+        import pandas as pd
+
+        found = []
+        for row in self.rows:
+            line: dict[str, Any] = {}
+            for column in self.columns:
+                number = row.values.get(column.name, Shown(float("nan"), None))
+                line[column.name] = number.value
+                if errors:
+                    line[f"{column.name} error"] = (
+                        float("nan") if number.error is None else number.error
+                    )
+            line |= {
+                "noise": row.options.get("noise", float("nan")),
+                "true values": row.method.released_values,
+                "exact moments": row.method.exact_moments,
+                "independent given S": row.method.independent,
+                "failure": row.failure or "",
+            }
+            found.append(line)
+        names = [row.method.name for row in self.rows]
+        return pd.DataFrame(found, index=pd.Index(names, name="method"))
+
+
+def compare(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    methods: Sequence[str] | None = None,
+    gain: float | None = None,
+    *,
+    snooper: Snooper = "kernel",
+    repeats: int = 1,
+    on_step: Progress = unwatched,
+) -> MethodComparison:
+    """Mask a table by several methods and measure each alike.
+
+    SADP and CADP reveal as much as their noise is small. Here it is chosen so that a snooper gains
+    a given share of X's variance by it (`noise_for_gain`). The other methods have no such dial: a
+    snooper gains nothing by those that are independent given S, and what he gains by others is
+    reported as it is.
+
+    Args:
+        S: the non-confidential columns, n x p numbers or a frame; None for none.
+        X: the confidential columns, n x q numbers or a frame.
+        rng: masks, and draws folds and landmarks of the measures.
+        methods: names of METHODS; None for all.
+        gain: the share of X's variance that noise tells beyond S, the mean over columns, above 0;
+            None for .05, or half of what S leaves if that is less.
+        snooper: whose gain: one who knows the curves of X over S ("kernel"), or one who has
+            straight lines and nothing else ("lines-only"). The relation of X to S, which is
+            released on purpose, is a gain to the latter where it is curved.
+        repeats: how often each method masks the table, 1 to 100.
+        on_step: told of each method and repetition that is done.
+
+    Raises:
+        OptionError: an unknown method, a number of repeats that is out of range, or a gain that no
+            noise gives.
+        TableError, MaskingError: see `inputs`; what a single method cannot do is in its row.
+    """
+    given = inputs(S, X)
+    chosen = [method_of(name, METHODS) for name in (METHODS if methods is None else methods)]
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise OptionError(f"repeats must be 1 to {MOST_REPEATS}, not {repeats}.", where="repeats")
+    if gain is None:
+        gain = min(GAIN, most_gain(given, rng, snooper) / 2)
+    total, done = len(chosen) * repeats, 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        on_step(done, total)
+
+    fits = TrueFits()
+    rows = []
+    for place, method in enumerate(chosen):
+        options: dict[str, Any] = {}
+        if method.name in TUNED:
+            options["noise"] = noise_for_gain(method.name, S, X, gain, rng, snooper=snooper)
+        rows.append(_row(method, options, S, X, rng, repeats, fits, step))
+        while done < (place + 1) * repeats:
+            step()
+    means = "straight lines alone" if snooper == "lines-only" else "kernels"
+    tuned = (
+        f"The noise of {' and '.join(TUNED)} is such that a snooper by {means} explains"
+        f" {gain:.3g} more of X's variance, the mean over columns, than by S alone."
+    )
+    others = "The other methods have no such dial; their gains are as measured."
+    notes = (tuned, others)
+    return MethodComparison(tuple(rows), COLUMNS, gain, snooper, given.records, repeats, notes)
+
+
+def _row(
+    method: Method,
+    options: Mapping[str, Any],
+    S: Any,  # noqa: N803
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    repeats: int,
+    fits: TrueFits,
+    step: Callable[[], None],
+) -> MethodRow:
+    """Mask and measure a table by one method."""
+    runs = []
+    for _ in range(repeats):
+        try:
+            masked = method(S, X, rng, **options)
+        except PramanaError as error:
+            return MethodRow(method, options, {}, (), str(error))
+        runs.append(measure_all(S, X, masked.values, rng=rng, brief=True, fits=fits))
+        step()
+    told = inputs(S, X).s.names
+    values = {column.name: shown(column, runs, told) for column in COLUMNS}
+    return MethodRow(method, options, values, tuple(runs))

@@ -1,0 +1,11 @@
+"""Several masked copies of one table: how they are made, and what their estimates say together.
+
+Copies here are independent draws by one generator. How an owner draws and names them is in
+`owner_agent`; the regressions whose results are combined are in `pramana_core.regression`.
+"""
+
+from pramana_core.mask.copies.combining import Combined, combine_copies
+from pramana_core.mask.copies.limits import require_few_copies
+from pramana_core.mask.copies.making import masked_copies
+
+__all__ = ["Combined", "combine_copies", "masked_copies", "require_few_copies"]

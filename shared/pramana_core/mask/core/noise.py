@@ -1,0 +1,87 @@
+"""Noise: with a covariance in expectation, or with exactly the wanted one (EGADP's)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mixed.design import residual
+from pramana_core.mixed.table import Floats
+
+
+def normal_noise(rng: Randomness, records: int, root: Floats) -> Floats:
+    """Return independent normal records whose expected covariance is root'root: n x q.
+
+    Args:
+        rng: the randomness.
+        records: n.
+        root: a square root of the covariance, m x q, such as `symmetric_root` gives.
+    """
+    found: Floats = rng.standard_normal((records, len(root))) @ root
+    return found
+
+
+def exact_noise(rng: Randomness, basis: Floats, like: Floats) -> Floats:
+    """Return noise e that is orthogonal to a basis and has the same cross products as `like`.
+
+    e = b Sb^(-1/2) Sr^(1/2), where b are the residuals of random V regressed on the basis
+    (AlAhmadi, list of symbols; Muralidhar and Sarathy 2005).
+
+    Args:
+        rng: the randomness.
+        basis: orthonormal columns, the constant among those they tell: n x k.
+        like: what the cross products are copied from, m x q: residuals r (then e'e = r'r) or any
+            square root of the wanted e'e. n is at least k + q.
+
+    Returns:
+        n x q.
+    """
+    return made_exact(rng.standard_normal((len(basis), like.shape[1])), basis, like)
+
+
+def made_exact(drawn: Floats, basis: Floats, like: Floats) -> Floats:
+    """Return noise that was drawn, changed into what `exact_noise` promises.
+
+    Args:
+        drawn: n x q; where it nearly has the cross products of `like`, it is changed little.
+        basis: orthonormal columns, n x k.
+        like: what the cross products are copied from, m x q.
+
+    Returns:
+        n x q.
+    """
+    # Columns of very different scales share one root: each is taken in units of its own length.
+    scale = _lengths(like)
+    white = residual(drawn / _lengths(drawn), basis)
+    # Whitened twice: the second time mends the rounding of the first.
+    white = _orthonormal(residual(_orthonormal(white / _lengths(white)), basis))
+    found: Floats = (white @ symmetric_root(like / scale)) * scale
+    return found
+
+
+def symmetric_root(like: Floats) -> Floats:
+    """Return the symmetric square root of like'like, q x q.
+
+    By singular values of `like` itself: those of like'like would lose half of the digits, and
+    columns that are multiples of one another would come out different.
+    """
+    _, values, vectors = np.linalg.svd(np.linalg.qr(like, mode="r"), full_matrices=False)
+    found: Floats = (vectors.T * values) @ vectors
+    return found
+
+
+def _lengths(values: Floats) -> Floats:
+    """Return the lengths of columns, 1 of those that are 0; squares stay in the range of floats."""
+    largest = np.max(np.abs(values), axis=0, initial=0.0)
+    largest = np.where(largest > 0, largest, 1.0)
+    lengths = np.linalg.norm(values / largest, axis=0)
+    found: Floats = largest * np.where(lengths > 0, lengths, 1.0)
+    return found
+
+
+def _orthonormal(values: Floats) -> Floats:
+    """Return values (values'values)^(-1/2), n x q: the polar factor, by singular values."""
+    q, r = np.linalg.qr(values)
+    left, _, right = np.linalg.svd(r)
+    found: Floats = q @ (left @ right)
+    return found

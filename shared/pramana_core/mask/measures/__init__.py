@@ -1,0 +1,10 @@
+"""How good a masked table is: what it is still good for, and what it gives away.
+
+`measure_all` takes all measures; each is also a function of its own in the rooms `utility` and
+`security`. Nothing here masks, and nothing compares methods.
+"""
+
+from pramana_core.mask.measures.core.measure import Measure, Measures
+from pramana_core.mask.measures.measuring import measure_all
+
+__all__ = ["Measure", "Measures", "measure_all"]

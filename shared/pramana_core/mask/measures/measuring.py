@@ -1,0 +1,71 @@
+"""All measures of one masked table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.measures.core.compared import TrueFits, compared
+from pramana_core.mask.measures.core.expectations import LANDMARKS, MOST_FITTED
+from pramana_core.mask.measures.core.measure import Measures
+from pramana_core.mask.measures.security.rows import security_rows, security_steps
+from pramana_core.mask.measures.security.snooper import MOST
+from pramana_core.mask.measures.utility.rows import utility_rows, utility_steps
+from pramana_core.progress import Progress, unwatched
+
+
+def measure_all(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    Y: Any,  # noqa: N803
+    *,
+    rng: Randomness,
+    on_step: Progress = unwatched,
+    brief: bool = False,
+    fits: TrueFits | None = None,
+    influence: Influence | None = None,
+) -> Measures:
+    """Measure what a masked table is good for and what it gives away.
+
+    Args:
+        S: the columns that are told as they are: n x p numbers, a frame, or None.
+        X: the confidential columns, true: n x q numbers or a frame; categories are allowed.
+        Y: what is released in their place, of the same records in the same order. If it does not
+            have the columns of X, security alone is measured.
+        rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
+        on_step: told of each step; may raise to stop.
+        brief: measure models of each column given all of S and given all others alone.
+        fits: keeps what is fitted to S and X alone, for the next table in the place of the same X.
+        influence: what of Y is its records' own, as the method says it (`Masked.influence`).
+
+    Returns:
+        One row per measure, utility before security.
+
+    Raises:
+        EmptyTable: no records.
+        TableError: values are missing or infinite, or the numbers of records differ.
+        MaskingError: fewer than ten records, or no column of X varies.
+    """
+    data = replace(compared(S, X, Y), brief=brief, fits=fits or TrueFits())
+    total = security_steps() + (utility_steps(data) if data.alike else 0)
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        on_step(done, total)
+
+    rows = utility_rows(data, rng, step) if data.alike else []
+    rows += security_rows(data, rng, step, influence)
+    notes = []
+    if not data.alike:
+        notes.append("Y does not have the columns of X, so usefulness is not measured.")
+    if data.records > MOST_FITTED:
+        notes.append(
+            f"Kernels are fitted on {MOST_FITTED:,} records drawn at random (what S tells a"
+            f" snooper, on up to {MOST:,}), spanned by {LANDMARKS}, and asked about all"
+            f" {data.records:,}."
+        )
+    return Measures(tuple(rows), data.records, tuple(notes))

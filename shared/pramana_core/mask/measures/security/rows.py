@@ -1,0 +1,390 @@
+"""The measures of security as rows with a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy import stats
+
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.core.ranks import normal_scores
+from pramana_core.mask.measures.core.compared import Compared
+from pramana_core.mask.measures.core.expectations import Expectation, expectation
+from pramana_core.mask.measures.core.measure import Measure
+from pramana_core.mask.measures.security.canonical import Canonical, Piecewise, canonical, piecewise
+from pramana_core.mask.measures.security.index import security_index, variance_index
+from pramana_core.mask.measures.security.influence import coincidences
+from pramana_core.mask.measures.security.linkage import (
+    ALIKE,
+    Linkage,
+    linkage,
+    linkage_among_alike,
+    linkage_by_matching,
+    mean_rank,
+    nearest,
+    redrawn,
+)
+from pramana_core.mask.measures.security.own_weights import NAMES, own_weight_rows
+from pramana_core.mask.measures.security.snooper import (
+    FOLDS,
+    MOST,
+    Gain,
+    Snooper,
+    by_s_alone,
+    snooper_gains,
+)
+from pramana_core.mixed.design import leverages
+from pramana_core.mixed.table import Floats
+
+ALL = "all columns"
+SNOOPERS: tuple[Snooper, ...] = ("kernel", "linear", "lines-only")
+ORDER = (
+    "snooper-gain-kernel",
+    "snooper-gain-linear",
+    "linkage-among-alike",
+    "linkage-y-alone",
+    "linkage-by-matching",
+    "linkage-mean-rank",
+    "near-true-values",
+    *NAMES,
+    "linkage",
+    "linkage-s-alone",
+    "leverage-largest-kernel",
+    "leverage-mean-kernel",
+    "leverage-largest-linear",
+    "leverage-mean-linear",
+    "security-index",
+    "security-index-without",
+    "canonical-correlation",
+    "canonical-correlation-piecewise",
+    "security-index-variance",
+    "snooper-gain-lines-only",
+    "security-index-lines-only",
+    "canonical-correlation-lines-only",
+)
+"""As a custodian reads: what Y tells beyond S, who is found, what S tells anyway, the papers'
+measures, and last what straight lines alone would say."""
+UNLIKELY = 1e-6
+"""Coincidences are few, so they are judged by a Poisson law; they are none below this chance."""
+NOTHING_LEFT = (
+    "Given S, nothing of X or of Y is left to be correlated, or the records are too few to tell."
+)
+SMALLEST = 0.005
+"""Shares of variance below this are less than kernels fitted to some of the records can tell."""
+SIGNIFICANT = 0.001
+"""A report has some twenty tests; below this probability chance is no explanation."""
+
+
+def security_steps() -> int:
+    """Return how many steps `security_rows` reports."""
+    return len(SNOOPERS) * FOLDS + 2
+
+
+def security_rows(
+    data: Compared,
+    rng: Randomness,
+    on_step: Callable[[], None],
+    influence: Influence | None = None,
+) -> list[Measure]:
+    """Return all measures of security; those of single values only where Y has the columns of X.
+
+    Where the method's own weights are not known, leverages of a line and of a kernel stand for
+    them.
+    """
+    by_s = data.fits.of("by S", lambda: _by_s(data, data.true, rng))
+    masked_by_s = _by_s(data, data.masked, rng)
+    on_step()
+    curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
+    rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
+    rows += _gain_rows(data, masked_by_s.fitted, rng, on_step)
+    rows += _leverage_rows(data, by_s) if influence is None else own_weight_rows(influence, ALL)
+    if data.alike:
+        rows += _coincidence_rows(data, masked_by_s)
+        rows += _linkage_rows(data, rng)
+    on_step()
+    return sorted(rows, key=lambda row: ORDER.index(row.name))
+
+
+def _by_s(data: Compared, columns: Floats, rng: Randomness) -> Expectation:
+    landmarks = KernelOptions().landmarks
+    return expectation("kernel", data.told, columns, rng, most=MOST, landmarks=landmarks)
+
+
+def _gain_rows(
+    data: Compared, curves: Floats, rng: Randomness, on_step: Callable[[], None]
+) -> Iterator[Measure]:
+    told, true = data.told, data.true
+    learned = data.fits.of("snooper", lambda: by_s_alone("kernel", told, true, rng))
+    for snooper in SNOOPERS:
+        lines = snooper == "lines-only"
+        gains = snooper_gains(
+            snooper,
+            told,
+            true,
+            data.masked,
+            rng,
+            by_s=None if lines else learned,
+            expected=None if lines else curves,
+            on_fold=on_step,
+        )
+        for gain in gains:
+            yield _gain_row(data.labels[gain.place], snooper, gain)
+
+
+def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
+    both = np.column_stack([data.told, curves])
+    yield _canonical_row(canonical(data.true, data.masked, both), lines=False)
+    yield _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves))
+    yield _canonical_row(canonical(data.true, data.masked, data.told), lines=True)
+
+
+def _canonical_row(found: Canonical, *, lines: bool) -> Measure:
+    name = "canonical-correlation" + ("-lines-only" if lines else "")
+    if not found.freedom:
+        return Measure(name, "security", ALL, 0.0, None, NOTHING_LEFT)
+    return Measure(
+        name,
+        "security",
+        ALL,
+        found.largest,
+        found.error,
+        f"Beyond {'straight lines' if lines else 'curves'} in S, the combination of columns that Y"
+        f" tells best correlates {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once"
+        f" in twenty. {_hint(found.p) if lines else _verdict(found.p, found.largest**2)}",
+        found.p < SIGNIFICANT and not lines and found.largest**2 > SMALLEST,
+    )
+
+
+def _piecewise_row(found: Piecewise) -> Measure:
+    worst = found.largest
+    if not worst.freedom:
+        return Measure("canonical-correlation-piecewise", "security", ALL, 0.0, None, NOTHING_LEFT)
+    return Measure(
+        "canonical-correlation-piecewise",
+        "security",
+        ALL,
+        worst.largest,
+        worst.error,
+        f"Among records alike in S ({len(found.pieces)} groups), the largest correlation of X with"
+        f" Y is {worst.largest:.3f}; chance exceeds {worst.chance:.3f} once in twenty."
+        f" {_verdict(found.p)}",
+        found.p < SIGNIFICANT,
+    )
+
+
+def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
+    best = security_index(np.column_stack([data.told, curves]), data.true, data.masked)
+    lines = security_index(data.told, data.true, data.masked)
+    yield Measure(
+        "security-index",
+        "security",
+        ALL,
+        best.value,
+        best.error,
+        "Of the combination of confidential columns that is told best,"
+        f" {_share(best.value)} of the variance stays unknown to a snooper with Y and the curves"
+        f" over S; without Y it is {_share(best.without)}.",
+    )
+    yield Measure(
+        "security-index-without",
+        "security",
+        ALL,
+        best.without,
+        None,
+        f"The curves over S alone, which are released on purpose, leave {_share(best.without)} of"
+        " it unknown.",
+    )
+    yield Measure(
+        "security-index-lines-only",
+        "security",
+        ALL,
+        lines.value,
+        lines.error,
+        f"With straight lines over S and Y and no curves, {_share(lines.value)} stays unknown; with"
+        f" lines over S alone, {_share(lines.without)}. Curves over S that Y shows count here,"
+        " though S alone tells them.",
+    )
+    if not data.alike:
+        return
+    for label, value in zip(data.labels, variance_index(data.true, data.masked), strict=True):
+        yield Measure(
+            "security-index-variance",
+            "security",
+            label,
+            float(value),
+            None,
+            f"Masked and true {label} differ with {value:.3f} times the variance of {label} (the"
+            " older index Var(X - Y) / Var(X), which says nothing of snoopers).",
+        )
+
+
+GAINS: dict[Snooper, str] = {
+    "kernel": "with curves of any shape",
+    "linear": "with curves over S and straight lines over what Y adds",
+    "lines-only": "with straight lines and no curves over S",
+}
+
+
+def _gain_row(label: str, snooper: Snooper, found: Gain) -> Measure:
+    share = found.gain / max(1 - found.without, 1e-300)
+    lines = snooper == "lines-only"
+    return Measure(
+        f"snooper-gain-{snooper}",
+        "security",
+        label,
+        found.gain + 0.0,
+        found.error,
+        f"Predicting {label} {GAINS[snooper]}, a snooper explains {_share(found.without)} from S"
+        f" and {_share(found.together)} from S and Y."
+        f" {_hint(found.p) if lines else _verdict(found.p, share)}",
+        found.p < SIGNIFICANT and not lines and share > SMALLEST,
+    )
+
+
+def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
+    for word, own in (("linear", leverages(data.basis)), ("kernel", by_s.leverages)):
+        own_fit = "" if word == "linear" else ", if the kernel is chosen by left-out errors"
+        largest, mean = float(own.max()), float(own[own > 0].mean())
+        yield Measure(
+            f"leverage-largest-{word}",
+            "security",
+            ALL,
+            largest,
+            None,
+            f"The record that stands most alone in S makes up {_share(largest)} of its own"
+            f" {word} expectation{own_fit}; near 100 per cent its true value would be released.",
+        )
+        yield Measure(
+            f"leverage-mean-{word}",
+            "security",
+            ALL,
+            mean,
+            None,
+            f"On average a record makes up {_share(mean)} of its own {word} expectation.",
+        )
+
+
+def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Measure]:
+    for place in data.numeric:
+        label = data.labels[place]
+        found = coincidences(data.told, data.true, data.masked, masked_by_s.fitted, place)
+        more = "That is coincidence."
+        chance = float(stats.poisson.sf(found.found - 1, found.expected))
+        if chance < UNLIKELY:
+            more = "That is more than coincidence: masked values follow the true ones."
+        yield Measure(
+            "near-true-values",
+            "security",
+            label,
+            float(found.found),
+            found.error,
+            f"{found.found:,} masked values of {label} are within 1 per cent of a standard"
+            f" deviation of the true ones; drawn independently, {found.expected:,.1f} would be."
+            f" {more}",
+            chance < UNLIKELY,
+        )
+
+
+def _scored(data: Compared) -> tuple[Floats, Floats]:
+    """Return X and Y in the scale that linking is done in.
+
+    Numbers are normal scores of their ranks among those of X and Y together, so that no outlier
+    decides what is near; indicators of categories count by their standard deviation.
+    """
+    both = np.concatenate([data.true, data.masked]) / np.tile(data.scales, (2 * data.records, 1))
+    numeric = list(data.numeric)
+    both[:, numeric] = normal_scores(both[:, numeric])
+    return both[: data.records], both[data.records :]
+
+
+def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
+    true, masked = _scored(data)
+    numeric = np.isin(np.arange(true.shape[1]), data.numeric)
+    # Indicators stay indicators: a category is taken from another record as it is.
+    by_s = expectation("kernel", data.told, masked, rng, most=MOST)
+    expected = np.where(numeric, by_s.fitted, 0.0)
+    instead = redrawn(data.told, masked, expected, rng)
+    alike = linkage_among_alike(data.told, true, masked, expected, rng)
+    count = min(ALIKE, data.records)
+    yield _linkage_row(
+        "linkage-among-alike",
+        alike,
+        f"Among {count} records alike in S, Y points to the right person {_share(alike.rate)} of"
+        f" the time; guessing does {_share(alike.chance)} of the time.",
+    )
+    alone = linkage(true, masked, instead)
+    yield _linkage_row(
+        "linkage-y-alone",
+        alone,
+        f"The masked values nearest to a person's true ones are that person's for"
+        f" {_share(alone.rate, 2)} of all; if Y told only what S tells, {_share(alone.chance, 2)}.",
+    )
+    matched = linkage_by_matching(true, masked, instead, rng)
+    yield _linkage_row(
+        "linkage-by-matching",
+        matched,
+        f"Pairing all of {matched.records} true and masked records at best, a snooper pairs"
+        f" {_share(matched.rate)} rightly; {_share(matched.chance)} if Y told only what S tells.",
+    )
+    rank = mean_rank(true, masked, instead, rng)
+    yield _linkage_row(
+        "linkage-mean-rank",
+        rank,
+        f"A person's own masked values are nearer than those of {_share(rank.rate)} of all; if"
+        f" Y told only what S tells, than those of {_share(rank.chance)}.",
+    )
+    everyone = np.arange(data.records)
+    full = np.column_stack([data.told, masked])
+    both = float(nearest(np.column_stack([data.told, true]), full, everyone).mean())
+    alone_s = float(nearest(data.told, data.told, everyone).mean())
+    error = float(np.sqrt(both * (1 - both) / data.records))
+    yield Measure(
+        "linkage",
+        "security",
+        ALL,
+        both,
+        error,
+        f"Whoever knows S and X of a person finds the right record by S and Y for {_share(both)} of"
+        f" all; by S alone, which is released as it is, for {_share(alone_s)}.",
+    )
+    yield Measure(
+        "linkage-s-alone",
+        "security",
+        ALL,
+        alone_s,
+        None,
+        f"S alone identifies {_share(alone_s)} of the records, whatever is done to X.",
+    )
+
+
+def _linkage_row(name: str, found: Linkage, words: str) -> Measure:
+    sentence = f"{words} {_verdict(found.p)}"
+    alarm = found.p < SIGNIFICANT
+    return Measure(name, "security", ALL, found.rate, found.error, sentence, alarm)
+
+
+def _hint(p: float) -> str:
+    """Return the verdict of straight lines, to which a curve over S is news."""
+    if p < SIGNIFICANT:
+        return (
+            "Curves over S that Y shows count here, though S alone tells them; the same measure"
+            ' without "lines-only" in its name leaves them out.'
+        )
+    return _verdict(p)
+
+
+def _verdict(p: float, share: float = 1.0) -> str:
+    if p < SIGNIFICANT and share <= SMALLEST:
+        return "That is less than such fits can tell apart."
+    if p < SIGNIFICANT:
+        return "Y gives something away."
+    if p < 0.05:
+        return "Chance does so in fewer than one table of twenty."
+    return "That is no more than chance."
+
+
+def _share(value: float, digits: int = 1) -> str:
+    return f"{100 * value + 0.0:.{digits}f} per cent"

@@ -1,0 +1,197 @@
+"""What a snooper gains: how much better S and Y together predict X than S alone does.
+
+The snooper knows S and Y of everybody and the true X of all people outside a fold, and predicts X
+of those in it. He is as clever as a snooper who may look at results: whether Y helps is found out
+among the people whose X he knows, and if it does not he goes by S alone. Useless columns therefore
+cost him next to nothing, and a gain near zero means that there is nothing to be gained.
+
+What he sees of Y is how far it lies from E(Y|S). That the released relation E(Y|S) is itself a
+better estimate of E(X|S) than the one he makes of fewer people is no gain here: the relation is
+released on purpose.
+
+A gain is measured against the best that can be done with S alone (Dalenius 1977). So E(X|S) is a
+curve for a linear snooper too; his lines are over what Y adds. One who has nothing but straight
+lines over S gains from every curve that Y shows him, though S alone tells it: "lines-only".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.measures.core.expectations import Expectation, Kind, expectation
+from pramana_core.mixed.table import Floats
+
+Snooper = Literal["kernel", "linear", "lines-only"]
+
+FOLDS = 5
+MOST = 10_000
+"""What S tells is fitted on at most so many records: an error of it could pass for a gain."""
+SOMETHING = 0.98
+"""S tells something of a column if its left-out errors are below this share of the variance."""
+SURE = 2.0
+"""A snooper uses Y if his own errors fall by so many of their standard errors."""
+SCALES = (0.5, 1.5)
+"""How much distances in Y count against distances in E(X|S), for kernels."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much Y adds to the prediction of one confidential column.
+
+    Attributes:
+        place: the column's place in X.
+        without: the R2 of predictions from S alone, out of fold.
+        together: the R2 of predictions from S and Y.
+        gain: together - without, on the same records.
+        error: its standard error: over records, by their paired squared errors.
+        p: the probability of such a gain by chance (one-sided paired test).
+    """
+
+    place: int
+    without: float
+    together: float
+    gain: float
+    error: float
+    p: float
+
+
+@dataclass(frozen=True, eq=False)
+class ByS:
+    """What a snooper knows without Y: the folds, and E(X|S) learned outside each of them."""
+
+    fold: npt.NDArray[np.intp]
+    learned: tuple[Expectation, ...]
+
+
+def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) -> ByS:
+    """Return E(X|S) as a snooper learns it outside each fold: nothing of Y takes part.
+
+    Args:
+        snooper: "lines-only" learns straight lines, the others curves.
+        told: S, n x p.
+        true: X, n x q.
+        rng: draws the folds and the records that kernels are made of.
+    """
+    n = len(true)
+    fold = np.empty(n, dtype=np.intp)
+    fold[rng.permutation(n)] = np.arange(n) % FOLDS
+    learned = []
+    for number in range(FOLDS):
+        known = fold != number
+        learned.append(expectation(_shape(snooper), told[known], true[known], rng, most=MOST))
+    return ByS(fold, tuple(learned))
+
+
+def snooper_gains(
+    snooper: Snooper,
+    told: Floats,
+    true: Floats,
+    masked: Floats,
+    rng: Randomness,
+    *,
+    by_s: ByS | None = None,
+    expected: Floats | None = None,
+    on_fold: Callable[[], None] = lambda: None,
+) -> tuple[Gain, ...]:
+    """Return the gain of a snooper for each confidential column.
+
+    Args:
+        snooper: "linear" (curves over S, straight lines over what Y adds), "kernel" (curves over
+            both) or "lines-only" (straight lines over S and Y).
+        told: S, n x p.
+        true: X, n x q.
+        masked: Y, n x k.
+        rng: draws the folds.
+        by_s: what `by_s_alone` returned for the same S and X, if it is at hand.
+        expected: fitted E(Y|S), n x k, if it is at hand.
+        on_fold: called after each fold.
+    """
+    if expected is None:
+        expected = expectation(_shape(snooper), told, masked, rng, most=MOST).fitted
+    beyond = masked - expected
+    size = beyond.std(axis=0)
+    beyond = beyond[:, size > 1e-9 * np.maximum(masked.std(axis=0), 1e-300)]
+    beyond = beyond / np.maximum(beyond.std(axis=0), 1e-300)
+    by_s = by_s or by_s_alone(snooper, told, true, rng)
+    alone, both = np.empty_like(true), np.empty_like(true)
+    for number, first in enumerate(by_s.learned):
+        known, asked = by_s.fold != number, by_s.fold == number
+        alone[asked] = first.predict(told[asked])
+        both[asked] = alone[asked]
+        if beyond.shape[1]:
+            both[asked] += _learned(
+                snooper, true[known], first, beyond[known], alone[asked], beyond[asked], rng
+            )
+        on_fold()
+    return tuple(_gain(place, true, alone, both) for place in range(true.shape[1]))
+
+
+def _shape(snooper: Snooper) -> Kind:
+    return "linear" if snooper == "lines-only" else "kernel"
+
+
+def _learned(
+    snooper: Snooper,
+    true: Floats,
+    first: Expectation,
+    beyond: Floats,
+    alone_asked: Floats,
+    beyond_asked: Floats,
+    rng: Randomness,
+) -> Floats:
+    """Return what a snooper adds to E(X|S) for those asked, having tried several ways on the known.
+
+    Each column of X goes by the way whose left-out errors are smallest, or by none.
+    """
+    rest = true - first.left_out
+    # In units of X, not of E(X|S): where S tells nothing, all that moves a left-out mean is the
+    # record left out, and stretched it would give its own value away.
+    spread = true.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    # Fitted, not left-out, values: among records alike in S a left-out mean tells whose it is by
+    # the value that it lacks. Where S tells nothing, fits of noise would do so, too.
+    told = np.mean(rest**2, axis=0) < SOMETHING * spread**2
+    weight = np.where(told, 1 / spread, 0.0)
+    ways: list[tuple[Expectation, Floats]] = [
+        (expectation("linear", beyond, rest, rng), beyond_asked)
+    ]
+    for scale in SCALES if snooper == "kernel" else ():
+        # Stretched columns stay stretched: the kernel must not standardize them again.
+        features = np.column_stack([first.fitted * weight, scale * beyond])
+        asked = np.column_stack([alone_asked * weight, scale * beyond_asked])
+        ways.append((expectation("kernel", features, rest, rng, standardize=False), asked))
+    added = np.zeros_like(alone_asked)
+    for place in range(true.shape[1]):
+        plain = rest[:, place] ** 2
+        best, errors = None, plain
+        for way, asked in ways:
+            these = (rest - way.left_out)[:, place] ** 2
+            better = plain - these
+            sure = better.mean() > SURE * better.std() / np.sqrt(len(better))
+            if sure and these.mean() < errors.mean():
+                best, errors = (way, asked), these
+        if best is not None:
+            added[:, place] = best[0].predict(best[1])[:, place]
+    return added
+
+
+def _gain(place: int, true: Floats, alone: Floats, both: Floats) -> Gain:
+    n = len(true)
+    target = true[:, place]
+    total = float(np.sum((target - target.mean()) ** 2))
+    first, second = (target - alone[:, place]) ** 2, (target - both[:, place]) ** 2
+    better = (first - second) * n / total
+    gain, error = float(better.mean()), float(better.std(ddof=1) / np.sqrt(n))
+    together = 1 - float(second.sum()) / total
+    p = float(stats.t.sf(gain / error, n - 1)) if error > 0 else 0.5
+    if together <= 0:
+        # Worse than the mean, whatever he was before: he knows nothing.
+        p = max(p, 0.5)
+    return Gain(place, 1 - float(first.sum()) / total, together, gain, error, p)

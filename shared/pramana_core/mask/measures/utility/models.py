@@ -1,0 +1,168 @@
+"""Models fitted on the masked table and on the true one, and both asked at the true records.
+
+AlAhmadi V.2 compares, for each confidential column and each set of columns that it may be predicted
+from (table 2), how well a model predicts true records if it was fitted on masked ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.measures.core.compared import Compared
+from pramana_core.mask.measures.core.expectations import Kind, expectation
+from pramana_core.mixed.table import Floats
+
+MOST_MODELS = 40
+"""Up to so many models all sets of columns are taken; beyond it fewer, see `independents`."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPair:
+    """A model of one column fitted on the true table, and the same fitted on the masked one.
+
+    Attributes:
+        kind: "linear" or "kernel".
+        dependent: the column that is predicted.
+        independent: the columns that it is predicted from.
+        given_told: whether these are exactly the columns of S.
+        true: the true column, n.
+        by_true: what the model of the true table says of the n true records.
+        left_out: the same, each by a fit without the record.
+        by_masked: what the model of the masked table says of the same true records.
+    """
+
+    kind: Kind
+    dependent: str
+    independent: tuple[str, ...]
+    given_told: bool
+    true: Floats
+    by_true: Floats
+    left_out: Floats
+    by_masked: Floats
+
+    @property
+    def about(self) -> str:
+        """Such as "debt given age, gender"."""
+        return f"{self.dependent} given {', '.join(self.independent)}"
+
+    @property
+    def strength(self) -> float:
+        """R2 of the true model, left-out: what there is to be kept."""
+        total = float(np.sum((self.true - self.true.mean()) ** 2))
+        return 1 - float(np.sum((self.true - self.left_out) ** 2)) / total
+
+
+@dataclass(frozen=True)
+class MseRatio:
+    """How much worse a model predicts true records for having been fitted on masked ones.
+
+    Attributes:
+        ratio: mean squared error of the masked model over that of the true one, left-out.
+        error: its standard error over records, by the delta method.
+        baseline: the same ratio of the column's mean alone: what knowing no model costs.
+    """
+
+    ratio: float
+    error: float
+    baseline: float
+
+
+@dataclass(frozen=True)
+class Relationship:
+    """The masked relationship regressed on the true one, at the same records.
+
+    Attributes:
+        slope: of E(Y|.) on E(X|.); 1 if the relationship is kept, 0 if it is lost.
+        r2: the share of variance explained; 1 if its shape is kept, whatever its size.
+    """
+
+    slope: float
+    r2: float
+
+
+def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
+    """Return the sets of columns that one column of X is predicted from, smallest first.
+
+    All sets of the other columns if that makes at most 40 models over all columns of X; else each
+    of them alone if that does; and in any case S, the other columns of X, and all. In brief, S
+    and all.
+    """
+    told = tuple(name for name in data.s.names if data.told_places(name))
+    rest = tuple(
+        name
+        for name in data.x.names
+        if data.true_places(name) and place not in data.true_places(name)
+    )
+    others = told + rest
+    if data.brief:
+        return tuple(dict.fromkeys(chosen for chosen in (told, others) if chosen))
+    if len(data.labels) * (2 ** len(others) - 1) <= MOST_MODELS:
+        sizes = range(1, len(others) + 1)
+        return tuple(chain.from_iterable(combinations(others, size) for size in sizes))
+    sets = [told, rest, others]
+    if len(data.labels) * len(others) <= MOST_MODELS:
+        sets = [*((name,) for name in others), *sets]
+    return tuple(dict.fromkeys(chosen for chosen in sets if chosen))
+
+
+def model_pair(
+    data: Compared, place: int, independent: Sequence[str], kind: Kind, rng: Randomness
+) -> ModelPair:
+    """Fit a model of one column of X on the true table and on the masked one.
+
+    Args:
+        data: S, X and Y; alike.
+        place: which column of X.
+        independent: the columns of S and X that it is predicted from.
+        kind: "linear" or "kernel".
+        rng: draws which records a kernel is made of.
+    """
+    told = [k for name in independent if name in data.s.names for k in data.told_places(name)]
+    rest = [k for name in independent if name in data.x.names for k in data.true_places(name)]
+    features = np.column_stack([data.told[:, told], data.true[:, rest]])
+    released = np.column_stack([data.told[:, told], data.masked[:, rest]])
+    target = data.true[:, [place]]
+    key = (kind, place, tuple(independent))
+    original = data.fits.of(key, lambda: expectation(kind, features, target, rng))
+    masked = expectation(kind, released, data.masked[:, [place]], rng)
+    return ModelPair(
+        kind,
+        data.labels[place],
+        tuple(independent),
+        bool(told) and not rest and len(told) == data.told.shape[1],
+        target[:, 0],
+        original.fitted[:, 0],
+        original.left_out[:, 0],
+        masked.predict(features)[:, 0],
+    )
+
+
+def mse_ratio(pair: ModelPair) -> MseRatio:
+    """Return how much worse the masked model predicts the true records (AlAhmadi V.2)."""
+    own = (pair.true - pair.left_out) ** 2
+    other = (pair.true - pair.by_masked) ** 2
+    base = float(own.mean())
+    variance = float(pair.true.var())
+    if base <= 1e-18 * variance:
+        return MseRatio(math.nan, math.nan, math.nan)
+    ratio = float(other.mean()) / base
+    error = float(np.std(other - ratio * own, ddof=1) / np.sqrt(len(own))) / base
+    return MseRatio(ratio, error, variance / base)
+
+
+def relationship(pair: ModelPair) -> Relationship:
+    """Return slope and R2 of the masked relationship on the true one (AlAhmadi V.2, VII.2)."""
+    original = pair.by_true - pair.by_true.mean()
+    masked = pair.by_masked - pair.by_masked.mean()
+    size, other = float(original @ original), float(masked @ masked)
+    if size <= 1e-18 * len(original) * float(pair.true.var()):
+        return Relationship(math.nan, math.nan)
+    both = float(original @ masked)
+    r2 = both**2 / (size * other) if other > 1e-18 * size else 0.0
+    return Relationship(both / size, min(r2, 1.0))

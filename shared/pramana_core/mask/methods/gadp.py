@@ -1,0 +1,128 @@
+"""Methods that keep linear relationships: GADP, IPSO and EGADP.
+
+All three release Y = linear prediction of X from S + noise e with the residuals' covariance. They
+differ in what of it is exact: nothing (GADP), the moments (IPSO), the moments and that e is
+orthogonal to X (EGADP).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pramana_core.mask.core.influence import Influence, hidden, influence_of
+from pramana_core.mask.core.inputs import (
+    MAX_LEVERAGE,
+    Inputs,
+    inputs,
+    require_maskable,
+)
+from pramana_core.mask.core.masked import Masked, predicted_and_noise
+from pramana_core.mask.core.noise import exact_noise, normal_noise, symmetric_root
+from pramana_core.mask.core.randomness import Randomness, require_randomness
+from pramana_core.mixed.table import Floats
+
+
+def gadp(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
+) -> Masked:
+    """Mask by general additive data perturbation: Y ~ N(prediction from S, residual covariance).
+
+    The moments of (S, Y) are those of (S, X) in expectation and off by sampling error in the
+    sample, like those of a second sample of n records; e is drawn without regard to X, so Y is
+    independent of X given S. (Muralidhar, Parsa and Sarathy 1999; AlAhmadi II.2.3.)
+
+    Args:
+        S: the non-confidential columns, n x p, a frame or None.
+        X: the confidential columns, n x q or a frame.
+        rng: the randomness.
+        max_leverage: the largest weight that a record's own value may have in its prediction.
+        max_told: the largest share of what S leaves of a record that its masked value may tell
+            (`Influence.told`), above 0 and below 1; None for no bound but warnings.
+
+    Raises:
+        OptionError: an option is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
+            `max_told` is told of one, or there are too few records.
+    """
+    require_randomness(rng)
+    given = inputs(S, X)
+    require_maskable(given, given.basis.shape[1], max_leverage)
+    influence = _influence(given, None, max_told)
+    root = symmetric_root(given.standard_residuals) / np.sqrt(given.records - 1)
+    return _masked("gadp", given, normal_noise(rng, given.records, root), influence)
+
+
+def ipso(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
+) -> Masked:
+    """Mask by information-preserving statistical obfuscation: exact moments, e orthogonal to S.
+
+    Y is a draw given the sufficient statistics of the normal model of X on S: the coefficients and
+    the residual covariance are exactly those of X, so the sample means and covariances of (S, Y)
+    are, too. (Burridge 2003; AlAhmadi II.2.3.)
+
+    Its security is worse than EGADP's because e is orthogonal to S but not to X: each column of e
+    has a chance correlation with each column of residuals r, whose square is 1 / (n - 1 - p) on
+    average. In small samples this is a share of what S does not tell of X that Y tells; whoever
+    knows X for some of the records can learn it.
+
+    Args, Raises: as of `gadp`.
+    """
+    require_randomness(rng)
+    given = inputs(S, X)
+    require_maskable(given, given.basis.shape[1], max_leverage)
+    influence = _influence(given, given.basis, max_told)
+    noise = exact_noise(rng, given.basis, given.standard_residuals)
+    return _masked("ipso", given, noise, influence)
+
+
+def egadp(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
+) -> Masked:
+    """Mask by exact general additive data perturbation: exact moments, e orthogonal to S and X.
+
+    Y = prediction from S + e with e = b Sb^(-1/2) Sr^(1/2), where r are the residuals of X
+    regressed on S, b those of random V regressed on S and X, and Sr, Sb their covariances. Sample
+    means and covariances of (S, Y) are those of (S, X); in the sample, Y tells linearly no more of
+    X than S does. (Muralidhar and Sarathy 2005, 2008; AlAhmadi II.2.3 and list of symbols.)
+
+    What is exact is known to whoever reads Y: sums of X over all records, and over those of each
+    category of S, are those of Y. Two people who alone share a category learn each other's values;
+    tables that differ by one record give it away (see docs/masking.md).
+
+    Args, Raises: as of `gadp`. Columns of X that others tell exactly are allowed: the masked ones
+        tell each other likewise.
+    """
+    require_randomness(rng)
+    given = inputs(S, X)
+    require_maskable(given, given.both.shape[1], max_leverage)
+    influence = _influence(given, given.both, max_told)
+    noise = exact_noise(rng, given.both, given.standard_residuals)
+    return _masked("egadp", given, noise, influence)
+
+
+def _influence(given: Inputs, basis: Floats | None, max_told: float | None) -> Influence:
+    return hidden(influence_of(given.leverages, basis, columns=given.columns), max_told)
+
+
+def _masked(method: str, given: Inputs, noise: Floats, influence: Influence) -> Masked:
+    prediction = given.standard - given.standard_residuals
+    return predicted_and_noise(method, given, prediction, noise, influence)

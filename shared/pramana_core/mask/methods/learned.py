@@ -1,0 +1,396 @@
+"""E(X|S) learned by kernel regression, so that those who learn it again from Y find the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.mask.core.caution import Caution, Gravity
+from pramana_core.mask.core.cautions import NEARLY_TOLD
+from pramana_core.mask.core.influence import Influence, influence_of
+from pramana_core.mask.core.inputs import Inputs, require_leverages
+from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.methods.lone import ALONE, TAKEN, own_weights, with_vectors
+from pramana_core.mask.methods.squares import Squares, no_squares, squares_left
+from pramana_core.mixed.design import basis_of, leverages, residual
+from pramana_core.mixed.table import Floats
+
+LEARNED = 0.05
+"""Eigenvectors of which the ridge keeps less than this are left out of E(X|S): they are noise."""
+
+ITERATIONS = (np.inf, 64, 32, 16, 8, 4, 2, 1)
+"""How often the ridge may be iterated: the first is taken that does not add too much freedom."""
+
+FREEDOM = 2.0
+"""At most so many times the freedom of the ridge, ..."""
+
+FITTED = 0.1
+"""... and at most this share of the records, unless the ridge has more by itself."""
+
+ATTEMPTS = 16
+"""How often lone records are held back until the largest leverage is kept; ..."""
+
+PATIENCE = 8
+"""... after so many, what still weighs more is replaced wholly."""
+
+SURE = 1.0
+"""The kernel is used if its errors are smaller than lines' by more standard errors than this."""
+
+MOST = 0.15
+"""What the kernel adds has at most this share of the records as freedom; else it is smoothed. It is
+more than `FITTED`, or a fit that only just keeps to that would be smoothed, iterated more often for
+it, and smoothed until little is left."""
+
+CURVED = 0.3
+"""The weight of a record's own value is held to this, as far as the kernel adds to it; ..."""
+
+NOTABLE = 0.5
+"""... where it stays above this, the kernel is smoothed."""
+
+BEYOND = 0.1
+"""Where S alone gives a record's own value nearly that much weight, the kernel may add so much."""
+
+MARGIN = 0.98
+"""They are held back a little more than it seems to take."""
+
+SMOOTHER = 3.0
+"""How much larger a penalty is tried next if that does not help, or freedom is too much."""
+
+WIDE = 200
+"""Noise is orthogonal to at most so many eigenvectors of the kernel, ..."""
+
+SHARE = 5
+"""... and to no more than one for so many records; ..."""
+
+NARROW = 20
+"""... where its own distribution is to be kept, to fewer: one for so many records."""
+
+TINY = 1e-300
+
+ROUNDING = 1e-12
+"""What is shorter, in standard deviations, is rounding."""
+
+UNEVEN = 0.05
+"""With a larger leave-one-out R2 of |r| on S the spread of the residuals depends on S."""
+
+LARGE = 0.1
+"""An expectation with more freedom than this share of the records is warned of."""
+
+LOST = 0.01
+"""More of the kernel's trace than this, lost by landmarks, is warned of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What S tells of the standardized X.
+
+    Attributes:
+        fit: the kernel regression it started from.
+        expectation: E(X|S), n x q.
+        residuals: r = X - E(X|S), n x q.
+        learned: how many eigenvectors of the kernel E(X|S) is made of, at most.
+        iterations: how often the ridge was iterated, of each column; infinite where X was projected
+            onto eigenvectors.
+        held: how many lone records' own values were held back.
+        own: how much each record's own value weighs in its expectation: n x q.
+        squares: what the kernel left of squares and products, and was added.
+    """
+
+    fit: KernelFit
+    expectation: Floats = field(repr=False)
+    residuals: Floats = field(repr=False)
+    learned: int
+    iterations: tuple[float, ...]
+    held: int
+    own: Floats = field(repr=False)
+    squares: Squares = field(repr=False)
+
+    @property
+    def leverages(self) -> Floats:
+        """How much own values weigh, in the column where it is most: n numbers."""
+        found: Floats = self.own.max(axis=1)
+        return found
+
+    @property
+    def freedom(self) -> Floats:
+        """The effective number of parameters of each column's expectation: q numbers."""
+        found: Floats = self.own.sum(axis=0)
+        return found
+
+    def orthogonal(self, given: Inputs, *, wide: bool) -> Floats:
+        """Return an orthonormal basis of what noise must be orthogonal to.
+
+        Args:
+            given: S and X.
+            wide: whether as many further eigenvectors of the kernel are in it as there are records
+                for, or fewer.
+
+        Returns:
+            n x k: the constant, S, what E(X|S) is made of, and X.
+        """
+        n, q = given.records, given.columns
+        base = np.column_stack([given.basis, self.squares.basis])
+        room = n - base.shape[1] - 2 * q - 1
+        most = min(n // SHARE, WIDE, room)
+        count = max(0, most if wide else min(most, max(self.learned, n // NARROW)))
+        found = with_vectors(_with(base, self.expectation), self.fit.basis[:, :count])
+        return _with(found, given.standard)
+
+    def influence(self, basis: Floats) -> Influence:
+        """Return what of Y is its records' own, its noise being orthogonal to a basis."""
+        return influence_of(self.own, basis)
+
+    def details(self, given: Inputs) -> dict[str, Any]:
+        """Return what was chosen and found, for `Masked.details`."""
+        return {
+            "bandwidth": self.fit.bandwidth,
+            "penalty": self.fit.penalty,
+            "freedom": float(self.freedom.max()),
+            "eigenvectors": self.learned,
+            "iterations": min(self.iterations),
+            "held_back": self.held,
+            "squares": self.squares.names,
+            "approximation": self.fit.approximation,
+            "halving": self.fit.halving,
+            "largest_leverage": float(self.leverages.max()),
+            "r2": {
+                name: float(r2) for name, r2 in zip(given.x.names, self._r2(given), strict=True)
+            },
+        }
+
+    def warnings(self, given: Inputs) -> tuple[Caution, ...]:
+        """Return what a custodian must know of this relation; names columns, never values."""
+        found = []
+        uneven = explained(np.abs(self.residuals), self._spread(given))
+        told = 1 - np.mean(self.residuals**2, axis=0)
+        linearly = 1 - np.mean(given.standard_residuals**2, axis=0)
+        for name, spread, r2, line in zip(given.x.names, uneven, told, linearly, strict=True):
+            if r2 > NEARLY_TOLD >= line:
+                said = (
+                    f"S tells {r2:.1%} of the variation of column {name!r}; its masked values are"
+                    " as close to the true ones as that."
+                )
+                found.append(Caution(said))
+            if spread > UNEVEN:
+                said = (
+                    f"How far column {name!r} spreads around its expectation depends on S"
+                    f" (R2 {spread:.2f}); the noise spreads evenly."
+                )
+                found.append(Caution(said))
+        share = float(self.freedom.max()) / given.records
+        if share > LARGE:
+            said = (
+                f"What S tells has {self.freedom.max():.0f} effective parameters for"
+                f" {given.records} records ({share:.0%}): on average a record's own true value"
+                f" makes up {share:.0%} of its expectation. Mask more records or tell fewer columns"
+                " of S."
+            )
+            found.append(Caution(said))
+        if self.fit.approximation > LOST:
+            said = (
+                f"The landmarks span {1 - self.fit.approximation:.1%} of the kernel; with more of"
+                " them the relationships may be learned better."
+            )
+            found.append(Caution(said, Gravity.NOTE))
+        return tuple(found)
+
+    def _r2(self, given: Inputs) -> Floats:
+        """Return the share of X that left-out records' expectations tell, at least: q numbers."""
+        left_out = self.residuals / np.maximum(1 - self.own, ALONE)
+        return explained(given.standard, given.standard - left_out)
+
+    def _spread(self, given: Inputs) -> Floats:
+        """Return |r| as S tells it, each record's without its own: n x q."""
+        count = min(self.learned, given.records // NARROW)
+        basis = np.column_stack([given.basis, self.fit.basis[:, :count]])
+        sizes = np.abs(self.residuals)
+        weights = np.minimum(np.einsum("ij,ij->i", basis, basis), 1.0)[:, None]
+        return leave_one_out(sizes, basis @ (basis.T @ sizes), weights)
+
+
+def learned(
+    given: Inputs,
+    options: KernelOptions,
+    rng: Randomness,
+    max_leverage: float,
+    max_told: float | None = None,
+) -> Learned:
+    """Learn E(X|S).
+
+    Args:
+        given: S and X.
+        options: the kernel regression's; lines are free of the penalty in any case.
+        rng: draws landmarks.
+        max_leverage: the largest weight of a record's own value in its expectation.
+        max_told: the share of what S leaves of a record that may be told; what curves add to its
+            weight keeps to it.
+
+    Raises:
+        MaskingError: some records' own values weigh more, with the penalty given or with any.
+    """
+    options = replace(options, linear=True, smoothest=True)
+    fit = fit_kernel(given.told, given.standard, options, rng)
+    bounds, most = _bounds(given, max_leverage, max_told)
+    curved = np.ones(given.columns, dtype=np.bool_)
+    found = _expectation(given, fit, bounds, curved)
+    while options.penalty is None and _too_free(given, found, most):
+        penalties = tuple(SMOOTHER * penalty for penalty in fit.penalties)
+        smoother = replace(options, bandwidth=fit.bandwidth, penalty=penalties)
+        fit = fit_kernel(given.told, given.standard, smoother, rng)
+        found = _expectation(given, fit, bounds, curved)
+    if options.penalty is None and not (curved := _better(given, found)).all():
+        found = _expectation(given, fit, bounds, curved)
+    found = _with_squares(given, found, bounds, curved, most)
+    require_leverages(found.leverages, max_leverage, given)
+    return found
+
+
+def _bounds(given: Inputs, max_leverage: float, max_told: float | None) -> tuple[Floats, Floats]:
+    """Return to how much each record's own value is held, and how much it may weigh: n each.
+
+    What the kernel adds is held to `CURVED`, and may weigh `NOTABLE`; or to what the least noise
+    hides so far that no more than `max_told` is told. What S tells by lines may weigh
+    `max_leverage`.
+    """
+    lines = given.leverages + (BEYOND if max_told is None else 0.0)
+    if max_leverage == 1 and max_told is None:
+        return np.ones(given.records), np.ones(given.records)
+    held, most = CURVED, NOTABLE
+    if max_told is not None:
+        held = most = float(np.sqrt((1 - TAKEN) * max_told / (1 - max_told)))
+    held, most = min(held, max_leverage), min(most, max_leverage)
+    return np.clip(lines, held, max_leverage), np.clip(lines, most, max_leverage)
+
+
+def _with_squares(
+    given: Inputs,
+    found: Learned,
+    bounds: Floats,
+    curved: npt.NDArray[np.bool_],
+    most: Floats,
+) -> Learned:
+    """Return the expectation with squares and products that the residuals surely show, too."""
+    squares = squares_left(given, found.expectation, found.residuals)
+    if not squares.names:
+        return found
+    extra = leverages(squares.basis)
+    beside = found
+    if np.any(found.leverages + extra > bounds):
+        beside = _expectation(given, found.fit, bounds - extra, curved)
+    plain, curves, own = squares.beside(given, beside.expectation, beside.own)
+    if np.any(own.max(axis=1) > np.maximum(most, found.leverages)):
+        return found
+    residuals = residual(given.standard, basis_of(np.column_stack([plain, curves])))
+    return replace(
+        beside,
+        expectation=given.standard - residuals,
+        residuals=residuals,
+        own=own,
+        squares=squares,
+    )
+
+
+def _too_free(given: Inputs, found: Learned, bounds: Floats) -> bool:
+    """Return whether a smoother kernel is needed, and there is one."""
+    added = float(found.freedom.max()) - given.basis.shape[1]
+    free = added > MOST * given.records or bool(np.any(found.leverages > bounds))
+    return free and found.learned > 0
+
+
+def _better(given: Inputs, found: Learned) -> npt.NDArray[np.bool_]:
+    """Return of which columns the kernel tells more than lines do, by errors of left-out records:
+    q truth values. Where it does not surely, lines tell less of single records."""
+    lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
+    curves = found.residuals / np.maximum(1 - found.own, ALONE)
+    better = lines**2 - curves**2
+    errors = better.std(axis=0) / np.sqrt(given.records)
+    sure: npt.NDArray[np.bool_] = better.mean(axis=0) > SURE * errors
+    return sure
+
+
+def _expectation(
+    given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
+) -> Learned:
+    """Return E(X|S) by a kernel regression, lone records held back as far as the bounds ask.
+
+    Args:
+        given: S and X.
+        fit: the kernel regression.
+        bounds: of the weight of each record's own value, n numbers.
+        curved: for which columns it is used, q truth values; the others are told by lines.
+    """
+    counts = np.count_nonzero(fit.shrinkage > LEARNED, axis=0) * curved
+    ways = [iterated(fit.shrinkage[:m, j], given.records) for j, m in enumerate(counts)]
+    shares, own = np.ones(given.standard.shape), np.empty(given.standard.shape)
+    for attempt in range(ATTEMPTS):
+        targets = shares * given.standard + (1 - shares) * fit.left_out
+        relation = np.empty(targets.shape)
+        for j, (_, kept) in enumerate(ways):
+            vectors = fit.basis[:, : len(kept)]
+            relation[:, j] = vectors @ (kept * (vectors.T @ targets[:, j]))
+            own[:, j] = own_weights(fit, j, kept, given.basis, shares[:, j])
+        plain = all(times == np.inf for times, _ in ways) and len(set(counts)) == 1
+        exact = plain and bool(np.all(shares == 1))
+        weights = given.leverages[:, None] + own if exact else _weights(given, relation, own)
+        over = weights > bounds[:, None]
+        if not over.any():
+            break
+        room = np.maximum(bounds - given.leverages, 0.0)[:, None]
+        fewer = MARGIN * np.minimum(
+            1.0, room / np.maximum(weights - given.leverages[:, None], TINY)
+        )
+        shares = np.where(over, shares * fewer if attempt < PATIENCE else 0.0, shares)
+    span = basis_of(np.column_stack([given.basis, relation]))
+    residuals = residual(given.standard, span)
+    held = int(np.count_nonzero((shares < 1).any(axis=1)))
+    times = tuple(times for times, _ in ways)
+    expected, most = given.standard - residuals, int(counts.max())
+    none = no_squares(given)
+    return Learned(fit, expected, residuals, most, times, held, weights, none)
+
+
+def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:
+    """Return how much own values weigh in least squares of X on the constant, S and f: n x q.
+
+    Besides by f itself, a value moves the regression's coefficients; the leverages of f in it are a
+    bound of that.
+    """
+    told = np.any(relation, axis=0)
+    found = given.leverages[:, None] + own
+    if not told.any():
+        return found
+    scale = np.linalg.lstsq(relation[:, told], given.standard_residuals)[0]
+    largest = max(1.0, float(np.max(np.diag(scale[:, told]))))
+    inside = own * largest
+    found = given.leverages[:, None] + inside
+    found += leverages(basis_of(relation[:, told]))[:, None] * (1 - inside)
+    return found
+
+
+def iterated(shrinkage: Floats, records: int) -> tuple[float, Floats]:
+    """Return how often a ridge is iterated and what it keeps of each eigenvector then: 0 to 1.
+
+    f = (1 - (1 - H)^k) X; twice is Tukey's twicing. What the ridge keeps most of is kept
+    wholly then, so that it is not shrunk once more by those who fit f again; but where H shrinks
+    many eigenvectors alike, as with many columns of S, this would be to memorize X.
+    """
+    freedom = float(shrinkage.sum())
+    most = min(FREEDOM * freedom, max(freedom, FITTED * records))
+    for times in ITERATIONS:
+        found: Floats = 1 - (1 - shrinkage) ** times if times < np.inf else np.ones(len(shrinkage))
+        if found.sum() <= most * (1 + ROUNDING):
+            break
+    return times, found
+
+
+def _with(basis: Floats, values: Floats) -> Floats:
+    """Return an orthonormal basis with what columns of variance 1 or less add to it."""
+    rest = residual(values, basis)
+    lengths = np.linalg.norm(rest, axis=0)
+    new = lengths > ROUNDING * np.sqrt(len(values))
+    return np.column_stack([basis, basis_of(residual(rest[:, new] / lengths[new], basis))])

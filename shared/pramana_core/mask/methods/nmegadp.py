@@ -1,0 +1,157 @@
+"""NMEGADP: masking that keeps relationships of any shape (AlAhmadi 2006, chapters III and IV).
+
+Y = E(X|S) + e like EGADP's, with a conditional expectation that is learned.
+`pramana_core.mask.methods` has it in four forms, by what becomes of the residuals and whether true
+values are reordered.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pramana_core.errors import OptionError
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.mask.core.caution import gravest_first
+from pramana_core.mask.core.cautions import cautions, facts
+from pramana_core.mask.core.influence import Influence, hidden, require_bound
+from pramana_core.mask.core.inputs import (
+    MAX_LEVERAGE,
+    Inputs,
+    inputs,
+    require_maskable,
+)
+from pramana_core.mask.core.masked import Masked
+from pramana_core.mask.core.noise import exact_noise, made_exact
+from pramana_core.mask.core.randomness import Randomness, require_randomness
+from pramana_core.mask.core.ranks import from_normal_scores, normal_scores, reordered
+from pramana_core.mask.methods.learned import Learned, learned
+from pramana_core.mixed.table import Floats
+
+Form = Literal["perturbation", "shuffling", "copula-perturbation", "copula-shuffling"]
+
+NAMES: dict[Form, str] = {
+    "perturbation": "nmegadp",
+    "shuffling": "nmegadp-shuffle",
+    "copula-perturbation": "nmegadp-copula",
+    "copula-shuffling": "nmegadp-copula-shuffle",
+}
+
+
+def nmegadp(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    form: Form = "perturbation",
+    kernel: KernelOptions | None = None,
+    max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
+) -> Masked:
+    """Mask by Y = E(X|S) + e: any regression of Y on S finds what that of X on S finds.
+
+    E(X|S) is learned by kernel ridge regression (the least-squares support vector machine with a
+    bias): of the fits that cannot be told from the best by the errors of left-out records, each
+    column's smoothest, and a line where curves are not better by more than a standard error; for
+    what a fit memorizes of single records, Y would tell.
+
+    A ridge shrinks what it fits, and an analyst who fits Y by another shrinks it again; so the
+    ridge is iterated, f = (1 - (1 - H)^k) X. Where it shrinks few eigenvectors of the kernel, k is
+    infinite: X is projected onto them. X is then regressed on the constant, S and f by least
+    squares. The residuals r are so orthogonal to S and to E(X|S), and e is made as by EGADP:
+    random, orthogonal to S, X, E(X|S) and to as many leading eigenvectors as there are records for,
+    in which an analyst would learn from chance what is not there. Eigenvectors that are nearly a
+    lone record's own are kept less exactly, or it would have no noise. Squares and products of S
+    that the residuals surely show are added to E(X|S).
+
+    What is exact in the sample ("perturbation"): e has the covariance of r, so the means and
+    covariances of (S, Y) are those of (S, X), and e is orthogonal to S, X and E(X|S). "shuffling":
+    the marginals, since true values are reordered by the ranks of Y; all else is close. The copula
+    forms: e also has nearly the marginals and the rank dependence of r, as far as a normal copula
+    fits r: monotonic dependence that is as strong everywhere, with no clusters, humps or tails
+    that go together more than the middle does. A column of r alone keeps its marginal whatever
+    the copula; made orthogonal and given its covariance exactly, it is changed a little, and more
+    with few records. "copula-perturbation" keeps what is exact in "perturbation" in exchange for
+    that "nearly". "copula-shuffling": the marginals.
+
+    What is not kept: if the *spread* of r depends on S (heteroscedasticity), e does not follow it,
+    for one covariance serves all records: where values spread little around E(X|S) the masked
+    ones spread more, and the reverse; so standard errors that allow for it differ, and a warning
+    says so. Relationships among columns of X are kept through E(X|S) and, of what S does not tell,
+    the linear part (with the copula, the monotonic one): AlAhmadi III.3.1.
+
+    Privacy: Y adds nothing on a record beyond its S except through E(X|S), in which its own value
+    weighs at most `max_leverage`, and on average as much as E(X|S) has effective parameters for
+    each record (`details["freedom"]`; a warning says so above a tenth). How much that tells depends
+    on the record's noise: `Masked.influence` has both for each record. E(X|S) is released on
+    purpose.
+
+    Args:
+        S: the non-confidential columns, n x p, a frame or None.
+        X: the confidential columns: n numbers, n x q or a frame.
+        rng: the randomness.
+        form: "perturbation", "shuffling", "copula-perturbation" or "copula-shuffling".
+        kernel: bandwidth, penalty and landmarks of the kernel regression; what it leaves open is
+            chosen by leave-one-out errors.
+        max_leverage: the largest weight that a record's own value may have in its expectation.
+            Where a record stands so alone that by curves it would have more than this or than
+            `CURVED`, what the others tell of it takes the place of its value; with 1 never. What
+            it has by lines beyond `max_leverage` is refused.
+        max_told: the largest share of what S leaves of a record that its masked value may tell
+            (`Influence.told`), above 0 and below 1. Curves are held back for it; where lines tell
+            more, the table is refused. None for no bound but warnings.
+
+    Returns:
+        The masked values; `details` has the regression's bandwidth, smallest penalty, freedom (of
+        the column with most), leave-one-out R2 of each column, the share of the kernel that the
+        approximation loses, the largest leverage and how many records were held to it.
+
+    Raises:
+        OptionError: an option is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
+            `max_told` is told of one, or there are too few records.
+    """
+    require_randomness(rng)
+    require_bound(max_told)
+    if form not in get_args(Form):
+        raise OptionError(
+            f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
+        )
+    given = inputs(S, X)
+    require_maskable(given, given.both.shape[1], max_leverage)
+    relation = learned(given, kernel or KernelOptions(), rng, max_leverage, max_told)
+    copula = form.startswith("copula")
+    basis = relation.orthogonal(given, wide=not copula)
+    influence = hidden(relation.influence(basis), max_told)
+    if copula:
+        noise = _copula_noise(relation, basis, rng)
+    else:
+        noise = exact_noise(rng, basis, relation.residuals)
+    return _released(form, given, relation, noise, influence)
+
+
+def _copula_noise(relation: Learned, basis: Floats, rng: Randomness) -> Floats:
+    """Return noise with nearly the marginals and the rank dependence of r, and exactly its
+    covariance; standardized, n x q."""
+    scores = normal_scores(relation.residuals)
+    normal = exact_noise(rng, basis, scores - scores.mean(axis=0))
+    return made_exact(from_normal_scores(normal, relation.residuals), basis, relation.residuals)
+
+
+def _released(
+    form: Form, given: Inputs, relation: Learned, noise: Floats, influence: Influence
+) -> Masked:
+    perturbed = given.in_units(relation.expectation + noise)
+    shuffled = form.endswith("shuffling")
+    values = reordered(given.matrix, perturbed) if shuffled else perturbed
+    warnings = (*influence.warnings, *cautions(given), *relation.warnings(given))
+    return Masked(
+        NAMES[form],
+        given.restore(values, same_type=shuffled),
+        values,
+        expectation=None if shuffled else given.in_units(relation.expectation),
+        noise=None if shuffled else noise * given.scales,
+        details={**facts(given), **relation.details(given)},
+        warnings=gravest_first(warnings),
+        influence=influence,
+    )

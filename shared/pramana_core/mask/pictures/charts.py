@@ -1,0 +1,136 @@
+"""Clouds of records: each relationship in a column, each version of the records in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pramana_core.mask.pictures.choosing import Pair, groups_of
+from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable
+from pramana_core.pictures import plots
+from pramana_core.pictures.chart import Chart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 1_500
+"""Of more records so many are drawn, evenly from the first to the last."""
+
+WIDE, HIGH = 2.9, 2.45
+"""Inches of a cloud."""
+
+_GOLDEN = 0.618033988749895
+"""Multiples of it, less their whole part, spread evenly: categories are drawn as wide bands."""
+
+_LABELS = 8
+"""Of more categories every second, third, ... is named."""
+
+_LONGEST = 26
+
+
+def relationships_chart(
+    versions: Sequence[tuple[str, MixedTable]], pairs: Sequence[Pair], heading: str = ""
+) -> Chart:
+    """Return a chart of relationships, a column each, in several versions, a row each.
+
+    The line joins the means of groups of equally many records: what the column across tells of the
+    other. Columns share their axes over all versions.
+
+    Args:
+        versions: a name and a table each, such as the original and the masked records.
+        pairs: the columns across and upwards.
+        heading: stands above all.
+    """
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for row, (name, table) in enumerate(versions):
+            for place, (across, up) in enumerate(pairs):
+                axis = axes[row * len(pairs) + place]
+                cloud(axis, table[across], table[up], colour_of(row), MARKS[row % len(MARKS)])
+                axis.set_title(name if place == 0 else "", fontsize=10, parse_math=False)
+                axis.set_ylabel(_cut(up), fontsize=9, parse_math=False)
+                last = row == len(versions) - 1
+                axis.set_xlabel(_cut(across) if last else "", fontsize=9, parse_math=False)
+                axis.tick_params(labelsize=8)
+        for place in range(len(pairs)):
+            share([axes[row * len(pairs) + place] for row in range(len(versions))])
+
+    size = (0.4 + WIDE * len(pairs), 0.5 + HIGH * len(versions))
+    parts = len(versions) * len(pairs)
+    title = heading or "Relationships: " + ", ".join(name for name, _ in versions)
+    return Chart(title, "relationships", size, draw, heading, parts, columns=len(pairs))
+
+
+MARKS = "o^sDvPX"
+
+
+def colour_of(row: int) -> str:
+    """Return the colour of a version; the first, the original, is grey."""
+    colours = (plots.GREY, plots.BLUE, plots.GREEN, plots.PURPLE, plots.RED, plots.ORANGE)
+    return colours[row % len(colours)]
+
+
+def cloud(
+    axis: Axes, across: Column, up: Column, colour: str, mark: str = "o", size: float = 5.0
+) -> None:
+    """Draw records as dots, and the means of groups of them as a line."""
+    x, y = _numbers(across), _numbers(up)
+    chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST)).astype(int))
+    shown = x + _spread(across, len(x))
+    axis.scatter(
+        shown[chosen], y[chosen], s=size, marker=mark, color=colour, alpha=0.45, linewidths=0,
+        rasterized=True,
+    )  # fmt: skip
+    centres, means = trend(across, y)
+    axis.plot(centres, means, color="white", linewidth=3.4)
+    axis.plot(centres, means, color=plots.BLACK, linewidth=1.6)
+    _name_categories(axis, across)
+
+
+def trend(across: Column, values: Floats) -> tuple[Floats, Floats]:
+    """Return the means of groups of records: across, and of the values."""
+    x, groups = _numbers(across), groups_of(across)
+    sizes = np.bincount(groups)
+    kept = sizes > 0
+    centres = np.bincount(groups, weights=x)[kept] / sizes[kept]
+    means = np.bincount(groups, weights=values)[kept] / sizes[kept]
+    order = np.argsort(centres, kind="stable")
+    return centres[order], means[order]
+
+
+def share(axes: Sequence[Axes]) -> None:
+    """Let axes have the same limits, those that hold all of them."""
+    for which in ("x", "y"):
+        ends = [getattr(axis, f"get_{which}lim")() for axis in axes]
+        limits = min(low for low, _ in ends), max(high for _, high in ends)
+        for axis in axes:
+            getattr(axis, f"set_{which}lim")(*limits)
+
+
+def _numbers(column: Column) -> Floats:
+    if isinstance(column, CategoricalColumn):
+        return column.codes.astype(np.float64)
+    return column.values
+
+
+def _spread(column: Column, records: int) -> Floats:
+    if not isinstance(column, CategoricalColumn):
+        return np.zeros(records)
+    shares = np.arange(1, records + 1, dtype=np.float64) * _GOLDEN % 1.0
+    return np.asarray((shares - 0.5) * 0.6, dtype=np.float64)
+
+
+def _name_categories(axis: Axes, column: Column) -> None:
+    if not isinstance(column, CategoricalColumn):
+        return
+    step = -(-len(column.categories) // _LABELS)
+    places = range(0, len(column.categories), step)
+    axis.set_xticks(list(places), [_cut(column.categories[k]) for k in places], parse_math=False)
+
+
+def _cut(words: str) -> str:
+    from pramana_core.pictures.svg import short
+
+    return short(words, _LONGEST)

@@ -1,0 +1,344 @@
+"""The one way from several owners' trees to a global model, whoever asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.learn.common.options import Seed, require_limit
+from pramana_core.learn.common.resampling import stream
+from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
+from pramana_core.model_sharing.combination.labelling import (
+    LabellingOptions,
+    Labels,
+    labelled_chunks,
+)
+from pramana_core.model_sharing.combination.pooled import pooled_chunks, together
+from pramana_core.model_sharing.combination.product import MOST_LEAVES, product_tree
+from pramana_core.model_sharing.combination.remarks import remarks
+from pramana_core.model_sharing.combination.schemas import common_schema
+from pramana_core.model_sharing.combination.votes import TreeVotes, VoteOptions, votes_of
+from pramana_core.model_sharing.core.attributes import TreeSchema
+from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.generation.generating import RECORDS_AT_ONCE
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.model import (
+    Codes,
+    ForestModel,
+    GlobalModel,
+    RuleModel,
+    TreeModel,
+)
+from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.model_sharing.global_models.people import counting_people
+from pramana_core.progress import Progress, unwatched
+
+Method = Literal["pgen", "basegen", "labelled", "votes", "product"]
+
+_TREES_ALONE = ("votes", "product")
+
+_DEFAULTS: dict[str, GenerationOptions] = {
+    "pgen": GenerationOptions(),
+    "basegen": GenerationOptions(),
+    "labelled": GenerationOptions(numeric="marginal", absent="marginal", spread="even"),
+}
+"""How each method draws unless told otherwise: those of the paper as the paper does, and what is
+labelled anew where the trees' owners have their records, for there the votes must be learned."""
+
+NUMBERS_AT_ONCE = 4_000_000
+"""Of a chunk of pseudo-data: records times attributes and classes."""
+
+MOST_PSEUDO_RECORDS = 10_000_000
+"""More are not drawn: a tree may count what it likes."""
+
+
+@dataclass(frozen=True)
+class CombineOptions:
+    """How the trees of several owners become one model.
+
+    Attributes:
+        method: "pgen" and "basegen" learn `model` from all trees' pseudo-data (sections 2.2, 4);
+            "labelled" from pseudo-data that the votes of all trees label; "votes" and "product" are
+            the trees themselves, as votes or as one tree that says the same. "labelled" is the
+            default: it gives any kind of model, and of those it is the nearest to what all records
+            together would give (docs/model-sharing.md has the figures).
+        model: what is learned from pseudo-data.
+        generation: how pseudo-data are drawn, by default as `generation_for` the method; which of
+            the two ways is said by `method`, but by `generation.method` where they are "labelled".
+        labels: of "labelled" pseudo-data, the likeliest class or one drawn by its probability.
+        votes: how the trees are weighed in "votes", "product" and "labelled".
+        learning: the options of `model`; its seed is `seed`.
+        most_leaves: the most leaves of a "product".
+        seed: decides all that is drawn.
+
+    Raises:
+        OptionError: an unknown method or model, or a number out of its range.
+    """
+
+    method: Method = "labelled"
+    model: GlobalName = "tree"
+    generation: GenerationOptions | None = None
+    labels: Labels = "likeliest"
+    votes: VoteOptions = field(default_factory=VoteOptions)
+    learning: GlobalOptions = field(default_factory=GlobalOptions)
+    most_leaves: int = MOST_LEAVES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, kinds in (("method", Method), ("model", GlobalName), ("labels", Labels)):
+            require_limit(getattr(self, name), kinds, name)
+        require_limit(self.seed, Seed, "seed")
+        if not 2 <= self.most_leaves <= 1_000_000:
+            raise OptionError(
+                f"most_leaves must be from 2 to 1,000,000, not {self.most_leaves}.",
+                where="most_leaves",
+            )
+
+    @property
+    def draws(self) -> bool:
+        """Whether pseudo-data are drawn."""
+        return self.method not in _TREES_ALONE
+
+    @property
+    def drawing(self) -> GenerationOptions:
+        """How pseudo-data are drawn."""
+        return self.generation or generation_for(self.method)
+
+
+def generation_for(method: Method, **given: Any) -> GenerationOptions:
+    """Return how a method draws pseudo-data: by its own defaults where nothing is given.
+
+    "pgen" and "basegen" draw as the paper does, every value evenly. "labelled" draws numbers and
+    the attributes that a path does not ask for by the tree's own estimates, more evenly than by
+    chance.
+
+    Args:
+        method: the method.
+        given: options of `GenerationOptions` by name; None of one is the method's default.
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+    asked = {name: value for name, value in given.items() if value is not None}
+    return replace(_DEFAULTS.get(method, GenerationOptions()), **asked)
+
+
+@dataclass(frozen=True)
+class VotesModel:
+    """The trees of several owners as one classifier.
+
+    Attributes:
+        trees: the trees, in one schema.
+        options: how they are weighed.
+
+    Raises:
+        ModelError: the trees cannot be combined, see `common_schema`.
+    """
+
+    trees: tuple[SharedTree, ...]
+    options: VoteOptions = field(default_factory=VoteOptions)
+    kind: Literal["votes"] = "votes"
+
+    def __post_init__(self) -> None:
+        _ = self.votes
+
+    @cached_property
+    def votes(self) -> TreeVotes:
+        """What the trees say together."""
+        return votes_of(self.trees, self.options)
+
+    @property
+    def schema(self) -> TreeSchema:
+        """The class and the attributes."""
+        return self.votes.schema
+
+    def predict(self, table: MixedTable) -> Codes:
+        """Return the class code of each of n records; see `GlobalModel`."""
+        return self.votes.predict(table)
+
+    def probabilities(self, table: MixedTable) -> Floats:
+        """Return the probability of each class, n x classes; see `GlobalModel`."""
+        return self.votes.probabilities(table)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A global model, and what it was made of.
+
+    Attributes:
+        model: the model.
+        options: how it was made.
+        owners: the names of the owners, in the order of their trees.
+        records: how many records the trees count together.
+        pseudo_records: how many were drawn; 0 where none are.
+        notes: what the reader must know, in sentences.
+    """
+
+    model: GlobalModel
+    options: CombineOptions
+    owners: tuple[str, ...]
+    records: float
+    pseudo_records: int
+    notes: tuple[str, ...]
+
+
+def combine(
+    trees: Sequence[SharedTree],
+    options: CombineOptions | None = None,
+    rng: np.random.Generator | None = None,
+    on_step: Progress = unwatched,
+    *,
+    owners: Sequence[str] | None = None,
+) -> Combined:
+    """Return the global model of several owners' trees.
+
+    Args:
+        trees: one tree of each owner; their attributes have the same names.
+        options: how they are combined.
+        rng: the randomness of pseudo-data; by default that of `options.seed`.
+        on_step: told of the progress; what it raises stops the work.
+        owners: their names, for what is said; by default numbers from 1.
+
+    Raises:
+        ModelError, DomainError: the trees cannot be combined, see `common_schema`, or count no
+            records.
+        OptionError: there are not as many names as trees.
+        LimitExceeded: more than `MOST_PSEUDO_RECORDS` would be drawn, or a product is too large.
+        NotInstalled: a tree or a forest is to be learned, and scikit-learn is not installed.
+    """
+    options = options or CombineOptions()
+    schema = common_schema(trees)
+    names = tuple(owners) if owners is not None else tuple(str(k + 1) for k in range(len(trees)))
+    if len(names) != len(trees):
+        raise OptionError(f"{len(names)} owners are named for {len(trees)} trees.", where="owners")
+    pseudo = 0
+    if options.draws:
+        model, pseudo = _learned(trees, schema, options, rng, on_step)
+    else:
+        on_step(0, 1)
+        voting = VotesModel(tuple(trees), options.votes)
+        known = VotesModel(voting.votes.trees, options.votes)
+        product = options.method == "product"
+        model = TreeModel(product_tree(known.votes, options.most_leaves)) if product else known
+    on_step(1, 1)
+    said = remarks(dict(zip(names, trees, strict=True)), schema)
+    notes = (_made(options, pseudo, len(trees), model), *said)
+    return Combined(model, options, names, sum(t.records for t in trees), pseudo, notes)
+
+
+def pseudo_chunks(
+    trees: Sequence[SharedTree],
+    options: CombineOptions | None = None,
+    rng: np.random.Generator | None = None,
+    per_chunk: int | None = None,
+) -> Iterator[MixedTable]:
+    """Return the pseudo-data that `combine` learns from, in chunks: attributes, then the class.
+
+    The same whatever the size of chunks, which by default hold at most `RECORDS_AT_ONCE` records
+    and `NUMBERS_AT_ONCE` numbers. Arguments and errors are as those of `combine`; nothing is drawn
+    by "votes" and "product".
+
+    Raises:
+        OptionError: the method draws no pseudo-data.
+    """
+    options = options or CombineOptions()
+    if not options.draws:
+        raise OptionError(
+            f"The method {options.method!r} draws no pseudo-data.",
+            where="method",
+            remedy=f"Choose one of {sorted(set(get_args(Method)) - set(_TREES_ALONE))}.",
+        )
+    rng = stream(options.seed) if rng is None else rng
+    generation = options.drawing
+    _require_few(trees, generation)
+    if per_chunk is None:
+        schema = common_schema(trees)
+        width = len(schema.names) + schema.classes
+        per_chunk = max(1, min(RECORDS_AT_ONCE, NUMBERS_AT_ONCE // width))
+    if options.method == "labelled":
+        labelling = LabellingOptions(generation, options.labels)
+        return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)
+    way: Literal["pgen", "basegen"] = "pgen" if options.method == "pgen" else "basegen"
+    return pooled_chunks(trees, rng, replace(generation, method=way), per_chunk)
+
+
+def _learned(
+    trees: Sequence[SharedTree],
+    schema: TreeSchema,
+    options: CombineOptions,
+    rng: np.random.Generator | None,
+    on_step: Progress,
+) -> tuple[GlobalModel, int]:
+    """Return the model of pseudo-data, and how many records these are."""
+    chunks = []
+    for chunk in pseudo_chunks(trees, options, rng):
+        on_step(0, 1)
+        chunks.append(chunk)
+    table = together(chunks)
+    target = table[schema.target.name]
+    codes = target.codes if isinstance(target, CategoricalColumn) else np.zeros(0, dtype=np.intp)
+    learning = replace(options.learning, seed=options.seed)
+    model = learn_global(schema, table, codes, options.model, learning, on_step)
+    people = sum(tree.records for tree in trees)
+    return counting_people(model, table, _known(trees, schema, options), people), table.records
+
+
+def _known(
+    trees: Sequence[SharedTree], schema: TreeSchema, options: CombineOptions
+) -> Callable[[MixedTable], Floats]:
+    """Return what tells of pseudo-records how probable each class is.
+
+    Classes that were drawn say it themselves, on the average of a leaf; the likeliest do not.
+    """
+    if options.method == "labelled" and options.labels == "likeliest":
+        return votes_of(trees, options.votes).probabilities
+
+    def drawn(table: MixedTable) -> Floats:
+        target = table[schema.target.name]
+        codes = target.codes if isinstance(target, CategoricalColumn) else np.zeros(0, np.intp)
+        found: Floats = np.eye(schema.classes)[codes]
+        return found
+
+    return drawn
+
+
+def _require_few(trees: Sequence[SharedTree], generation: GenerationOptions) -> None:
+    counted = sum(tree.records for tree in trees)
+    wanted = counted * generation.scale if generation.records is None else generation.records
+    if wanted > MOST_PSEUDO_RECORDS:
+        raise LimitExceeded(
+            f"{wanted:,.0f} pseudo-records are too many; at most {MOST_PSEUDO_RECORDS:,} are"
+            " drawn.",
+            where="records",
+            remedy="Ask for a number of records; the trees' counts then only weigh them.",
+        )
+
+
+_DRAWN = {
+    "pgen": "drawn from the paths of {trees}",
+    "basegen": "drawn evenly and labelled each by one of {trees}",
+    "labelled": "labelled by the votes of {trees}",
+}
+
+
+def _made(options: CombineOptions, pseudo: int, trees: int, model: GlobalModel) -> str:
+    """Say how a model was made."""
+    many = f"the trees of {trees} owners" if trees > 1 else "the tree of one owner"
+    if options.draws:
+        how = _DRAWN[options.method].format(trees=many)
+        said = f"Learned from {pseudo:,} pseudo-records, {how}."
+        if isinstance(model, (TreeModel, ForestModel, RuleModel)):
+            said += " Its leaves count the people for whom these stand, not pseudo-records."
+        if options.method == "basegen":
+            said += " Each was given the class of its tree's leaf: probabilities are too sure."
+        return said
+    if isinstance(model, TreeModel):
+        leaves = len(model.tree.leaves)
+        return f"The product of {many}: {leaves:,} leaves, where those of all of them meet."
+    return f"The votes of {many}, without pseudo-data."

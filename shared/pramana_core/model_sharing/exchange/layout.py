@@ -1,0 +1,309 @@
+"""How a shared tree is drawn, from left to right, in the layout that all trees have.
+
+A split is a box with its attribute and how many records reach it; each part leads along a line, the
+wider the more records, to what comes below. A leaf has a bar of its classes, its class and its
+counts; misses of which the class is not told are grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError
+from pramana_core.mixed.table import Floats
+from pramana_core.model_sharing.core.conditions import Condition
+from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree
+from pramana_core.model_sharing.exchange.words import (
+    number,
+    part_words,
+    records_words,
+)
+from pramana_core.pictures.svg import (
+    MIDDLE,
+    PALETTE,
+    box,
+    breadth,
+    key,
+    short,
+    text,
+    titled,
+)
+from pramana_core.pictures.trees import GAP, Place, columns, laid_out, line
+
+MOST_DRAWN = 60
+"""Rows of a picture; deeper trees are cut so that they have no more."""
+
+_ROW, _BOX, _MARGIN, _BAR = 44.0, 38.0, 18.0, 90.0
+_LONGEST, _NAME, _NOTE = 26, 14, 11
+_QUESTION, _PALE, _UNTOLD, _LINE = "#3d4a57", "#c9ced3", "#d9d9d9", "#9aa5b0"
+_MERGED = "#b5651d"
+_KEYS = 12
+"""So many classes are named in the legend."""
+
+Conditions = frozenset[tuple[str, Condition]]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which nodes of a tree look otherwise, by the conditions that lead to them.
+
+    Attributes:
+        gone: those that pruning took: drawn pale.
+        merged: those that it made: drawn with a frame.
+    """
+
+    gone: frozenset[Conditions] = frozenset()
+    merged: frozenset[Conditions] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A node with the conditions that lead to it, and the records below it.
+
+    `counts` are those of classes that are told, `untold` of those that are not. `left_out` counts
+    the parts of a split in whose place it stands; such an item has no conditions.
+    """
+
+    node: Node
+    known: Conditions | None
+    counts: Floats
+    untold: float
+    leaves: int = 1
+    left_out: int = 0
+    below: tuple[tuple[str, _Item], ...] = ()
+
+    @property
+    def records(self) -> float:
+        """How many records it has."""
+        return float(self.counts.sum()) + self.untold
+
+    @property
+    def label(self) -> int:
+        """The class of a leaf, or of the most records that are told."""
+        return self.node.label if isinstance(self.node, Leaf) else int(np.argmax(self.counts))
+
+
+class Drawn:
+    """A tree with its places; `parts` are its elements, on a plane of its width and height.
+
+    Args:
+        tree: the tree.
+        max_depth: see `draw_shared_tree`.
+        marks: what looks otherwise.
+        title: a line above.
+
+    Raises:
+        OptionError: a negative depth.
+    """
+
+    def __init__(self, tree: SharedTree, max_depth: int | None, marks: Marks, title: str) -> None:
+        if max_depth is not None and max_depth < 0:
+            raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
+        self._tree, self._marks, self._title = tree, marks, title
+        root = _items(tree, tree.root, {})
+        depth = _fitting(root, tree.depth) if max_depth is None else max_depth
+        self._root: Place[_Item] = laid_out(root, lambda item: item.below, _ROW, depth)
+        self._cut = any(place.cut for place in self._root)
+        self._depth = depth
+        self._starts = columns(self._root, _box_width, lambda label: breadth(_short(label), 12))
+        self._legend, end = _legend(tree.schema.target)
+        self._top = 2 * _MARGIN + 26 + (24 if title else 0)
+        rows = max(place.y for place in self._root)
+        self._foot = self._top + rows + _ROW / 2 + _MARGIN
+        leaf = max(
+            self._starts[place.level] + _leaf_width(tree.schema.target, place)
+            for place in self._root
+            if not place.children
+        )
+        named = breadth(title, _NAME) + 2 * _MARGIN
+        self.width = max(leaf + 2 * _MARGIN, end + _MARGIN, named)
+        self.height = self._foot + (20 if self._cut else 0)
+
+    def parts(self) -> Iterator[str]:
+        """Yield the elements of the picture."""
+        above = 24 if self._title else 0
+        if self._title:
+            yield text(_MARGIN, _MARGIN + 13, self._title, _NAME, "#222", 'font-weight="600"')
+        yield f'<g transform="translate(0,{above})">{self._legend}</g>'
+        yield f'<g transform="translate({_MARGIN:.0f},{self._top:.0f})">'
+        for place in self._root:
+            yield from self._lines(place)
+        for place in self._root:
+            yield self._node(place)
+        yield "</g>"
+        if self._cut:
+            said = f"Splits below {self._depth + 1} others are left out, as the rows say."
+            yield text(_MARGIN, self._foot + 4, said, _NOTE, "#555")
+
+    def _lines(self, place: Place[_Item]) -> Iterator[str]:
+        x0 = self._starts[place.level] + (_box_width(place.node) if place.children else 0.0)
+        for label, child in place.children:
+            whole = self._root.node.records
+            share = child.node.records / whole if whole else 0.0
+            pale = child.node.known in self._marks.gone
+            path = line(
+                (x0, place.y),
+                (self._starts[child.level] - 6, child.y),
+                share,
+                _PALE if pale else _LINE,
+            )
+            colour = "#999" if pale else "#222"
+            shown = _short(label)
+            # White also between the words, where an outline is not.
+            ground = box(x0 + GAP + 4, child.y - 8, 0.9 * breadth(shown, 12) + 4, 16, "#fff")
+            words = ground + text(x0 + GAP + 6, child.y + 4, shown, 12, colour)
+            yield titled(f"{label}: {100 * share:.1f} % of the records", path, words)
+
+    def _node(self, place: Place[_Item]) -> str:
+        item, target = place.node, self._tree.schema.target
+        x, y = self._starts[place.level], place.y
+        if place.children:
+            drawn = _question(item, x, y)
+        elif item.left_out:
+            drawn = text(x, y + 4, _left_out(item), 12, "#555")
+        else:
+            drawn = _leaf(target, place, x)
+        if item.known in self._marks.merged:
+            wide = _leaf_width(target, place) + 10
+            drawn += box(x - 5, y - 19, wide, 38, "none", f'rx="6" stroke="{_MERGED}"')
+        faded = f'<g opacity="0.4">{drawn}</g>' if item.known in self._marks.gone else drawn
+        return titled(_details(target, item), faded)
+
+
+def _items(tree: SharedTree, node: Node, known: dict[str, Condition]) -> _Item:
+    here = frozenset(known.items())
+    if isinstance(node, Leaf):
+        told = node.distribution
+        alone = np.zeros(tree.schema.classes)
+        alone[node.label] = node.hit
+        counts = alone if told is None else np.array(told)
+        return _Item(node, here, counts, node.miss if told is None else 0.0)
+    attribute = tree.schema[node.attribute]
+    every = [
+        (part_words(attribute, part), _items(tree, below, {**known, node.attribute: part}))
+        for part, below in node.parts
+    ]
+    shown = every if len(every) <= MOST_DRAWN else every[: MOST_DRAWN - 1]
+    rest = [item for _, item in every[len(shown) :]]
+    if rest:
+        others = replace(_sum(node, None, rest), left_out=len(rest))
+        shown = [*shown, ("others", others)]
+    return replace(_sum(node, here, [item for _, item in every]), below=tuple(shown))
+
+
+def _sum(node: Node, known: Conditions | None, items: Sequence[_Item]) -> _Item:
+    counts: Floats = np.sum([item.counts for item in items], axis=0)
+    leaves = sum(item.leaves for item in items)
+    return _Item(node, known, counts, sum(item.untold for item in items), leaves)
+
+
+def _fitting(root: _Item, depth: int) -> int:
+    """Return the most depth at which there are few enough rows; at least that of the root."""
+    best = 0
+    for most in range(depth + 1):
+        if _rows(root, most + 1) > MOST_DRAWN:
+            return best
+        best = most
+    return best
+
+
+def _rows(item: _Item, depth: int) -> int:
+    if not item.below or not depth:
+        return 1
+    return sum(_rows(below, depth - 1) for _, below in item.below)
+
+
+def _question(item: _Item, x: float, y: float) -> str:
+    width = _box_width(item)
+    middle = x + width / 2
+    return (
+        box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
+        + text(middle, y - 2, _asked(item), _NAME, "#fff", MIDDLE)
+        + text(middle, y + 13, records_words(item.records), _NOTE, "#dde3e8", MIDDLE)
+    )
+
+
+def _asked(item: _Item) -> str:
+    return "" if isinstance(item.node, Leaf) else _short(item.node.attribute)
+
+
+def _leaf(target: Variable, place: Place[_Item], x: float) -> str:
+    item, y = place.node, place.y
+    decided, note = _said(target, place)
+    beside = x + _BAR + 8
+    return (
+        _bar(item, x, y - 8)
+        + text(beside, y - 2, decided, 13, _colour(item.label), 'font-weight="600"')
+        + text(beside, y + 13, note, _NOTE, "#555")
+    )
+
+
+def _bar(item: _Item, x: float, y: float) -> str:
+    parts, at, whole = [], x, item.records
+    shares = [*item.counts, item.untold]
+    colours = [*(_colour(code) for code in range(len(item.counts))), _UNTOLD]
+    for share, colour in zip(shares, colours, strict=True):
+        width = _BAR * float(share) / whole if whole else 0.0
+        if width:
+            parts.append(box(at, y, width, 16, colour))
+        at += width
+    return "".join(parts) + box(x, y, _BAR, 16, "none", 'stroke="#777"')
+
+
+def _said(target: Variable, place: Place[_Item]) -> tuple[str, str]:
+    """Return the class of a leaf with its share, and its counts; of what is cut, how much it is."""
+    item = place.node
+    most = float(item.counts[item.label])
+    share = f" {100 * most / item.records:.0f} %" if item.records else ""
+    decided = f"{_short(target.categories[item.label])}{share}"
+    if place.cut:
+        return decided, f"{item.leaves:,} paths left out, {records_words(item.records)}"
+    return decided, f"{number(most)} of {records_words(item.records)}"
+
+
+def _left_out(item: _Item) -> str:
+    parts = f"{item.left_out:,} more parts"
+    return f"{parts} with {item.leaves:,} paths and {records_words(item.records)} left out"
+
+
+def _details(target: Variable, item: _Item) -> str:
+    """Return what hovering shows: the counts of the classes."""
+    counts = zip(target.categories, item.counts, strict=True)
+    lines = [f"{label}: {number(float(count))}" for label, count in counts if count]
+    if item.untold:
+        lines.append(f"other classes, untold which: {number(item.untold)}")
+    return "\n".join(lines) or "no records"
+
+
+def _legend(target: Variable) -> tuple[str, float]:
+    """Return the target's name and its categories' colours, and where they end."""
+    y = _MARGIN + 13
+    heading = text(_MARGIN, y, target.name, _NAME, "#222", 'font-weight="600"')
+    groups = [(_short(name), _colour(code)) for code, name in enumerate(target.categories)]
+    more = [(f"and {len(groups) - _KEYS} more", _UNTOLD)] if len(groups) > _KEYS else []
+    keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, [*groups[:_KEYS], *more])
+    return heading + keys, end
+
+
+def _leaf_width(target: Variable, place: Place[_Item]) -> float:
+    if place.node.left_out:
+        return breadth(_left_out(place.node), 12)
+    decided, note = _said(target, place)
+    return _BAR + 8 + max(breadth(decided, 13), breadth(note, _NOTE))
+
+
+def _box_width(item: _Item) -> float:
+    note = breadth(records_words(item.records), _NOTE)
+    return 24 + max(breadth(_asked(item), _NAME), note)
+
+
+def _colour(code: int) -> str:
+    return PALETTE[code % len(PALETTE)]
+
+
+def _short(words: str) -> str:
+    return short(words, _LONGEST)

@@ -1,0 +1,255 @@
+"""One style for every picture with axes: legible in print and to the colour-blind.
+
+The colours are those of Okabe and Ito (2008), and no meaning rests on colour alone: curves that
+belong to one series also differ in line style or marker. The same picture is the same bytes.
+matplotlib is loaded with the first picture, and pictures are drawn one at a time, for its settings
+are those of the whole process.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.pictures.svg import breadth, escape, printable, short
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLACK, GREY = "#222222", "#8a8a8a"
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+)
+MARKERS = "os^DvPX*<>"
+
+_ACROSS, _AROUND, _ROW = 5.5, 0.85, 0.25
+"""Inches of a picture with a row for each thing: its axis, all above and below, and a row."""
+
+_STYLE: dict[Any, Any] = {
+    "font.size": 11,
+    "font.family": "DejaVu Sans",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 11,
+    "axes.edgecolor": "#666666",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "lines.linewidth": 1.8,
+    "svg.fonttype": "none",
+}
+
+_OF_ROW = 0.85
+"""So much of its row's height a letter has at most."""
+
+_LONGEST = 60
+"""Names and notes of rows are cut to so many letters."""
+
+_TITLE = "title: "
+"""Begins the id of a group that is to have a title."""
+
+_GROUP = re.compile(r"""<g id=(["'])(.*?)\1""", re.DOTALL)
+
+_SHEET = re.compile(
+    r"<defs>\s*<style[^>]*>\*\{stroke-linejoin: round; stroke-linecap: butt\}</style>\s*</defs>"
+)
+_LINES = ' stroke-linejoin="round" stroke-linecap="butt"'
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def picture(
+    draw: Callable[[Figure], None], size: tuple[float, float], form: str, salt: str, **how: Any
+) -> bytes:
+    """Return a figure in a form of matplotlib's.
+
+    Args:
+        draw: draws on the figure.
+        size: width and height in inches.
+        form: `png` or `svg`.
+        salt: makes ids that differ from those of figures with another.
+        how: more for matplotlib's `savefig`.
+    """
+    from matplotlib.figure import Figure
+
+    buffer = io.BytesIO()
+    with styled({"svg.hashsalt": salt}), warnings.catch_warnings():
+        # The browser has the fonts for what ours cannot draw.
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.savefig(buffer, format=form, **how)
+    return buffer.getvalue()
+
+
+@contextmanager
+def styled(more: Mapping[Any, Any] = MappingProxyType({})) -> Iterator[None]:
+    """Let what is drawn inside have our style, and nobody else draw meanwhile."""
+    import matplotlib as mpl
+
+    with _ONE_AT_A_TIME, mpl.rc_context({**_STYLE, **more}):
+        yield
+
+
+def svg(
+    draw: Callable[[Figure], None], size: tuple[float, float], salt: str, title: str = ""
+) -> str:
+    """Return a figure as SVG that loads nothing and may stand in a page among others.
+
+    Args:
+        draw: draws on the figure.
+        size: width and height in inches.
+        salt: the figure's own in its page, so that ids never collide.
+        title: says what the picture is, for who cannot see it.
+    """
+    found = picture(draw, size, "svg", salt, metadata={"Date": None, "Creator": None})
+    text = printable(found.decode())
+    opening, rest = text[text.index("<svg") :].split(">", 1)
+    rest = re.sub("<metadata>.*?</metadata>", "", rest, count=1, flags=re.DOTALL)
+    # A style sheet would hold in the whole page, so that the drawing says it of itself.
+    rest, sheets = _SHEET.subn("", rest, count=1)
+    opening += _LINES * sheets
+    named = f' role="img"><title>{escape(title)}</title>' if title else ">"
+    return opening + named + _GROUP.sub(_group, rest)
+
+
+def _group(found: re.Match[str]) -> str:
+    """Open a group with its title or, as nothing refers to it, without a name."""
+    words = found[2].removeprefix(_TITLE)
+    return "<g" if words == found[2] else f"<g><title>{words}</title"
+
+
+def entitle(artist: Artist, words: str) -> None:
+    """Let something drawn tell more where the pointer rests on it, in SVG."""
+    artist.set_gid(_TITLE + printable(words))
+
+
+def size_of(names: Sequence[str], notes: Sequence[str] = ()) -> tuple[float, float]:
+    """Return the width and height in inches of a picture with a row for each name."""
+    beside = (max((breadth(_cut(t), 9) for t in texts), default=0.0) for texts in (names, notes))
+    return _ACROSS + sum(beside) / 72, _AROUND + _ROW * max(len(names), 1)
+
+
+def _cut(words: str) -> str:
+    return short(words, _LONGEST)
+
+
+def rows(axis: Axes, names: Sequence[str], notes: Sequence[str] = (), size: float = 9) -> None:
+    """Give an axis a row per name, the first, at 0, on top; notes stand to the right of theirs.
+
+    Letters are of a size in points, smaller where rows are lower than that.
+    """
+    axis_height = axis.get_window_extent().height * 72 / axis.figure.dpi
+    size = min(size, _OF_ROW * axis_height / max(len(names), 1))
+    axis.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    axis.set_yticks(range(len(names)), list(map(_cut, names)), fontsize=size, parse_math=False)
+    axis.tick_params(axis="x", labelsize=size)
+    axis.tick_params(axis="y", length=0)
+    no_grid(axis, "y")
+    axis.spines["left"].set_visible(False)
+    right = axis.get_yaxis_transform()
+    for place, note in enumerate(notes):
+        axis.text(
+            1.02, place, _cut(note), transform=right, va="center_baseline", fontsize=size,
+            parse_math=False,
+        )  # fmt: skip
+
+
+def above(axis: Axes, x: float, words: str, across: str, ha: str = "left") -> None:
+    """Write words above an axis at x in its `data`, or as an `axes fraction` across."""
+    axis.annotate(
+        words, (x, 1), (0, 4), xycoords=(across, "axes fraction"), textcoords="offset points",
+        ha=ha, fontsize=9, annotation_clip=False,
+    )  # fmt: skip
+
+
+def lines(heights: Sequence[float], columns: int) -> list[float]:
+    """Return how high the rows of small pictures are: each as its highest."""
+    return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
+
+
+def facets(figure: Figure, heights: Sequence[float], columns: int) -> list[Axes]:
+    """Return the axes of small pictures of these heights, as many in a row as there are columns."""
+    ratios = lines(heights, columns)
+    grid = figure.subplots(
+        len(ratios), columns, squeeze=False, gridspec_kw={"height_ratios": ratios}
+    ).ravel()
+    for axis in grid[len(heights) :]:
+        axis.set_visible(False)
+    return list(grid[: len(heights)])
+
+
+def interval(
+    axis: Axes,
+    row: int,
+    value: float,
+    ends: tuple[float, float],
+    words: str,
+    colour: str = BLUE,
+    mark: str = "o",
+    *,
+    hollow: bool = False,
+) -> None:
+    """Draw a mark at a value and a line over its interval in a row; words stand in its title."""
+    (line,) = axis.plot(
+        [value, np.nan, *ends],  # Not one line: an estimate may be outside its interval.
+        [row] * 4,
+        mark,
+        linestyle="-",
+        linewidth=2.5,
+        solid_capstyle="butt",
+        color=(colour, 0.5),
+        markevery=[0],
+        markersize=6,
+        markeredgecolor=colour,
+        markerfacecolor="white" if hollow else colour,
+    )
+    entitle(line, words)
+
+
+def curve(
+    axis: Axes,
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    colour: object,
+    marker: str,
+    label: str,
+    dash: str = "-",
+) -> None:
+    """Draw a curve with a mark at each point."""
+    axis.plot(x, y, dash, marker=marker, markersize=5, color=colour, label=label)
+
+
+def shades(count: int) -> list[tuple[float, float, float, float]]:
+    """Return colours from dark to light for an ordered series, distinct also in grey."""
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](share) for share in np.linspace(0.0, 0.85, count)]
+
+
+def no_grid(axis: Axes, which: str) -> None:
+    """Leave the grid lines of one direction out (`x` or `y`)."""
+    (axis.xaxis if which == "x" else axis.yaxis).grid(visible=False)

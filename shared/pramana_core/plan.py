@@ -1,0 +1,329 @@
+"""What is done to which variables: blocks of variables, each randomized by one channel.
+
+A `Plan` says what the mechanism is and nothing about what it costs (that is `privacy`). Its
+canonical JSON holds names, categories and integers, and the representatives of discretized
+numbers in their shortest decimal form, so its SHA-256 digest is its identity on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pramana_core.channels import (
+    Choice,
+    Coordinated,
+    CutAndPaste,
+    Identity,
+    Product,
+    Sampled,
+    Transition,
+    pieces,
+)
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import PlanError
+
+_SHOWN = 10
+"""The printed form of a plan names so many blocks, and that of a block so many variables."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Variables of one owner randomized together by one channel (Ma 2.1).
+
+    A joint block's channel acts on the product of its variables' categories, the last variable
+    changing fastest; it reports a code of each variable.
+
+    Args:
+        variables: in the order that the channel takes them.
+        channel: K x L, K the number of combinations of their categories.
+
+    Raises:
+        PlanError: no variables, or a channel that does not fit them.
+
+    Examples:
+        >>> import pramana as pm
+        >>> sex = pm.Variable("sex", ("f", "m"))
+        >>> pm.Block((sex,), pm.Symmetric.from_probability(2, 0.1))
+        Block(sex: symmetric, kept 0.9)
+    """
+
+    variables: tuple[Variable, ...]
+    channel: Transition
+
+    def __post_init__(self) -> None:
+        domain = Domain(self.variables)
+        object.__setattr__(self, "variables", domain.variables)
+        if not isinstance(self.channel, Transition):
+            raise PlanError(
+                f"The channel of block {list(domain.names)} must be a channel, not"
+                f" {self.channel!r}.",
+                where=self.name,
+            )
+        true, reported = self.channel.shape
+        if not self.variables or true != domain.size:
+            raise PlanError(
+                f"The channel of block {list(domain.names)} has {true} true categories; its"
+                f" variables have {domain.size}.",
+                where=self.name,
+            )
+        if self.channel.report_sizes(domain.shape) is None:
+            raise PlanError(
+                f"The joint block {list(domain.names)} reports {reported} categories for {true};"
+                " a joint block must report each of its variables.",
+                where=self.name,
+            )
+
+    def __repr__(self) -> str:
+        return f"Block({_told(self)})"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the block's variables, in the order its channel takes them."""
+        return tuple(v.name for v in self.variables)
+
+    @property
+    def name(self) -> str:
+        """A readable name: the variables' names joined by `*`."""
+        return "*".join(self.names)
+
+    @property
+    def widest(self) -> int:
+        """The largest number of categories of one of the variables."""
+        return max(v.size for v in self.variables)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the block's canonical JSON, in hexadecimal: names its keyed draws."""
+        # Representatives are left out: they change what a category stands for, not what is drawn,
+        # and other draws of the same values would be another loss.
+        variables = [{"name": v.name, "categories": list(v.categories)} for v in self.variables]
+        return _digest({"variables": variables, "channel": self.channel.as_dict()})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the canonical JSON form."""
+        return {
+            "variables": [_variable(v) for v in self.variables],
+            "channel": self.channel.as_dict(),
+        }
+
+    @property
+    def reported_shape(self) -> tuple[int, ...]:
+        """The number of reported codes per variable."""
+        sizes = tuple(v.size for v in self.variables)
+        return self.channel.report_sizes(sizes) or sizes
+
+    def restrict(self, names: Sequence[str]) -> Transition | None:
+        """Return the channel of some of the block's variables alone, in their block order.
+
+        That channel exists only if P is lumpable for the split: the distribution of the reports
+        on `names` must not depend on the true values of the others (Ma prop. 7.2; FRAPP eq. 28).
+        Symmetric channels are lumpable. Returns None where it does not exist; then the whole
+        block must be estimated and summed out.
+        """
+        wanted = set(names)
+        sizes = [v.size for v in self.variables]
+        return self.channel.restrict(sizes, [v.name in wanted for v in self.variables])
+
+    def reports_together(self, names: Collection[str]) -> bool:
+        """Return whether a record may report all of these variables of the block."""
+        if isinstance(self.channel, CutAndPaste):
+            return len(set(self.names) & set(names)) <= self.channel.cut
+        if not isinstance(self.channel, Sampled):
+            return True
+        axes = [place for place, name in enumerate(self.names) if name in names]
+        return self.channel.reports_together(axes)
+
+    @property
+    def together(self) -> int:
+        """The most of its variables that a record reports together."""
+        if self.channel.withheld:
+            return 0
+        most = len(self.variables)
+        if isinstance(self.channel, CutAndPaste):  # of more it keeps no true values
+            most = min(most, self.channel.cut)
+        return max((len(c.axes) for c in self.channel.choices), default=most)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Blocks that together hold each of their variables exactly once.
+
+    Args:
+        blocks: what is randomized together, and how.
+
+    Raises:
+        PlanError: no blocks, or a variable in two of them.
+
+    Examples:
+        >>> import pramana as pm
+        >>> plan = pm.plan(pm.Domain.of(age=["child", "adult"], sex=["f", "m"]), p=0.1)
+        >>> plan
+        Plan(age: symmetric, kept 0.9; sex: symmetric, kept 0.9)
+        >>> plan.domain.names, plan.digest[:12]
+        (('age', 'sex'), '4927d5a73e52')
+    """
+
+    blocks: tuple[Block, ...]
+
+    def __post_init__(self) -> None:
+        given: object = self.blocks
+        if not isinstance(given, Sequence) or not all(isinstance(b, Block) for b in given):
+            raise PlanError(f"A plan is made of a list of blocks, not of {given!r}.")
+        object.__setattr__(self, "blocks", tuple(given))
+        names = [name for block in self.blocks for name in block.names]
+        repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+        if not names or repeated:
+            raise PlanError(
+                f"A plan randomizes each variable in exactly one block; repeated: {repeated}."
+                if names
+                else "The plan has no blocks.",
+                where=", ".join(repeated) or None,
+            )
+
+    def __repr__(self) -> str:
+        told = [_told(block) for block in self.blocks[:_SHOWN]]
+        return f"Plan({'; '.join(told)}{'; ...' * (len(self.blocks) > _SHOWN)})"
+
+    @classmethod
+    def combine(cls, plans: Iterable[Plan]) -> Plan:
+        """Join the plans of owners that hold different variables of the same records.
+
+        Parts of one study plan draw by one coin: they become one block, sampled over the variables
+        of all of them, whose choices are what the owners report together. Of an owner that is not
+        among the plans nothing is known, and a part that is alone stays as it is.
+
+        Raises:
+            PlanError: a variable is in two of the plans.
+        """
+        if isinstance(plans, Plan):
+            plans = [plans]
+        apart = cls(tuple(block for plan in plans for block in plan.blocks))
+        return cls(tuple(_coordinated(apart.blocks)))
+
+    @classmethod
+    def unrandomized(cls, domain: Domain) -> Plan:
+        """Return the plan that reports every variable of a domain as it is.
+
+        Raises:
+            PlanError: `domain` is no Domain.
+        """
+        if not isinstance(domain, Domain):
+            raise PlanError(
+                f"domain must be a Domain, not a {type(domain).__name__}; pm.domain makes one of a"
+                " table and the list of its categories.",
+                where="domain",
+            )
+        return cls(tuple(Block((v,), Identity(v.size)) for v in domain))
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The true domain: the blocks' variables in block order."""
+        return Domain(tuple(v for block in self.blocks for v in block.variables))
+
+    def reports_together(self, names: Collection[str]) -> bool:
+        """Return whether some record may report all of these variables (none is not known)."""
+        return set(names) <= set(self.domain.names) and all(
+            block.reports_together([name for name in block.names if name in names])
+            for block in self.blocks
+        )
+
+    @cached_property
+    def together(self) -> int:
+        """The most variables that a record reports together."""
+        return sum(block.together for block in self.blocks)
+
+    @cached_property
+    def reported_sizes(self) -> dict[str, int]:
+        """The number of categories each variable is reported in."""
+        return {
+            name: size
+            for block in self.blocks
+            for name, size in zip(block.names, block.reported_shape, strict=True)
+        }
+
+    def block_of(self, name: str) -> Block:
+        """Return the block that holds a variable. Raises UnknownVariable."""
+        self.domain.axis(name)
+        return next(block for block in self.blocks if name in block.names)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the canonical JSON form."""
+        return {"blocks": [block.as_dict() for block in self.blocks]}
+
+    def canonical_json(self) -> bytes:
+        """Return the bytes whose SHA-256 is the plan's identity (sorted keys, UTF-8)."""
+        return _canonical(self.as_dict())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON, in hexadecimal."""
+        return _digest(self.as_dict())
+
+
+def _told(block: Block) -> str:
+    """Return a block's names and channel in a few words."""
+    names = "*".join(block.names[:_SHOWN]) + "*..." * (len(block.names) > _SHOWN)
+    return f"{names}: {block.channel.describe()}"
+
+
+def _coordinated(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks with those of one coin joined, where the first of them stood."""
+    together: dict[str, list[tuple[Block, Coordinated]]] = {}
+    made: list[list[tuple[Block, Coordinated]] | Block] = []
+    for block in blocks:
+        if not isinstance(block.channel, Coordinated):
+            made.append(block)
+            continue
+        if block.channel.coin not in together:
+            made.append(together.setdefault(block.channel.coin, []))
+        together[block.channel.coin].append((block, block.channel))
+    return [one if isinstance(one, Block) else _joined(one) for one in made]
+
+
+def _joined(blocks: Sequence[tuple[Block, Coordinated]]) -> Block:
+    """Return parts of one study plan as one block, the variables in the blocks' order."""
+    if len(blocks) == 1:
+        return blocks[0][0]
+    variables = tuple(v for block, _ in blocks for v in block.variables)
+    parts = [part for _, part in blocks]
+    firsts = list(itertools.accumulate((len(part.sizes) for part in parts), initial=0))[:-1]
+    weights: dict[tuple[tuple[int, ...], Transition], int] = {}
+    for weight, chosen in pieces(parts):
+        held = [
+            (first, part.choices[index])
+            for first, part, index in zip(firsts, parts, chosen, strict=True)
+            if index is not None
+        ]
+        axes = tuple(first + axis for first, choice in held for axis in choice.axes)
+        channels = tuple(choice.channel for _, choice in held)
+        widths = tuple(len(choice.axes) for _, choice in held)
+        channel = channels[0] if len(channels) == 1 else Product(widths, channels)
+        weights[axes, channel] = weights.get((axes, channel), 0) + weight
+    sizes = tuple(v.size for v in variables)
+    choices = tuple(Choice(axes, units, channel) for (axes, channel), units in weights.items())
+    return Block(variables, Sampled(sizes, choices))
+
+
+def _variable(variable: Variable) -> dict[str, Any]:
+    """Return a variable's canonical JSON form, in which absent representatives leave no trace."""
+    form: dict[str, Any] = {"name": variable.name, "categories": list(variable.categories)}
+    if variable.representatives is not None:
+        form["representatives"] = list(variable.representatives)
+    return form
+
+
+def _canonical(value: dict[str, Any]) -> bytes:
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    ).encode()
+
+
+def _digest(value: dict[str, Any]) -> str:
+    return hashlib.sha256(_canonical(value)).hexdigest()

@@ -1,0 +1,58 @@
+"""What a channel reveals and what it costs in accuracy.
+
+Worst case over all priors: `Amplification`, with epsilon, gamma and the bounds that follow from
+them. Under a given prior: `conditional_entropy` (on average), `k_anonymity`, posteriors, breaches
+and the attacker's accuracy. Each is exact for structured channels of any size.
+`largest_proportion_se` is the other side: the error the miner will have. `told_by` adds up what
+all releases of a study told.
+"""
+
+from pramana_core.privacy.accuracy import largest_proportion_se
+from pramana_core.privacy.amplification import (
+    NOTHING,
+    PRIOR,
+    Amplification,
+    composed,
+    epsilon,
+    gamma,
+    gamma_for_breach,
+    gamma_within_groups,
+)
+from pramana_core.privacy.anonymity import KAnonymity, k_anonymity
+from pramana_core.privacy.information import conditional_entropy
+from pramana_core.privacy.posterior import (
+    AttackerAccuracy,
+    attacker_accuracy,
+    downward_breach,
+    posterior_range,
+    upward_breach,
+    worst_posterior,
+)
+from pramana_core.privacy.study import CoinTold, ColumnTold, Extremes, StudyTold, ToldBlock, told_by
+
+__all__ = [
+    "NOTHING",
+    "PRIOR",
+    "Amplification",
+    "AttackerAccuracy",
+    "CoinTold",
+    "ColumnTold",
+    "Extremes",
+    "KAnonymity",
+    "StudyTold",
+    "ToldBlock",
+    "attacker_accuracy",
+    "composed",
+    "conditional_entropy",
+    "downward_breach",
+    "epsilon",
+    "gamma",
+    "gamma_for_breach",
+    "gamma_within_groups",
+    "k_anonymity",
+    "largest_proportion_se",
+    "posterior_range",
+    "told_by",
+    "upward_breach",
+    "worst_posterior",
+]

@@ -1,0 +1,201 @@
+"""Which structure each family of channels has. A new family is one function here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from pramana_core.channels import (
+    MIXTURE_RESOLUTION,
+    RESOLUTION,
+    Choice,
+    Coordinated,
+    CutAndPaste,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    Product,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
+from pramana_core.marginals.counts import Tensor
+from pramana_core.privacy.structures.columns import ColumnsStructure
+from pramana_core.privacy.structures.composite import (
+    GroupedStructure,
+    PossibleStructure,
+    RevealedStructure,
+)
+from pramana_core.privacy.structures.mixture import MixtureStructure
+from pramana_core.privacy.structures.sampled import SampledSet, SampledStructure
+from pramana_core.privacy.structures.structure import ChannelStructure
+
+
+@singledispatch
+def structure_of(channel: Transition) -> ChannelStructure:
+    """Return the structure through which a channel's measures are computed."""
+    return ColumnsStructure(channel)
+
+
+@structure_of.register
+def _(channel: Identity) -> ChannelStructure:
+    return MixtureStructure(channel.size, Fraction(1), Fraction(0))
+
+
+@structure_of.register
+def _(channel: Symmetric) -> ChannelStructure:
+    # A matrix drawn per record (RAN-GD) is a Symmetric too: whoever does not see the draw is
+    # left with the expected matrix.
+    keep, off = (Fraction(units, RESOLUTION) for units in (channel.keep_units, channel.off_units))
+    return MixtureStructure(channel.size, keep, off)
+
+
+@structure_of.register
+def _(channel: Mixture) -> ChannelStructure:
+    off = Fraction(MIXTURE_RESOLUTION - channel.keep, MIXTURE_RESOLUTION * channel.size)
+    return MixtureStructure(channel.size, off + Fraction(channel.keep, MIXTURE_RESOLUTION), off)
+
+
+@structure_of.register
+def _(channel: Withheld) -> ChannelStructure:
+    # One report for all, or a report drawn whatever the truth: the same is learned, nothing.
+    return MixtureStructure(channel.size, Fraction(1, channel.size), Fraction(1, channel.size))
+
+
+@structure_of.register
+def _(channel: Grouped) -> ChannelStructure:
+    return GroupedStructure(
+        tuple(np.array(group, dtype=np.intp) for group in channel.groups),
+        tuple(
+            RevealedStructure() if part is None else structure_of(part) for part in channel.channels
+        ),
+    )
+
+
+@structure_of.register
+def _(channel: StructuralZeros) -> ChannelStructure:
+    possible = np.array(channel.possible, dtype=np.intp)
+    return PossibleStructure(channel.size, possible, structure_of(channel.channel))
+
+
+@structure_of.register
+def _(channel: OneHot) -> ChannelStructure:
+    # Two records differ in two items.
+    low, high = sorted((channel.flip_units, RESOLUTION - channel.flip_units))
+    return ColumnsStructure(channel, float(Fraction(high, low) ** 2) if low else math.inf)
+
+
+@structure_of.register
+def _(channel: CutAndPaste) -> ChannelStructure:
+    return ColumnsStructure(channel, channel.amplification)
+
+
+@structure_of.register
+def _(channel: Sampled) -> ChannelStructure:
+    by_axes: dict[tuple[int, ...], list[Choice]] = {}
+    for choice in channel.choices:
+        by_axes.setdefault(choice.axes, []).append(choice)
+    return _sampled(channel, list(by_axes.values()), ColumnsStructure(channel))
+
+
+@structure_of.register
+def _(channel: Coordinated) -> ChannelStructure:
+    # Whoever knows the coin knows the choice, so that no other channel of the same axes hides it.
+    alike: dict[tuple[tuple[int, ...], Transition], list[Choice]] = {}
+    for choice in channel.choices:
+        alike.setdefault((choice.axes, choice.channel), []).append(choice)
+    return _sampled(channel, list(alike.values()), ColumnsStructure(_Known(channel)))
+
+
+def _sampled(
+    channel: Sampled, groups: Sequence[Sequence[Choice]], listed: ChannelStructure
+) -> ChannelStructure:
+    """Return the structure of choices in groups that a report tells apart."""
+    # Thousands of subsets share a channel or two, of which one structure each is enough.
+    made: dict[Transition, ChannelStructure] = {}
+    parts = [
+        SampledSet(group[0].axes, sum(c.weight for c in group) / RESOLUTION, _together(group, made))
+        for group in groups
+    ]
+    if channel.silent:
+        parts.append(SampledSet((), channel.silent / RESOLUTION, RevealedStructure()))
+    return SampledStructure(channel.sizes, tuple(parts), listed)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A sampled channel whose choice is known beside the report: the choices' reports in turn."""
+
+    channel: Sampled
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        silent = int(self.channel.silent > 0)
+        return self.channel.shape[0], silent + sum(c.channel.shape[1] for c in self.channel.choices)
+
+    def matrix(self) -> Tensor:
+        size, _ = self.shape
+        cells = np.array(np.unravel_index(np.arange(size), self.channel.sizes))
+        told = [np.full((size, 1), self.channel.silent / RESOLUTION)] if self.channel.silent else []
+        for choice in self.channel.choices:
+            sizes = tuple(self.channel.sizes[axis] for axis in choice.axes)
+            part = np.ravel_multi_index(tuple(cells[list(choice.axes)]), sizes)
+            told.append(choice.channel.matrix()[part] * (choice.weight / RESOLUTION))
+        return np.concatenate(told, axis=1)
+
+
+@structure_of.register
+def _(channel: Product) -> ChannelStructure:
+    # Independent draws: each can be at its worst together with the others (Ma 7.1.3).
+    return ColumnsStructure(channel, math.prod(structure_of(c).gamma for c in channel.channels))
+
+
+@dataclass(frozen=True)
+class _Blend:
+    """Choices of the same axes: a report does not tell by which of their channels it was made."""
+
+    choices: Sequence[Choice]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.choices[0].channel.shape
+
+    def matrix(self) -> Tensor:
+        weights = np.array([c.weight for c in self.choices], dtype=np.float64)
+        matrices = [c.channel.matrix() for c in self.choices]
+        blend: Tensor = np.tensordot(weights / weights.sum(), np.array(matrices), axes=(0, 0))
+        return blend
+
+
+def _together(
+    choices: Sequence[Choice], made: dict[Transition, ChannelStructure]
+) -> ChannelStructure:
+    """Return the structure of choices of the same axes. A list of one channel is that channel's."""
+    for choice in choices:
+        if choice.channel not in made:
+            made[choice.channel] = structure_of(choice.channel)
+    structures = [made[channel] for channel in {choice.channel for choice in choices}]
+    if len(structures) == 1:
+        return structures[0]
+    structures = [made[choice.channel] for choice in choices]
+    zeros = [c.channel for c in choices if isinstance(c.channel, StructuralZeros)]
+    if len(zeros) == len(choices) and len({z.impossible for z in zeros}) == 1:
+        inner = [replace(c, channel=z.channel) for c, z in zip(choices, zeros, strict=True)]
+        possible = np.array(zeros[0].possible, dtype=np.intp)
+        return PossibleStructure(zeros[0].size, possible, _together(inner, made))
+    mixtures = [s for s in structures if isinstance(s, MixtureStructure)]
+    if len(mixtures) < len(structures):
+        return ColumnsStructure(_Blend(choices))
+    total = sum(c.weight for c in choices)
+    shares = [Fraction(c.weight, total) for c in choices]
+    keep = sum((s * m.keep for s, m in zip(shares, mixtures, strict=True)), Fraction(0))
+    off = sum((s * m.off for s, m in zip(shares, mixtures, strict=True)), Fraction(0))
+    return MixtureStructure(mixtures[0].cells, keep, off)

@@ -1,0 +1,158 @@
+"""Standard diagnostics of a regression: what its residuals show, and tests of its coefficients.
+
+They are of masked records. Where the method draws its noise from a normal distribution of one
+variance, residuals of a masked target look normal and even whatever the true ones are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from pramana_core.mixed.table import Floats
+from pramana_core.regression.fits import Fit
+from pramana_core.regression.model import Diagnostics, Score, Test
+
+_NOTHING = 1e-24
+"""A share of the target's variance that is rounding: residuals so small have no shape."""
+
+
+def diagnose(fit: Fit, targets: Floats, matrix: Floats | None) -> Diagnostics:
+    """Return the diagnostics of a model of one copy.
+
+    Args:
+        fit: the model.
+        targets: n numbers.
+        matrix: the terms of least squares, the constant first, n x (1 + k); None for other models.
+    """
+    centred = targets - targets.mean()
+    total, rest = float(centred @ centred), float(fit.residuals @ fit.residuals)
+    exact = rest <= _NOTHING * total
+    r2 = 1 - rest / total
+    adjusted = 1 - (1 - r2) * (fit.records - 1) / fit.rest
+    shown = None if exact or matrix is None else matrix[:, 1:]
+    distances = None if matrix is None or exact else cook_distances(fit)
+    return Diagnostics(
+        r2=r2,
+        adjusted_r2=adjusted,
+        residual_sd=float(np.sqrt(fit.variance)),
+        aic=None if exact else aic(fit),
+        normality=None if exact else jarque_bera(fit.residuals),
+        even=None if shown is None else breusch_pagan(fit.residuals, shown),
+        largest_leverage=None if fit.leverages is None else float(fit.leverages.max()),
+        largest_distance=None if distances is None else float(distances.max()),
+        influential=None if distances is None else int((distances > 4 / fit.records).sum()),
+        condition=fit.condition,
+    )
+
+
+def aic(fit: Fit) -> float:
+    """Return Akaike's criterion with normal errors; their variance counts as a parameter."""
+    mean_square = float(fit.residuals @ fit.residuals) / fit.records
+    likelihood = fit.records * (np.log(2 * np.pi * mean_square) + 1)
+    return float(likelihood + 2 * (fit.freedom + 1))
+
+
+def jarque_bera(residuals: Floats) -> Test:
+    """Test whether residuals are normal: n / 6 (S^2 + (K - 3)^2 / 4) is chi-square with 2.
+
+    S is their skewness and K their kurtosis (Jarque and Bera 1987).
+    """
+    centred = residuals - residuals.mean()
+    second, third, fourth = (float(np.mean(centred**power)) for power in (2, 3, 4))
+    skewness, kurtosis = third / second**1.5, fourth / second**2
+    statistic = len(residuals) / 6 * (skewness**2 + (kurtosis - 3) ** 2 / 4)
+    return Test(statistic, (2.0,), float(stats.chi2.sf(statistic, 2)))
+
+
+def breusch_pagan(residuals: Floats, terms: Floats) -> Test | None:
+    """Test whether the residuals' variance depends on the terms.
+
+    n R^2 of the regression of squared residuals on the k terms is chi-square with k (Breusch and
+    Pagan 1979, studentized by Koenker 1981).
+
+    Args:
+        residuals: n numbers.
+        terms: n x k, independent of each other and of the constant; k at least 1.
+
+    Returns:
+        the test; None where all squares are the same.
+    """
+    squares = np.square(residuals)
+    centred = squares - squares.mean()
+    if not centred.any():
+        return None
+    basis, _ = np.linalg.qr(terms - terms.mean(axis=0))
+    share = float(np.square(basis.T @ centred).sum() / (centred @ centred))
+    statistic, freedom = len(residuals) * share, terms.shape[1]
+    return Test(statistic, (float(freedom),), float(stats.chi2.sf(statistic, freedom)))
+
+
+def cook_distances(fit: Fit) -> Floats:
+    """Return how far each record moves all fitted values (Cook 1977): n numbers.
+
+    A record that decides its own fitted value alone has no distance, and gets 0.
+    """
+    leverages = np.zeros(fit.records) if fit.leverages is None else fit.leverages
+    free = leverages < 1 - 1e-9
+    outer = np.where(free, leverages / np.square(np.where(free, 1 - leverages, 1.0)), 0.0)
+    found: Floats = np.square(fit.residuals) * outer / (fit.freedom * fit.variance)
+    return found
+
+
+def overall_test(fits: Sequence[Fit]) -> Test | None:
+    """Test that all coefficients but the constant's are 0.
+
+    With one copy it is the F test of least squares. With m of them it is that of Reiter (2005,
+    "Significance tests for multi-component estimands from multiply imputed, synthetic microdata",
+    section 2.2 for partially synthetic data): r is the share that copies add to the variance.
+
+    Returns:
+        the test; None without a term, or where nothing is left of the target.
+    """
+    copies, terms = len(fits), len(fits[0].weights) - 1
+    rest = fits[0].rest
+    within = np.mean([fit.covariance[1:, 1:] for fit in fits], axis=0)
+    if not terms or not np.trace(within) > 0:
+        return None
+    weights = np.stack([fit.weights[1:] for fit in fits])
+    mean = weights.mean(axis=0)
+    statistic = float(mean @ np.linalg.solve(within, mean)) / terms
+    freedom = rest
+    if copies > 1:
+        around = weights - mean
+        between = around.T @ around / (copies - 1)
+        added = float(np.trace(np.linalg.solve(within, between))) / (copies * terms)
+        statistic /= 1 + added
+        freedom = min(rest, _freedom(terms, copies, added))
+    return Test(statistic, (float(terms), freedom), float(stats.f.sf(statistic, terms, freedom)))
+
+
+def _freedom(terms: int, copies: int, added: float) -> float:
+    """Return the degrees of freedom in the denominator of the test of m copies."""
+    if added < 1e-9:
+        return float("inf")
+    t = terms * (copies - 1)
+    if t > 4:
+        return float(4 + (t - 4) * (1 + (1 - 2 / t) / added) ** 2)
+    return float((terms + 1) * (copies - 1) * (1 + 1 / added) ** 2 / 2)
+
+
+def scored(predictions: Floats, targets: Floats, folds: int) -> Score:
+    """Return how well left-out records were predicted, of all copies together.
+
+    The error of R^2 is by the delta method over records: 1 - R^2 is a ratio of two means.
+
+    Args:
+        predictions: m x n.
+        targets: m x n.
+        folds: into how many parts records were divided.
+    """
+    wrong = np.square(targets - predictions).mean(axis=0)
+    spread = np.square(targets - targets.mean(axis=1, keepdims=True)).mean(axis=0)
+    lost = float(wrong.mean() / spread.mean())
+    influence = (wrong - lost * spread) / spread.mean()
+    se = float(influence.std(ddof=1) / np.sqrt(len(influence)))
+    return Score(folds, 1 - lost, se, float(np.sqrt(wrong.mean())))

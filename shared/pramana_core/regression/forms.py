@@ -1,0 +1,188 @@
+"""How a model predicts: terms with weights, kernels at points, or a tree of questions.
+
+All are plain numbers and names. The points of kernels are means of several records, and so are the
+leaves of a tree: no form holds a record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import InputError
+from pramana_core.kernel_regression.spectrum import gaussian
+from pramana_core.mixed.table import Floats, MixedTable
+from pramana_core.regression.terms import Terms, raw_columns
+
+_BLOCK = 1 << 22
+"""The most numbers of a matrix of records by points that is held at once."""
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """A sum of terms: `weights` are the constant's and those of the standardized terms."""
+
+    terms: Terms
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != 1 + len(self.terms.terms):
+            raise InputError(
+                f"{len(self.terms.terms)} terms and a constant have {len(self.weights)} weights.",
+                where="weights",
+            )
+
+    def predict(self, table: MixedTable) -> Floats:
+        """Return n predicted targets."""
+        found: Floats = self.terms.matrix(table) @ np.array(self.weights)
+        return found
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Columns and indicators, standardized.
+
+    Attributes:
+        labels: a column's name, or `name=category`: k of them.
+        centres: their k means where the model was learned.
+        scales: their k standard deviations.
+    """
+
+    labels: tuple[str, ...]
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+
+    def matrix(self, table: MixedTable) -> Floats:
+        """Return a table's records as n x k numbers."""
+        columns = dict(raw_columns(table))
+        if absent := [label for label in self.labels if label not in columns]:
+            raise InputError(
+                f"The model asks for {absent}, which its features do not have.", where="labels"
+            )
+        stacked = np.stack([columns[label] for label in self.labels], axis=1)
+        found: Floats = (stacked - np.array(self.centres)) / np.array(self.scales)
+        return found
+
+
+@dataclass(frozen=True)
+class KernelForm:
+    """A sum of Gaussian kernels.
+
+    Attributes:
+        columns: how records become k numbers each.
+        bandwidth: of the kernel exp(-d^2 / (2 bandwidth^2)), d the distance of two records.
+        constant: what is added to the sum.
+        points: the centres of the kernels: p points of k numbers.
+        weights: the p kernels' weights.
+        penalty: of the squared norm of the sum, as a share of the records; predictions do not
+            need it.
+        freedom: the effective number of parameters, the mean over copies; the same.
+    """
+
+    columns: Standard
+    bandwidth: float
+    constant: float
+    points: tuple[tuple[float, ...], ...]
+    weights: tuple[float, ...]
+    penalty: float
+    freedom: float
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.points) or not self.points or self.bandwidth <= 0:
+            raise InputError(
+                f"{len(self.points)} points of kernels have {len(self.weights)} weights, and the"
+                f" bandwidth {self.bandwidth:g}.",
+                where="points",
+            )
+
+    def predict(self, table: MixedTable) -> Floats:
+        """Return n predicted targets."""
+        matrix, points = self.columns.matrix(table), np.array(self.points)
+        weights, rows = np.array(self.weights), max(1, _BLOCK // len(points))
+        parts = [
+            gaussian(matrix[start : start + rows], points, self.bandwidth) @ weights
+            for start in range(0, len(matrix), rows)
+        ]
+        return np.concatenate([*parts, np.empty(0)]) + self.constant
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A question, or a leaf, of a tree.
+
+    Attributes:
+        records: how many records are in it, the mean over copies.
+        mean: their mean target.
+        se: the standard error of the mean against the population, the tree given; None where
+            copies have too few records there.
+        sd: the standard deviation of the target in it.
+        column: the column or indicator that is asked for; None in a leaf.
+        threshold: records up to it, in the column's own unit, go on to `below`.
+        below: the place of the next node.
+        above: the place of the node for all others.
+    """
+
+    records: float
+    mean: float
+    se: float | None
+    sd: float
+    column: str | None = None
+    threshold: float | None = None
+    below: int | None = None
+    above: int | None = None
+
+
+@dataclass(frozen=True)
+class TreeForm:
+    """A tree of questions; the first node is its root, and later nodes are further down.
+
+    Raises:
+        InputError: a node leads to none further down.
+    """
+
+    nodes: tuple[TreeNode, ...]
+
+    def __post_init__(self) -> None:
+        for place, node in enumerate(self.nodes):
+            if node.column is None:
+                continue
+            ways = (node.below, node.above)
+            if node.threshold is None or any(
+                way is None or not place < way < len(self.nodes) for way in ways
+            ):
+                raise InputError(f"Node {place} of the tree leads to no two nodes.", where="nodes")
+        if not self.nodes:
+            raise InputError("The tree has no nodes.", where="nodes")
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """The places of the leaves."""
+        return tuple(k for k, node in enumerate(self.nodes) if node.column is None)
+
+    def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
+        """Return the place of each record's leaf: n whole numbers."""
+        columns = dict(raw_columns(table))
+        at = np.zeros(table.records, dtype=np.intp)
+        for place, node in enumerate(self.nodes):
+            if node.column is None or node.below is None or node.above is None:
+                continue
+            threshold = np.inf if node.threshold is None else node.threshold
+            if node.column not in columns:
+                raise InputError(
+                    f"The tree asks for {node.column!r}, which its features do not have.",
+                    where="nodes",
+                )
+            here = at == place
+            low = columns[node.column] <= threshold
+            at[here & low] = node.below
+            at[here & ~low] = node.above
+        return at
+
+    def predict(self, table: MixedTable) -> Floats:
+        """Return n predicted targets."""
+        return np.array([node.mean for node in self.nodes])[self.leaf_of(table)]
+
+
+Form = LinearForm | KernelForm | TreeForm

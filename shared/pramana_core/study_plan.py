@@ -1,0 +1,357 @@
+"""The plan of a whole study: which variables, at which owners, each record reports together.
+
+Under a bound on the whole record each record reports one small set of variables. In a vertical
+study the set may lie at several owners, and unless they all know which set it is, each would choose
+for itself and their losses would add. A study plan says once, for all owners, which sets there are,
+how often each is reported, and by which channel each owner reports its part of a set; a keyed coin
+of the pseudonym chooses the set. It is agreed by its digest, which also names the coin. The loss
+about a record is the largest of the sets', over all owners.
+
+That is the whole loss only if nothing else is told. An owner that follows the plan releases its
+part of it whole, beside public columns, which are reported as they are, and columns that are
+withheld: whatever else it randomized would be told in addition (`StudyPlan.departures`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pramana_core.channels import (
+    CHOICES,
+    RESOLUTION,
+    Choice,
+    Coordinated,
+    Product,
+    Sampled,
+    Transition,
+)
+from pramana_core.channels.parameters import document
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import PlanError
+from pramana_core.plan import Block, Plan
+from pramana_core.privacy import NOTHING, Amplification, composed
+
+_NAMED = 5
+"""A message names so many of a block's variables."""
+
+
+@dataclass(frozen=True)
+class StudyPart:
+    """What one owner reports in a set: places among its own variables, and the channel of them."""
+
+    owner: int
+    axes: tuple[int, ...]
+    channel: Transition
+
+
+@dataclass(frozen=True)
+class StudySet:
+    """A set of variables that a record reports with probability `weight` / 2^32, owner by owner."""
+
+    weight: int
+    parts: tuple[StudyPart, ...]
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Who reports what, how often, at which share (see the module).
+
+    `owners` are (name, variables) in the study's order; `sets` are in the order of the coin. The
+    digest is of names, categories and integers: the numbers that categories stand for are each
+    owner's own and no part of the plan.
+
+    Raises:
+        PlanError: owners or variables that are there twice, a set that does not fit the owners, or
+            weights that are more than 1 together.
+    """
+
+    owners: tuple[tuple[str, tuple[Variable, ...]], ...]
+    sets: tuple[StudySet, ...]
+
+    def __post_init__(self) -> None:
+        _require_once("owner", [name for name, _ in self.owners])
+        _require_once("variable", [v.name for _, variables in self.owners for v in variables])
+        if not all(variables for _, variables in self.owners):
+            raise PlanError("Each owner of a study plan needs a variable.", where="owners")
+        total = sum(one.weight for one in self.sets)
+        if not 1 <= len(self.sets) <= CHOICES:
+            raise PlanError(
+                f"A study plan has 1 to {CHOICES} sets, not {len(self.sets)}.", where="sets"
+            )
+        if min(one.weight for one in self.sets) < 1 or total > RESOLUTION:
+            raise PlanError(
+                "The probabilities of the sets are not positive or sum to"
+                f" {total / RESOLUTION:.9g}; they may sum to at most 1.",
+                where="sets",
+            )
+        fitting: set[tuple[int, tuple[int, ...], Transition]] = set()
+        for number, one in enumerate(self.sets):
+            self._require_fitting(number, one, fitting)
+
+    def _require_fitting(
+        self, number: int, one: StudySet, known: set[tuple[int, tuple[int, ...], Transition]]
+    ) -> None:
+        """Check a set against the owners. Parts `known` to fit, often thousands, are not asked."""
+        places = [part.owner for part in one.parts]
+        if (
+            not places
+            or places != sorted(set(places))
+            or not 0 <= places[0] <= places[-1] < len(self.owners)
+        ):
+            raise PlanError(
+                f"Set {number} names the owners {places}; it must name some of the"
+                f" {len(self.owners)}, each once and in the study's order.",
+                where=f"set {number}",
+            )
+        for part in one.parts:
+            asked = part.owner, part.axes, part.channel
+            if asked in known:
+                continue
+            name, variables = self.owners[part.owner]
+            axes = list(part.axes)
+            if not axes or axes != sorted(set(axes)) or axes[0] < 0 or axes[-1] >= len(variables):
+                raise PlanError(
+                    f"Set {number} names the variables {axes} of {name!r}; it must name some of"
+                    f" its {len(variables)}, in ascending order.",
+                    where=f"set {number}",
+                )
+            sizes = tuple(variables[axis].size for axis in axes)
+            if part.channel.report_sizes(sizes) != sizes:
+                raise PlanError(
+                    f"The channel of set {number} at {name!r} is {part.channel.shape[0]} x"
+                    f" {part.channel.shape[1]} and does not fit"
+                    f" {[variables[axis].name for axis in axes]} with {list(sizes)} categories.",
+                    where=f"set {number}",
+                )
+            known.add(asked)
+
+    @classmethod
+    def of(cls, plan: Plan, owners: Sequence[tuple[str, Sequence[str]]]) -> StudyPlan:
+        """Return the study plan of one sampled block over all owners' variables.
+
+        Sets within one owner are reported by any channel; those over several by a `Product` with
+        channels for each owner's part.
+
+        Args:
+            plan: one block, sampled; its variables owner by owner.
+            owners: each owner's name and variables.
+
+        Raises:
+            PlanError: the plan is not of that form.
+        """
+        block = plan.blocks[0]
+        names = [name for _, held in owners for name in held]
+        sampled = len(plan.blocks) == 1 and isinstance(block.channel, Sampled)
+        if not sampled or list(block.names) != names:
+            raise PlanError(
+                "A study plan is made of one sampled block over the owners' variables in order.",
+                remedy="Design it with the owners of the variables stated.",
+            )
+        ends = list(itertools.accumulate(len(held) for _, held in owners))
+        starts = [0, *ends[:-1]]
+        place = [i for i, (_, held) in enumerate(owners) for _ in held]
+        sets = tuple(
+            StudySet(
+                choice.weight,
+                tuple(
+                    StudyPart(owner, tuple(axis - starts[owner] for axis in axes), channel)
+                    for owner, axes, channel in _by_owner(choice, place)
+                ),
+            )
+            for choice in block.channel.choices
+        )
+        variables = [block.variables[low:high] for low, high in zip(starts, ends, strict=True)]
+        return cls(tuple((o[0], v) for o, v in zip(owners, variables, strict=True)), sets)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the canonical JSON form: names, categories and integers."""
+        return {
+            "owners": [
+                {
+                    "name": name,
+                    "variables": [
+                        {"name": v.name, "categories": list(v.categories)} for v in variables
+                    ],
+                }
+                for name, variables in self.owners
+            ],
+            "sets": [
+                {
+                    "weight": one.weight,
+                    "parts": [
+                        {
+                            "owner": part.owner,
+                            "axes": list(part.axes),
+                            "channel": document(part.channel),
+                        }
+                        for part in one.parts
+                    ],
+                }
+                for one in self.sets
+            ],
+        }
+
+    def canonical_json(self) -> bytes:
+        """Return the bytes whose SHA-256 is the plan's identity (sorted keys, UTF-8)."""
+        return json.dumps(
+            self.as_dict(), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        ).encode()
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON, in hexadecimal: its identity and the coin's name."""
+        return hashlib.sha256(self.canonical_json()).hexdigest()
+
+    def reports(self, owner: str) -> bool:
+        """Whether an owner has a part in any set."""
+        place = self._place(owner)
+        return any(part.owner == place for one in self.sets for part in one.parts)
+
+    def block(self, owner: str) -> Block:
+        """Return an owner's part as a block. Raises PlanError for an owner who reports nothing."""
+        place = self._place(owner)
+        if place is None:
+            raise PlanError(
+                f"The study plan has no owner {owner!r}.",
+                where=owner,
+                remedy=f"Its owners are {[name for name, _ in self.owners]}.",
+            )
+        variables = self.owners[place][1]
+        starts, choices, start = [], [], 0
+        for one in self.sets:
+            for part in one.parts:
+                if part.owner == place:
+                    starts.append(start)
+                    choices.append(Choice(part.axes, one.weight, part.channel))
+            start += one.weight
+        if not choices:
+            raise PlanError(f"No set of the study plan has a variable of {owner!r}.", where=owner)
+        sizes = tuple(v.size for v in variables)
+        channel = Coordinated(sizes, tuple(choices), tuple(starts), self.digest)
+        return Block(variables, channel)
+
+    def departures(self, owner: str, plan: Plan) -> Iterator[str]:
+        """Yield in words where the plan of an owner's release does not follow this one.
+
+        It follows if its randomized blocks are exactly the owner's part. Columns outside the plan
+        may be public, that is told as they are, or withheld: neither is in anybody's epsilon. Any
+        other randomized column would add to the loss that the study plan states for a record.
+        """
+        wanted = self.block(owner) if self.reports(owner) else None
+        found = False
+        for block in plan.blocks:
+            if wanted is not None and block.digest == wanted.digest:
+                found = True
+            elif isinstance(block.channel, Coordinated):
+                yield self._other_part(block, block.channel, wanted)
+            elif not (block.channel.is_identity or block.channel.withheld):
+                yield (
+                    f"it randomizes {_shown(block)} outside the study plan, which would add to"
+                    " what is told of a record"
+                )
+        if wanted is not None and not found:
+            yield f"it lacks the part of {owner!r}, a block of {_shown(wanted)}"
+
+    def _other_part(self, block: Block, channel: Coordinated, wanted: Block | None) -> str:
+        if channel.coin != self.digest:
+            return (
+                f"its block {_shown(block)} follows the study plan {channel.coin[:12]}...,"
+                f" another than {self.digest[:12]}..."
+            )
+        if wanted is None or block.variables != wanted.variables:
+            return f"the study plan has no such part {_shown(block)} of this owner"
+        return f"its block {_shown(block)} has other sets or channels than the study plan's"
+
+    @property
+    def domain(self) -> Domain:
+        """All variables, owner by owner."""
+        return Domain(tuple(v for _, variables in self.owners for v in variables))
+
+    @property
+    def together(self) -> Plan:
+        """The plan of all owners' reports of one record, as the miner sees it."""
+        return Plan.combine(
+            Plan((self.block(name),)) for name, _ in self.owners if self.reports(name)
+        )
+
+    @cached_property
+    def amplification(self) -> Amplification:
+        """What is told of a record over all owners: the largest over the sets of their parts' sum.
+
+        It holds against whoever knows the coin, too, and so knows which set a record reports.
+        """
+        return max(composed(self._costs[p.channel] for p in one.parts) for one in self.sets)
+
+    def told_by(self, owner: str) -> Amplification:
+        """Return the most that one owner tells of a record, in any set."""
+        parts = (part for one in self.sets for part in one.parts)
+        place = self._place(owner)
+        return max((self._costs[p.channel] for p in parts if p.owner == place), default=NOTHING)
+
+    def reported(self, owner: str) -> dict[str, float]:
+        """Return the share of records that report each variable of an owner."""
+        place = self._place(owner)
+        variables = () if place is None else self.owners[place][1]
+        units = [0] * len(variables)
+        for one in self.sets:
+            for axis in (a for part in one.parts if part.owner == place for a in part.axes):
+                units[axis] += one.weight
+        return {v.name: u / RESOLUTION for v, u in zip(variables, units, strict=True)}
+
+    @cached_property
+    def _costs(self) -> dict[Transition, Amplification]:
+        channels = {part.channel for one in self.sets for part in one.parts}
+        return {channel: Amplification.of(channel) for channel in channels}
+
+    def _place(self, owner: str) -> int | None:
+        return next((i for i, (name, _) in enumerate(self.owners) if name == owner), None)
+
+
+def _shown(block: Block) -> str:
+    more = len(block.names) - _NAMED
+    return f"{list(block.names[:_NAMED])}" + (f" and {more} more" if more > 0 else "")
+
+
+def _require_once(what: str, names: Sequence[str]) -> None:
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated or not names:
+        raise PlanError(
+            f"A study plan names each {what} exactly once; repeated: {repeated}."
+            if names
+            else f"A study plan needs an {what}.",
+            where=", ".join(repeated) or None,
+        )
+
+
+def _by_owner(
+    choice: Choice, place: Sequence[int]
+) -> Iterator[tuple[int, tuple[int, ...], Transition]]:
+    """Yield each owner's part of a set, by the owners' `place` of each variable."""
+    held = [(o, tuple(g)) for o, g in itertools.groupby(choice.axes, key=place.__getitem__)]
+    if len(held) == 1:
+        yield (*held[0], choice.channel)
+        return
+    if not isinstance(choice.channel, Product):
+        raise PlanError(
+            f"The set of the variables {list(choice.axes)} lies at {len(held)} owners; it must be"
+            " reported by a product of channels, some for each owner."
+        )
+    left = list(zip(choice.channel.widths, choice.channel.channels, strict=True))
+    for owner, axes in held:
+        taken: list[tuple[int, Transition]] = []
+        while left and sum(width for width, _ in taken) < len(axes):
+            taken.append(left.pop(0))
+        if sum(width for width, _ in taken) != len(axes):
+            raise PlanError(
+                f"A channel of the set of the variables {list(choice.axes)} is over the variables"
+                " of two owners; each owner draws its part alone."
+            )
+        widths, channels = zip(*taken, strict=True)
+        yield owner, axes, channels[0] if len(taken) == 1 else Product(widths, channels)

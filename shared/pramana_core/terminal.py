@@ -1,0 +1,140 @@
+"""How the commands speak to people and scripts: colour and width, `--json`, exit codes.
+
+Exit codes of every command: 0 done; 1 unforeseen failure; 2 bad usage, configuration or data;
+3 a secret is missing or unsafe; 4 refused (by the miner, by what is stored, or by rights);
+5 the other side did not answer; 6 the data cannot support the estimate.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from pramana_core.errors import OptionError, PramanaError
+from pramana_core.full_disks import is_full, no_room
+
+if TYPE_CHECKING:
+    from rich import progress
+    from rich.console import Console
+
+MAX_WIDTH = 100
+
+PATIENCE = 2.0
+"""Seconds after which somebody who waits is told how far it is."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console no wider than `MAX_WIDTH` columns; colour only where a person looks."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False)
+    if made.width > MAX_WIDTH:
+        made.width = MAX_WIDTH
+    return made
+
+
+def print_json(value: Any) -> None:
+    """Write one JSON document to standard output, for scripts."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def report_error(error: PramanaError) -> None:
+    """Write an error to standard error: its code, what was wrong, and what to do."""
+    out = console(stderr=True)
+    out.print(f"error ({error.code}): ", style="bold red", end="")
+    out.print(error.message, markup=False, soft_wrap=True)
+    if error.remedy:
+        out.print("  what to do: ", style="bold", end="")
+        out.print(error.remedy, markup=False, soft_wrap=True)
+
+
+class Bar:
+    """How far some work is: called as `Progress` is, or with the stage it is in."""
+
+    def __init__(self, bar: progress.Progress, doing: str, patience: float):
+        self._bar = bar
+        self._task = bar.add_task(doing, total=None)
+        self._patience = patience
+        self._began = bar.get_time()
+
+    def __call__(self, done: float, total: float | None) -> None:
+        """Show how much is done; work of which the total is not known is shown at once."""
+        self._bar.update(self._task, completed=done)
+        # Rich takes a total of None for none that is new.
+        self._bar.tasks[0].total = total
+        if total is None or self._bar.get_time() - self._began >= self._patience:
+            self._bar.start()
+
+    def stage(self, doing: str, done: float, total: float | None) -> None:
+        """Show what is being done, and how much of it is."""
+        self._bar.update(self._task, description=doing)
+        self(done, total)
+
+
+@contextmanager
+def progress_bar(
+    doing: str = "",
+    *,
+    patience: float = PATIENCE,
+    on: Console | None = None,
+    clock: Callable[[], float] | None = None,
+) -> Iterator[Bar]:
+    """Show a bar on standard error where a person looks and the work takes long.
+
+    Args:
+        doing: what is being done.
+        patience: seconds after which the bar appears.
+        on: another console, for tests.
+        clock: seconds, for tests.
+    """
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    terminal = on or console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=terminal,
+        transient=True,
+        disable=not terminal.is_terminal,
+        get_time=clock,
+    )
+    try:
+        yield Bar(bar, doing, patience)
+    finally:
+        bar.stop()
+
+
+def run(app: typer.Typer) -> NoReturn:
+    """Run a command-line application; PramanaErrors become a message and their exit code.
+
+    So does a file or folder that the system gives no right to, wherever it was needed, and a disk
+    that is full.
+    """
+    command: Callable[..., Any] = typer.main.get_command(app)
+    try:
+        command()
+    except PramanaError as error:
+        report_error(error)
+        sys.exit(error.exit_code)
+    except PermissionError as error:
+        refused = OptionError(
+            f"{error.filename} cannot be used: {error.strerror}.",
+            where=str(error.filename),
+            remedy="Give yourself the right to read and write there, and run the command again.",
+        )
+        report_error(refused)
+        sys.exit(refused.exit_code)
+    except OSError as error:
+        if not is_full(error):
+            raise
+        full = no_room(str(error.filename or "what was to be written"))
+        report_error(full)
+        sys.exit(full.exit_code)
+    sys.exit(0)

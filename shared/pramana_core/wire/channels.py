@@ -1,0 +1,95 @@
+"""Channels as they travel: a message for each family, made of the parameters that it declares.
+
+A message is the canonical document of a channel (`Transition.as_dict`): the family's name, and a
+key for each field of the family's dataclass, with the range that is declared there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, is_dataclass
+from functools import cache, reduce
+from inspect import cleandoc
+from operator import or_
+from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, StrictInt, create_model
+from pydantic_core import CoreSchema
+
+from pramana_core.channels import FAMILIES, PARTS, Transition, UnitTransition, keys_of
+from pramana_core.wire.base import Message
+
+
+class ChannelMessage(Protocol):
+    """The message of some family."""
+
+    family: str
+
+    def to_transition(self) -> Transition:
+        """Return the channel. Raises ChannelError, NotStochastic."""
+
+
+class _Declared(Message):
+    """The declared parameters of a channel, or of one of a sampled channel's choices."""
+
+    model_config = ConfigDict(defer_build=True)
+    declared: ClassVar[type]
+
+    def to_transition(self) -> Any:
+        return self.declared(*(_made(getattr(self, k)) for k in keys_of(self.declared).values()))
+
+
+@dataclass(frozen=True)
+class _OneOf:
+    """Stands beside `ChannelMessage` where a channel of one of some families is meant."""
+
+    families: tuple[type[Transition], ...]
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        union = reduce(or_, map(message_of, self.families))
+        return handler.generate_schema(Annotated[union, Field(discriminator="family")])
+
+
+AnyChannel = Annotated[ChannelMessage, _OneOf(FAMILIES)]
+_PartChannel = Annotated[ChannelMessage, _OneOf(PARTS)]
+
+
+_SECTION = re.compile(r"\n\n(?:Args|Raises|Examples):\n")
+"""Where the words about a family end: what follows is for those who call it."""
+
+
+@cache
+def message_of(declared: type) -> type[_Declared]:
+    """Return the message of a family, or of the choices of a sampled channel."""
+    hints = get_type_hints(declared, include_extras=True)
+    keys: dict[str, Any] = {k: _travelling(hints[name]) for name, k in keys_of(declared).items()}
+    if issubclass(declared, Transition):
+        keys = {"family": Literal[declared.family]} | keys
+    words = _SECTION.split(cleandoc(declared.__doc__ or ""))[0].replace("_units", "")
+    name = f"{declared.__name__}Message"
+    made = create_model(name, __base__=_Declared, __doc__=words, **keys)
+    made.declared = declared
+    return made
+
+
+def _travelling(hint: Any) -> Any:
+    """Return the type of a parameter as it travels."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Annotated[_travelling(inner[0]), *inner[1:]]
+    if origin is tuple:
+        return list[_travelling(inner[0])]  # type: ignore[misc]
+    if inner:
+        return reduce(or_, map(_travelling, inner))
+    known = {int: StrictInt, Transition: AnyChannel, UnitTransition: _PartChannel}
+    nested = is_dataclass(hint)
+    return message_of(hint) if nested else known.get(hint, hint)
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, _Declared):
+        return value.to_transition()
+    if not isinstance(value, list):
+        return value
+    numbers = all(isinstance(first, int) for first in value[:1])
+    return tuple(value) if numbers else tuple(map(_made, value))

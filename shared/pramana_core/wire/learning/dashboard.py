@@ -1,0 +1,37 @@
+"""The dashboard: where the studies of a caller stand."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from pramana_core.wire.base import Message
+from pramana_core.wire.learning.jobs import Job
+from pramana_core.wire.learning.models import ModelEntry
+from pramana_core.wire.people import Owner, Study, TokenEnding
+from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.releases import Alignment, Release
+
+
+class DashboardStudy(Message):
+    """One study on the dashboard."""
+
+    study: Study
+    owners: list[Owner]
+    releases: list[Release]
+    alignment: Alignment
+    privacy: StudyPrivacy
+    jobs: list[Job]
+    models: list[ModelEntry]
+
+
+class Dashboard(Message):
+    """What the caller may see, at one moment; `ending` are tokens that end soon."""
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("ending",)
+
+    at: datetime
+    studies: list[DashboardStudy]
+    ending: Annotated[list[TokenEnding], Field(default_factory=list)]

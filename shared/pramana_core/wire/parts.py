@@ -1,0 +1,388 @@
+"""The records of a release on the wire: pseudonyms, codes and numbers, part by part.
+
+Parts are Arrow IPC streams (small ones may be JSON). Reading a part checks all of it against the
+schema of its release: columns, order of pseudonyms, that every code is one of its column's, and
+that every number is one to reckon with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pydantic import Field, StringConstraints, ValidationError
+
+from pramana_core.errors import DuplicateRecordId, PartInvalid
+from pramana_core.marginals.counts import Codes
+from pramana_core.mixed.table import LARGEST
+from pramana_core.plan import Plan
+from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN, Label, Message
+
+PART_MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+PART_JSON_MEDIA_TYPE = "application/json"
+DIGEST_HEADER = "Content-Digest"
+
+_BLOCK = 1 << 14
+"""So many pseudonyms are compared at once."""
+
+Keys = npt.NDArray[np.void]
+"""Record pseudonyms: an array of dtype `V16`."""
+
+Values = npt.NDArray[Any]
+"""A column as it travels: codes in the narrowest unsigned type, or numbers as float64."""
+
+
+class PartJson(Message):
+    """A small part as JSON: pseudonyms in hexadecimal, and per column its codes or its numbers."""
+
+    keys: Annotated[
+        list[Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$", strict=True)]],
+        Field(min_length=1),
+    ]
+    columns: dict[
+        Label,
+        list[Annotated[int, Field(ge=0, lt=1 << 32, strict=True)]]
+        | list[Annotated[float, Field(allow_inf_nan=False, strict=True)]],
+    ]
+
+
+@dataclass(frozen=True)
+class RecordSchema:
+    """The columns in which a release's records travel, besides their pseudonyms.
+
+    Attributes:
+        sizes: of each column in order how many codes it has; None where it holds numbers.
+    """
+
+    sizes: Mapping[str, int | None]
+
+    @classmethod
+    def of(cls, plan: Plan) -> RecordSchema:
+        """Return the columns of records reported under a plan."""
+        return cls(plan.reported_sizes)
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """The Arrow schema of a part."""
+        fields = [pa.field(KEY_COLUMN, pa.binary(KEY_BYTES), nullable=False)]
+        fields += [
+            pa.field(name, pa.from_numpy_dtype(self.dtype(name)), nullable=False)
+            for name in self.sizes
+        ]
+        return pa.schema(fields)
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Return the type in which a column travels."""
+        size = self.sizes[name]
+        return np.dtype(np.float64) if size is None else code_dtype(size)
+
+    def require(self, columns: Mapping[str, Values]) -> None:
+        """Check the values of a part's columns.
+
+        Raises:
+            PartInvalid: a code that its column does not have, or a number that is missing,
+                infinite or beyond what can be squared and added up.
+        """
+        for name, size in self.sizes.items():
+            values = columns[name]
+            if size is None:
+                wrong = int(np.count_nonzero(~(np.abs(values) <= LARGEST)))
+                if wrong:
+                    raise PartInvalid(
+                        f"Column {name!r} of the part has {wrong} values that are missing, infinite"
+                        f" or beyond {LARGEST:g}.",
+                        where=name,
+                        remedy="Every number of a release must be finite.",
+                    )
+            elif len(values) and int(values.max()) >= size:
+                raise PartInvalid(
+                    f"The part reports code {int(values.max())} of {name!r}, which has {size}"
+                    " codes.",
+                    where=name,
+                )
+
+
+def content_digest(body: bytes) -> str:
+    """Return the value of the Content-Digest header (RFC 9530) for a body, SHA-256."""
+    return f"sha-256=:{b64encode(hashlib.sha256(body).digest()).decode()}:"
+
+
+def records_digest(plan: Plan, keys: Keys | None, columns: Mapping[str, Codes]) -> str:
+    """Return SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
+    running = hashlib.sha256(plan.digest.encode())
+    if keys is not None:
+        running.update(np.ascontiguousarray(keys).tobytes())
+    for name, size in plan.reported_sizes.items():
+        running.update(columns[name].astype(code_dtype(size), copy=False).tobytes())
+    return running.hexdigest()
+
+
+def code_dtype(size: int) -> np.dtype[np.unsignedinteger]:
+    """Return the narrowest unsigned integer type for `size` codes."""
+    for candidate in (np.uint8, np.uint16, np.uint32):
+        if size - 1 <= np.iinfo(candidate).max:
+            return np.dtype(candidate)
+    return np.dtype(np.uint64)
+
+
+# Fields of Arrow's flatbuffers Message and RecordBatch, by their number, and a format version.
+_VERSION, _HEADER, _CUSTOM_METADATA = 0, 2, 4
+_LENGTH, _COMPRESSION = 0, 3
+_VERSION_5 = 4
+
+
+def encode_part(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values]) -> bytes:
+    """Return one part as an Arrow IPC stream: pseudonyms and columns, one batch."""
+    arrays = [key_column(keys)]
+    arrays += [
+        pa.array(columns[name].astype(schema.dtype(name), copy=False)) for name in schema.sizes
+    ]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema.arrow) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema.arrow))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def decode_part(schema: RecordSchema, body: bytes | pa.Buffer) -> tuple[Keys, dict[str, Values]]:
+    """Read one part and check it against the schema of its release.
+
+    Raises:
+        PartInvalid: not an Arrow stream, a compressed one (which a few bytes could blow up to any
+            size), another schema, nulls, pseudonyms not strictly ascending, a code that its
+            column does not have, or a number that is not finite.
+    """
+    try:
+        with pa.ipc.open_stream(body) as reader:
+            if reader.schema != schema.arrow:
+                raise PartInvalid(
+                    f"The part's columns are {reader.schema.names} of types"
+                    f" {[str(t) for t in reader.schema.types]}, not those that the release"
+                    " announces.",
+                    remedy="Send the pseudonyms and one column each, in the order announced.",
+                )
+            _refuse_compression(schema, body)
+            table = reader.read_all()
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, struct.error) as error:
+        raise PartInvalid(
+            f"The part is not a readable Arrow IPC stream ({type(error).__name__}).",
+            remedy="Send it as the agent's outbox holds it.",
+        ) from error
+    if any(column.null_count for column in table.columns):
+        raise PartInvalid("The part has missing values.")
+    combined = table.combine_chunks()
+    keys = key_array(combined.column(KEY_COLUMN))
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
+    columns = {name: _values(combined.column(name), schema.dtype(name)) for name in schema.sizes}
+    schema.require(columns)
+    return keys, columns
+
+
+def _values(column: pa.ChunkedArray, dtype: np.dtype[Any]) -> Values:
+    """Return a column without nulls, where it is one piece without a copy.
+
+    Arrow's own conversion loads pandas.
+    """
+    pieces = [
+        np.frombuffer(
+            chunk.buffers()[1], dtype, count=len(chunk), offset=chunk.offset * dtype.itemsize
+        )
+        for chunk in column.chunks
+        if len(chunk)
+    ]
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty(0, dtype), *pieces])
+
+
+def _refuse_compression(schema: RecordSchema, body: bytes | pa.Buffer) -> None:
+    """Check that no batch could become larger than the bytes it came in.
+
+    The Arrow library decompresses while it reads, and an older form hides the compression in a
+    message's metadata. So the header of each batch, a flatbuffer, is looked at first: version 5,
+    no compression, no metadata of its own, and no more rows than the body has room for.
+    """
+    width = sum(field.type.bit_width // 8 for field in schema.arrow)
+    for message in pa.ipc.MessageReader.open_stream(body):
+        if message.type == "schema":
+            continue
+        metadata = memoryview(message.metadata)
+        table = struct.unpack_from("<I", metadata, 0)[0]
+        version, header = (_field(metadata, table, index) for index in (_VERSION, _HEADER))
+        if not header or not version:
+            raise PartInvalid("The part has a message without a header.")
+        batch = header + struct.unpack_from("<I", metadata, header)[0]
+        length = _field(metadata, batch, _LENGTH)
+        rows = struct.unpack_from("<q", metadata, length)[0] if length else 0
+        plain = (
+            message.type == "record batch"
+            and struct.unpack_from("<h", metadata, version)[0] == _VERSION_5
+            and not _field(metadata, table, _CUSTOM_METADATA)
+            and not _field(metadata, batch, _COMPRESSION)
+        )
+        if not plain or not 0 <= rows * width <= len(body):
+            raise PartInvalid(
+                "The part is compressed, or not in the plain form of Arrow IPC.",
+                remedy="Send it as an uncompressed Arrow IPC stream, format version 5.",
+            )
+
+
+def _field(buffer: memoryview, table: int, index: int) -> int:
+    """Return the position of a flatbuffer table's field, or 0 if the table has it not."""
+    entries = table - struct.unpack_from("<i", buffer, table)[0]
+    slot = 4 + 2 * index
+    if slot >= struct.unpack_from("<H", buffer, entries)[0]:
+        return 0
+    offset: int = struct.unpack_from("<H", buffer, entries + slot)[0]
+    return table + offset if offset else 0
+
+
+def encode_part_json(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values]) -> bytes:
+    """Return one part as JSON: readable, and several times larger than Arrow."""
+    raw = keys.tobytes()
+    starts = range(0, len(raw), KEY_BYTES)
+    part = PartJson(
+        keys=[raw[start : start + KEY_BYTES].hex() for start in starts],
+        columns={name: columns[name].tolist() for name in schema.sizes},
+    )
+    return part.model_dump_json().encode()
+
+
+def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Values]]:
+    """Read one JSON part and check it against its schema. Raises PartInvalid as `decode_part`."""
+    try:
+        part = PartJson.model_validate_json(body)
+    except ValidationError as error:
+        places = sorted({".".join(str(step) for step in e["loc"][:2]) for e in error.errors()})
+        raise PartInvalid(
+            f"The part is not a JSON part: {error.error_count()} errors, in {places[:10]}.",
+            remedy='Send {"keys": [32 hexadecimal digits, ...], "columns": {name: [code or number,'
+            " ...]}}.",
+        ) from None
+    if set(part.columns) != set(schema.sizes):
+        raise PartInvalid(
+            f"The part's columns are {sorted(part.columns)}, not those that the release announces.",
+            remedy=f"Send {sorted(schema.sizes)}.",
+        )
+    lengths = {len(codes) for codes in part.columns.values()}
+    if lengths != {len(part.keys)}:
+        raise PartInvalid(
+            f"The part has {len(part.keys)} pseudonyms and columns of {sorted(lengths)} values."
+        )
+    keys = np.frombuffer(bytes.fromhex("".join(part.keys)), dtype=f"V{KEY_BYTES}")
+    if not strictly_ascending(keys):
+        raise PartInvalid(
+            "The part's pseudonyms are not strictly ascending.",
+            remedy="Sort the records by pseudonym and send each once.",
+        )
+    wide = {name: _wide(name, schema.sizes[name], part.columns[name]) for name in schema.sizes}
+    schema.require(wide)
+    return keys, {name: values.astype(schema.dtype(name)) for name, values in wide.items()}
+
+
+def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
+    """Return a column of a JSON part, its codes not yet in the narrowest type."""
+    if size is None:
+        return np.array(values, dtype=np.float64)
+    if any(isinstance(value, float) for value in values):
+        raise PartInvalid(
+            f"Column {name!r} of the part holds values that are no codes from 0 to {size - 1}.",
+            where=name,
+        )
+    return np.array(values, dtype=np.uint32)
+
+
+def key_column(keys: Keys) -> pa.Array:
+    """Return pseudonyms as an Arrow array of fixed-size binary values."""
+    buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
+    return pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])
+
+
+def key_array(column: pa.ChunkedArray) -> Keys:
+    """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
+    if column.num_chunks == 1:  # as it is, without a copy
+        chunk = column.chunk(0)
+        start = chunk.offset * KEY_BYTES
+        return np.frombuffer(
+            chunk.buffers()[1], dtype=f"V{KEY_BYTES}", count=len(chunk), offset=start
+        )
+    raw = b"".join(
+        chunk.buffers()[1].to_pybytes()[
+            chunk.offset * KEY_BYTES : (chunk.offset + len(chunk)) * KEY_BYTES
+        ]
+        for chunk in column.chunks
+    )
+    return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
+
+
+def key_words(keys: Keys) -> npt.NDArray[np.uint64]:
+    """Return pseudonyms as an (N, 2) array of integers that sort as the bytes do."""
+    return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def key_order(keys: Keys) -> npt.NDArray[np.intp]:
+    """Return the order in which pseudonyms ascend. Raises DuplicateRecordId: one occurs twice."""
+    words = key_words(keys)
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    if not strictly_ascending(keys[order]):
+        raise DuplicateRecordId(
+            "Two records have the same pseudonym.", remedy="Make the record ids unique."
+        )
+    return order
+
+
+def strictly_ascending(keys: Keys) -> bool:
+    """Whether pseudonyms ascend as bytes, none repeated."""
+    # Block by block, each with the key before it: quick, and in the memory of one block.
+    for start in range(0, len(keys), _BLOCK):
+        words = key_words(keys[max(0, start - 1) : start + _BLOCK])
+        high, low = words[:, 0], words[:, 1]
+        rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+        if not rises.all():
+            return False
+    return True
+
+
+def locate(
+    keys: Keys | npt.NDArray[np.bytes_], among: Keys | npt.NDArray[np.bytes_]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return where each pseudonym stands, or would, among ascending ones, and whether it is there.
+
+    Both may be given as arrays of dtype `V16` or `S16`.
+    """
+    # Bytes of one length compare as text does; that only text ignores zeros at the end is no harm.
+    wanted = np.ascontiguousarray(keys).view(f"S{KEY_BYTES}")
+    held = np.ascontiguousarray(among).view(f"S{KEY_BYTES}")
+    place = np.searchsorted(held, wanted)
+    if not len(held):
+        return place, np.zeros(len(wanted), dtype=np.bool_)
+    there: npt.NDArray[np.bool_] = held[np.minimum(place, len(held) - 1)] == wanted
+    return place, there
+
+
+def joined_parts(
+    schema: RecordSchema, parts: Sequence[tuple[Keys, dict[str, Values]]]
+) -> tuple[Keys, dict[str, Values]]:
+    """Return the pseudonyms and columns of decoded parts of one release, in one piece."""
+    columns = {name: np.concatenate([held[name] for _, held in parts]) for name in schema.sizes}
+    return np.concatenate([keys for keys, _ in parts]), columns
+
+
+def parts_of(records: int, per_part: int) -> list[tuple[int, int]]:
+    """Return the (start, stop) of each part when N records travel `per_part` at a time."""
+    return [
+        (i * per_part, min(records, (i + 1) * per_part))
+        for i in range(math.ceil(records / per_part))
+    ]

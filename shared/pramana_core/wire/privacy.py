@@ -1,0 +1,222 @@
+"""What a study's releases come to, and what another release would add.
+
+Infinite numbers are null, which JSON has no other word for; so is a finite gamma that is beyond
+all numbers, beside its epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from pramana_core.privacy import PRIOR, Amplification, Extremes
+from pramana_core.wire.base import (
+    MAX_VARIABLES,
+    Label,
+    Message,
+    Name,
+    People,
+    Sha256,
+    holding,
+    meaning,
+)
+from pramana_core.wire.plans import PlanMessage
+
+Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""A budget: the most that epsilons may add up to."""
+
+DrawIds = Annotated[list[Sha256], Field(min_length=1, max_length=MAX_VARIABLES)]
+"""Per block of a plan, in order, what identifies its draws; see `ReleaseCreate`."""
+
+
+def require_one_each(plan: PlanMessage, draws: list[str] | None) -> None:
+    """Check that there is an identity of draws for each block. Raises ValueError."""
+    if draws is not None and len(draws) != len(plan.blocks):
+        raise ValueError(f"there are {len(draws)} draws for {len(plan.blocks)} blocks")
+
+
+class AmplificationMessage(Message):
+    """An amplification; `grows_to` is what a belief of `prior` (see `StudyPrivacy`) can reach."""
+
+    epsilon: float | None
+    gamma: float | None
+    grows_to: float
+
+    @classmethod
+    def of(cls, told: Amplification) -> AmplificationMessage:
+        """Return the message of an amplification."""
+        return cls(
+            epsilon=told.epsilon if math.isfinite(told.epsilon) else None,
+            gamma=told.gamma if math.isfinite(told.gamma) else None,
+            grows_to=told.grown(PRIOR),
+        )
+
+    def to_amplification(self) -> Amplification:
+        """Return the amplification."""
+        return Amplification(math.inf if self.epsilon is None else self.epsilon)
+
+
+class ExtremesMessage(Message):
+    """The most a belief about one column can grow by, if columns tell nothing of each other
+    (`independent`), and if each determines all others (`determined`)."""
+
+    independent: AmplificationMessage
+    determined: AmplificationMessage
+
+    @classmethod
+    def of(cls, told: Extremes) -> ExtremesMessage:
+        """Return the message of both extremes."""
+        return ExtremesMessage(
+            independent=AmplificationMessage.of(told.independent),
+            determined=AmplificationMessage.of(told.determined),
+        )
+
+
+class ColumnPrivacy(Message):
+    """What was told of one owner's column by its own draws; null: it was told as it is.
+
+    `left` is what a budget per column leaves for it; null without one, and for a column told as it
+    is: a budget is about randomized columns.
+    """
+
+    owner: Name
+    variable: str
+    amplification: AmplificationMessage | None
+    left: float | None
+
+
+class OwnerPrivacy(ExtremesMessage):
+    """What one owner's releases told of a record."""
+
+    owner: Name
+
+
+class PrivacyBudget(Message):
+    """The most that a study may tell, in epsilons; null: no limit.
+
+    `max_epsilon_record` limits what is told of a record if columns determine each other,
+    `max_epsilon_column` what is told of any column by its own draws. `left_for_record` is what
+    releases that left, and those announced, leave of the first; `left_for_columns` what they leave
+    of the second, for each variable that any of them has randomized. The others have all of it.
+    """
+
+    max_epsilon_record: float | None
+    max_epsilon_column: float | None
+    left_for_record: float | None
+    left_for_columns: Annotated[dict[str, float], Field(default_factory=dict)]
+
+
+class PlannedLoss(Message):
+    """The plan that the study's owners agreed on, by its digest, and what it tells of a record."""
+
+    digest: Sha256
+    record: AmplificationMessage
+
+
+class UnboundedRelease(Message):
+    """A release that left and carries no gamma: its columns, and what that means in plain words.
+
+    `confidential` are the columns that hold something made from true values, `told` those that are
+    as they are.
+    """
+
+    owner: Name
+    kind: str
+    confidential: list[Label]
+    told: list[Label]
+    statement: str
+
+
+class ChangedReports(Message):
+    """Records of an owner that its releases report differently by the same draws, of one block.
+
+    Their values changed, and whoever holds `releases` of them knows it; no epsilon bounds that.
+    `records` of `of` are so in one release beside the earlier ones, the one where it is most.
+    `not_compared` releases by these draws could not be compared with the others.
+    """
+
+    owner: Name
+    variables: list[Label]
+    releases: int
+    records: int
+    of: int
+    not_compared: int
+
+
+class StudyPrivacy(Message):
+    """What everything that left for a study comes to.
+
+    `people` is what the study says of its owners' records. `record` is about one record over all
+    owners: the sum over owners, or, with `different_people`, the largest owner's; `at_several` is
+    then the sum, which holds for a person who is at several owners all the same. An owner is told
+    by what the study says alone; others are told the sum where records of different owners have
+    the same pseudonym. Parts of one study plan add set by set. `study_plan` is what the owners
+    agreed on, if they did. `unbounded` are the releases that no sum counts, for they carry no
+    gamma. `changed` are the records that releases report differently by the same draws; an owner
+    sees its own. `warnings` say where what arrived contradicts what the study says, or could not be
+    checked, where a record has lost more than any owner, or the plan, says, and that sums leave
+    something out.
+    """
+
+    SINCE_2: ClassVar[tuple[str, ...]] = ("people", "at_several", "changed")
+
+    study: Name
+    prior: float
+    columns: list[ColumnPrivacy]
+    owners: list[OwnerPrivacy]
+    record: ExtremesMessage
+    different_people: bool
+    budget: PrivacyBudget
+    people: People = "overlapping"
+    at_several: ExtremesMessage | None = None
+    study_plan: PlannedLoss | None = None
+    unbounded: list[UnboundedRelease] = Field(default_factory=list)
+    changed: list[ChangedReports] = Field(default_factory=list)
+    warnings: list[str] = Field(default_factory=list)
+
+    @property
+    def people_said(self) -> str:
+        """What the study says of its people, and what that means for one of them, in a sentence."""
+        said = f"The study says that its owners {holding(self.people)}"
+        if self.people != "different" or self.at_several is None:
+            return f"{said}: {meaning(self.people)}."
+        most, summed = (
+            extremes.determined.to_amplification() for extremes in (self.record, self.at_several)
+        )
+        own = f"{said}: a person loses what her own owner tells, gamma {most.written_gamma} at most"
+        if summed == most:
+            return f"{own}."
+        return (
+            f"{own}; {summed.written_gamma} for a person whom all know, if the study is wrong about"
+            " that."
+        )
+
+
+class PrivacyQuestion(Message):
+    """A release that might be made: its plan, its draws, and by whom (the caller, if left out).
+
+    `linkage` is the fingerprint of its linkage secret, see `ReleaseCreate`.
+    """
+
+    plan: PlanMessage
+    draws: DrawIds | None = None
+    linkage: Sha256 | None = None
+    owner: Name | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PrivacyQuestion:
+        require_one_each(self.plan, self.draws)
+        return self
+
+
+class PrivacyForecast(Message):
+    """What a study comes to before and after a release; `refused` says why it would not be taken.
+
+    The budget and what is left of it are those of each moment.
+    """
+
+    before: StudyPrivacy
+    after: StudyPrivacy
+    refused: str | None
