@@ -22,15 +22,14 @@ from pramana_core.design.requirement import Requirements
 from pramana_core.discretize import mgas
 from pramana_core.domain import Domain
 from pramana_core.estimation.core.likelihood import Maximum, climb, maximize, start
-from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.loglinear import FactoredModel
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.options import Scoring, Search
 from pramana_core.learn.networks.search.scores import PlainJudge
 from pramana_core.learn.networks.search.structure_learning import learn_structure
-from pramana_core.learn.networks.structure import Structure
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.networks.structure import Scoring, Search, Structure
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.tree.growth import TreeOptions, learn_tree

@@ -24,8 +24,8 @@ import numpy as np
 from benchmarks.costs import Case
 from benchmarks.load.running import miner
 from pramana_core.terminal import console
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 WANTED_SECONDS, WANTED_RATIO = 1.0, 2.0

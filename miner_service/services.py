@@ -11,21 +11,17 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource, Aligner
-from miner_service.alignment.copies import Copies, Sent
-from miner_service.alignment.repeating import Reports
+from miner_service.alignment.copies import Copies, Reports, Sent
 from miner_service.mining import mining
 from miner_service.mining.prepared import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
-from miner_service.store.cursors import Cursors, open_cursors
-from miner_service.store.database import Database
+from miner_service.store.database import Cursors, Database, Remembered, open_cursors
 from miner_service.store.databases.opening import open_database
-from miner_service.store.files.columns import load_columns, load_keys
 from miner_service.store.files.opening import open_segments
-from miner_service.store.files.segments import Segments
-from miner_service.store.remembered import Remembered
+from miner_service.store.files.segments import Segments, load_columns, load_keys
+from miner_service.store.people import Together
 from miner_service.store.schema import ReleaseRow
-from miner_service.store.together import Together
 from pramana_core.audit.log import AuditLog
 from pramana_core.wire.learning.jobs import JobSpec
 from pramana_core.wire.parts import Values

@@ -27,13 +27,13 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import InnerShare, Share, require_limit
-from pramana_core.learn.rules.exchange.frames import RULE_ERRORS, itemsets_frame
-from pramana_core.learn.rules.measures import MEASURES, measures
+from pramana_core.learn.rules.exchange.export import RULE_ERRORS, itemsets_frame
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import Against, Decisions, RuleOptions
 from pramana_core.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
+from pramana_core.learn.rules.rules import MEASURES, measures
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Flags, Floats, Item, RuleCounts
 from pramana_core.plan import Plan
 

@@ -50,7 +50,7 @@ def query(
     json: JsonOption = False,
 ) -> None:
     """Print the distribution of nodes, given what is known of others (extra `inference`)."""
-    from pramana_core.learn.networks.inference import posterior
+    from pramana_core.learn.networks.network import posterior
 
     network = read_network(file).network
     answer = posterior(network, of, _evidence(network, given or []))
@@ -166,9 +166,8 @@ def _of_saved(text: str) -> str:
 
 
 def _formatted(document: NetworkDocument, to: Format, name: str) -> str:
-    from pramana_core.learn.networks.exchange.bif import write_bif
+    from pramana_core.learn.networks.exchange.bif import write_bif, write_dot
     from pramana_core.learn.networks.exchange.documents import write_network_json
-    from pramana_core.learn.networks.exchange.dot import write_dot
     from pramana_core.learn.networks.exchange.drawing import draw_structure
 
     network = document.network

@@ -17,7 +17,7 @@ from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
 from pramana.masking.files import is_masked
 from pramana.masking.masked_frame import MaskedFrame
-from pramana.model_sharing.messages import KIND as SHARED
+from pramana.model_sharing.declared import KIND as SHARED
 from pramana.model_sharing.shared_model import SharedModel
 from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.reporting.reports import Reports
@@ -27,7 +27,7 @@ from pramana_core.learn.common.documents import faults, parse_json, variable_jso
 from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import Message
-from pramana_core.wire.plans import PlanMessage, VariableMessage
+from pramana_core.wire.channels import PlanMessage, VariableMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 FORMAT = "pramana"

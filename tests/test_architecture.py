@@ -50,8 +50,8 @@ SAMPLERS = {
     "pramana_core.estimation.evidence.independence",
     "pramana_core.estimation.pooled.independence",
     "pramana_core.estimation.tables.estimates",
-    "pramana_core.estimation.tables.pooled",
-    "pramana_core.learn.common.resampling",
+    "pramana_core.estimation.tables.modelled",
+    "pramana_core.learn.common.documents",
     "pramana_core.learn.linear.errors",
     "pramana_core.learn.linear.pocket",
     "pramana_core.learn.networks.network",
@@ -61,15 +61,14 @@ SAMPLERS = {
     "pramana_core.marginals.counts",
     "pramana_core.mask.synthetic.trees",
     "pramana_core.model_sharing.combination.combining",
-    "pramana_core.model_sharing.combination.labelling",
-    "pramana_core.model_sharing.combination.pooled",
+    "pramana_core.model_sharing.combination.votes",
     "pramana_core.model_sharing.generation.generating",
-    "pramana_core.model_sharing.generation.sizes",
-    "pramana_core.model_sharing.generation.spreads",
-    "pramana_core.model_sharing.private.noise",
+    "pramana_core.model_sharing.generation.options",
+    "pramana_core.model_sharing.generation.values",
+    "pramana_core.model_sharing.private.growing",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
-`pramana_core.learn.common.resampling` alone)."""
+`pramana_core.learn.common.documents` alone)."""
 
 
 def inside(package: str) -> list[tuple[str, Path]]:
@@ -176,7 +175,7 @@ def test_randomization_lives_at_the_owner():
         assert not random_numbers(path) or name in SAMPLERS, name
         text = path.read_text(encoding="utf-8")
         assert "default_rng" not in text, name
-        assert "PCG64" not in text or name == "pramana_core.learn.common.resampling", name
+        assert "PCG64" not in text or name == "pramana_core.learn.common.documents", name
 
 
 def random_numbers(path: Path) -> set[str]:

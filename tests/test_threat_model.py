@@ -8,11 +8,10 @@ from base64 import urlsafe_b64decode
 
 import pytest
 
-from miner_service.store.tokens import new_credential
+from miner_service.store.people import new_credential
 from owner_agent.costs.thresholds import ALARMING
-from owner_agent.departures.fingerprints import SAMPLED
-from owner_agent.departures.populations import SKETCH_RECORDS, TOLERATED_SHARE
-from owner_agent.departures.recognition import LEAST_COMMON
+from owner_agent.departures.fingerprints import LEAST_COMMON, SAMPLED
+from owner_agent.departures.refusals import SKETCH_RECORDS, TOLERATED_SHARE
 from owner_agent.site.channels import BinarySpec, TernarySpec
 from owner_agent.site.site import PeerSection
 from owner_agent.state.keys import KEY_LENGTH

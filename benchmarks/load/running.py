@@ -19,8 +19,8 @@ import numpy as np
 
 from pramana_core.domain import Domain
 from pramana_core.plan import Plan
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import RecordSchema, encode_part
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 COLUMNS = 8

@@ -17,7 +17,7 @@ from benchmarks.whole_record.settings import FILES, GAMMAS, RUNS, SEED, TARGETS
 from pramana.simulate.inputs.designs import designed
 from pramana.simulate.inputs.sources import Source
 from pramana.simulate.inputs.tables import read_source
-from pramana.simulate.trials import Trials
+from pramana.simulate.study import Trials
 from pramana_core.design import goal
 from pramana_core.estimation.estimated import EstimatedMarginals
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner_service.alignment.align import AlignedSource, Aligner, Mask
-from miner_service.alignment.joining import LoadColumns
+from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns, Mask
 from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, NumericColumn
 from pramana_core.wire.parts import Values
 from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn

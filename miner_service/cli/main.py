@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import (
+from miner_service.cli.operations import (
     DEFAULT_DATA,
     DatabaseAddress,
     DataDir,
     SettingsFile,
+    add_operations,
     existing,
     note,
     opened,
+    release_commands,
     settings_of,
 )
-from miner_service.cli.operations import add_operations
-from miner_service.cli.releases import release_commands
 from miner_service.cli.study import study_commands
 from pramana_core.audit.command import audit_commands
 from pramana_core.errors import Conflict, NotReady, OptionError
@@ -126,7 +126,7 @@ def worker_command(
     A service runs its own workers; this is for more of them, or for other machines with the same
     database.
     """
-    from miner_service.workers.supervise import supervise
+    from miner_service.workers.supervisor import supervise
 
     settings = settings_of(data, database, settings_file, said={"jobs": {"workers": workers}})
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")

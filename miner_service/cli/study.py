@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from miner_service.cli.opening import (
+from miner_service.cli.operations import (
     DEFAULT_DATA,
     DatabaseAddress,
     DataDir,
@@ -20,7 +20,7 @@ from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
-    from pramana_core.wire.people import StudyCreate
+    from pramana_core.wire.privacy import StudyCreate
 
 _FLAGS = {
     "name": "NAME",
@@ -173,7 +173,7 @@ def delete(
 
     Its name stays in the audit log, and backups stay as they are.
     """
-    from miner_service.operations.deleting import delete_study
+    from miner_service.operations.checking import delete_study
 
     if not yes:
         raise OptionError(
@@ -200,7 +200,7 @@ def delete(
 def _wanted(**given: Any) -> StudyCreate:
     from pydantic import ValidationError
 
-    from pramana_core.wire.people import StudyCreate
+    from pramana_core.wire.privacy import StudyCreate
 
     try:
         return StudyCreate.model_validate(given)

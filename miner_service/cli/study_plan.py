@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miner_service.cli.opening import (
+from miner_service.cli.operations import (
     DEFAULT_DATA,
     DatabaseAddress,
     DataDir,

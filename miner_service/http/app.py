@@ -16,18 +16,15 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from miner_service.http.access import problems
+from miner_service.http.access.access import require_ruled
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
-from miner_service.http.access.entering import require_ruled
-from miner_service.http.access.one_store import OneStore
-from miner_service.http.access.probing import Probes
+from miner_service.http.access.keyed import OneStore, Probes
 from miner_service.http.access.protocol import ProtocolMiddleware
-from miner_service.http.gate.addresses import Addresses
-from miner_service.http.gate.gate import Gate
-from miner_service.http.gate.headers import SecurityHeaders
-from miner_service.http.gate.pools import Pools
-from miner_service.http.metrics.counting import CountingMiddleware
-from miner_service.http.metrics.figures import Figures
+from miner_service.http.gate.bodies import SecurityHeaders
+from miner_service.http.gate.gate import Addresses, Gate
+from miner_service.http.gate.shares import Pools
+from miner_service.http.metrics.figures import CountingMiddleware, Figures
 from miner_service.http.routes import (
     audit,
     health,
@@ -40,9 +37,8 @@ from miner_service.http.routes import (
     studies,
     study_plans,
 )
-from miner_service.intake import sweeping
-from miner_service.jobs.crew import Crew, CrewMaker
-from miner_service.jobs.following import Followed
+from miner_service.intake import withdrawing as sweeping
+from miner_service.jobs.runner import Crew, CrewMaker, Followed
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from pramana_core.errors import NotInstalled

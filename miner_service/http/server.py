@@ -20,7 +20,7 @@ from fastapi import FastAPI
 
 from miner_service.http.listening.protocol import bounded_protocol
 from miner_service.http.listening.tls import Tls
-from miner_service.intake.sweeping import mismatch_of
+from miner_service.intake.withdrawing import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.files.durable import storing
 from pramana_core.errors import Conflict, OptionError

@@ -18,10 +18,16 @@ from sqlalchemy.orm import Session
 
 from miner_service.services import Services
 from miner_service.settings import Limits
-from miner_service.store.people import awaited_owners, find_study, no_such
+from miner_service.store.people import (
+    awaited_owners,
+    find_study,
+    find_study_plan,
+    no_such,
+    remove_study_plan,
+    store_study_plan,
+)
 from miner_service.store.releases import announced_releases, content_of, kind_of_release
 from miner_service.store.schema import ReleaseRow
-from miner_service.store.study_plans import find_study_plan, remove_study_plan, store_study_plan
 from pramana_core.channels import Coordinated
 from pramana_core.errors import BudgetExceeded, Conflict, LimitExceeded, StudyPlanNotFollowed
 from pramana_core.study_plan import StudyPlan

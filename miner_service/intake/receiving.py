@@ -13,17 +13,17 @@ from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
-from sqlalchemy import bindparam, exists, select, update
+from sqlalchemy import Subquery, bindparam, exists, func, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.intake.linkage import require_one_secret
+from miner_service.intake.declared import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
-from miner_service.settings import Limits
+from miner_service.settings import MEBIBYTE, Limits, Quotas
+from miner_service.store.database import Remembered
 from miner_service.store.files.durable import storing
 from miner_service.store.people import no_such
 from miner_service.store.releases import content_of, find_release, kind_of_release
-from miner_service.store.remembered import Remembered
 from miner_service.store.schema import PartRow, ReleaseRow
 from pramana_core.errors import (
     BudgetExceeded,
@@ -32,6 +32,7 @@ from pramana_core.errors import (
     PartConflict,
     PartDigestMismatch,
     PartInvalid,
+    QuotaExceeded,
     ReleaseNotOpen,
 )
 from pramana_core.wire.parts import (
@@ -330,3 +331,56 @@ def _other_length(part: Expected, found: str) -> PartDigestMismatch:
 
 def _digest_text(sha256: bytes) -> str:
     return f"sha-256=:{b64encode(sha256).decode()}:"
+
+
+# How much one owner may keep here at once, asked in the transaction that announces.
+
+_OPEN = "Seal or withdraw one that is open; the owner's agent lists them (`owner-agent status`)."
+_STORED = "Withdraw releases that are not used any more, or publish less at once."
+
+
+def require_within_quota(session: Session, quotas: Quotas, study: str, owner: str) -> None:
+    """Check what an owner has in a study, with what the session is about to add.
+
+    Raises:
+        QuotaExceeded: it is more than one may keep here; it says how much there is, how much may
+            be, and what makes room.
+    """
+    announced = session.scalar(select(func.count()).select_from(_of(study, owner, "open"))) or 0
+    parts, held = _parts(session, study, owner, "open")
+    _, stored = _parts(session, study, owner, "open", "sealed")
+    for what, found, allowed, remedy in (
+        ("open releases", announced, quotas.open_releases, _OPEN),
+        ("parts of open releases", parts, quotas.announced_parts, _OPEN),
+        ("bytes of open releases", held, quotas.announced_bytes, _OPEN),
+        ("bytes of releases that are not withdrawn", stored, quotas.stored_bytes, _STORED),
+    ):
+        if found > allowed:
+            raise QuotaExceeded(
+                f"With this release {owner} would have {_told(found, what)} in study {study};"
+                f" {_told(allowed, 'bytes' if 'bytes' in what else '')} are allowed.",
+                where=what,
+                remedy=remedy,
+            )
+
+
+def _of(study: str, owner: str, *states: str) -> Subquery:
+    query = select(ReleaseRow.id).where(
+        ReleaseRow.study == study, ReleaseRow.owner == owner, ReleaseRow.state.in_(states)
+    )
+    return query.subquery()
+
+
+def _parts(session: Session, study: str, owner: str, *states: str) -> tuple[int, int]:
+    """Return how many parts releases in some states announced, and their bytes."""
+    query = select(func.count(), func.coalesce(func.sum(PartRow.bytes), 0))
+    some = _of(study, owner, *states)
+    number, size = session.execute(
+        query.select_from(PartRow).join(some, some.c.id == PartRow.release)
+    ).one()
+    return int(number), int(size)
+
+
+def _told(number: int, what: str) -> str:
+    shown = f" ({number / MEBIBYTE:,.0f} MiB)" if "bytes" in what and number >= MEBIBYTE else ""
+    return f"{number:,} {what}{shown}".strip()

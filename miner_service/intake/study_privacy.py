@@ -34,14 +34,14 @@ from miner_service.intake.unbounded import (
 )
 from miner_service.services import Services
 from miner_service.store import people
+from miner_service.store.database import Remembered
+from miner_service.store.people import find_study_plan
 from miner_service.store.releases import (
     active_owners,
     announced_releases,
     plan_of,
 )
-from miner_service.store.remembered import Remembered
 from miner_service.store.schema import ReleaseRow, StudyRow
-from miner_service.store.study_plans import find_study_plan
 from pramana_core.errors import BudgetExceeded, LimitExceeded, PramanaError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import (

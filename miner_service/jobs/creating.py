@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from miner_service.jobs.predicted import predicted
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlalchemy.orm import Session
+
+from miner_service.intake.study_privacy import told_of
+from miner_service.intake.unbounded import unbounded_of
+from miner_service.jobs.questions import predicted
 from miner_service.mining import mining
 from miner_service.mining.prepared import copied
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
 from miner_service.store.queue.creating import create_job
-from miner_service.store.queue.log import add_line
-from miner_service.store.queue.states import UNFINISHED, finish
+from miner_service.store.queue.leases import UNFINISHED, add_line, finish
+from miner_service.store.schema import ReleaseRow
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.privacy import Amplification, told_by
 from pramana_core.wire.learning.jobs import Job, JobCreate, JobSpec, read_job_spec
 from pramana_core.wire.releases import Alignment
 from pramana_core.wire.releases.messages import secrets_differ
@@ -75,3 +89,80 @@ def cancel(services: Services, identifier: str) -> Job:
         if row.state in UNFINISHED:
             finish(session, row, "cancelled", services.now())
         return job_rows.job_message(session, row, services.now())
+
+
+# Pseudo-data as Parquet, drawn again from the released trees and written piece by piece.
+
+
+class _Pipe:
+    """A file that is only written, and read as it grows."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        """Take bytes."""
+        self._pieces.append(bytes(data))
+        return len(self._pieces[-1])
+
+    def flush(self) -> None:
+        """Do nothing: there is nothing behind it."""
+
+    def close(self) -> None:
+        """Note that nothing more comes."""
+        self.closed = True
+
+    def taken(self) -> bytes:
+        """Return what was written since it was last asked."""
+        found = b"".join(self._pieces)
+        self._pieces.clear()
+        return found
+
+
+def parquet_pieces(chunks: Iterator[MixedTable]) -> Iterator[bytes]:
+    """Return tables of the same columns as one Parquet file, a row group for each, piece by piece.
+
+    Categories are written as dictionaries. The first chunk is drawn at once, so that what is wrong
+    is said before anything is sent.
+    """
+    first = next(chunks)
+    return _pieces(first, chunks)
+
+
+def _pieces(first: MixedTable, rest: Iterator[MixedTable]) -> Iterator[bytes]:
+    pipe = _Pipe()
+    table = _arrow(first)
+    with pq.ParquetWriter(pa.PythonFile(pipe, mode="w"), table.schema) as writer:
+        for one in itertools.chain([table], map(_arrow, rest)):
+            writer.write_table(one)
+            yield pipe.taken()
+    yield pipe.taken()
+
+
+def _arrow(table: MixedTable) -> pa.Table:
+    columns = {}
+    for column in table.columns:
+        if isinstance(column, CategoricalColumn):
+            labels = pa.array(list(column.categories), pa.string())
+            codes = pa.array(np.asarray(column.codes, dtype=np.int32))
+            columns[column.name] = pa.DictionaryArray.from_arrays(codes, labels)
+        else:
+            columns[column.name] = pa.array(column.values)
+    return pa.table(columns)
+
+
+# What the releases that a model is learned from tell of one person, over all their owners.
+
+
+def told_to(session: Session, study: str, rows: Sequence[ReleaseRow]) -> Amplification:
+    """Return the amplification of one person's whole record, if columns determine each other.
+
+    It is infinite where a release carries no gamma, or no column of them is randomized. Columns
+    that are told as they are count in none where others are randomized, as in the study's sums.
+    """
+    told = [block for row in rows for block in told_of(row)]
+    if any(unbounded_of(row) for row in rows) or not any(block.randomized for block in told):
+        return Amplification(math.inf)
+    apart = find_study(session, study).people == "different"
+    return told_by(told, different_people=apart).record.determined

@@ -7,30 +7,173 @@ job's lease can end it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from typing import Protocol
 
+from fastapi.concurrency import run_in_threadpool
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.jobs.endings import out_of_memory
-from miner_service.jobs.told import told_to
+from miner_service.jobs.creating import told_to
 from miner_service.kinds import kind_of
 from miner_service.mining import mining
 from miner_service.mining.prepared import Learned, PreparedJob
 from miner_service.services import Services, held
-from miner_service.store.queue.leases import Lease, leased
-from miner_service.store.queue.states import Made, finish, model_id, succeed
+from miner_service.store.queue.leases import Lease, Made, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
-from pramana_core.errors import Conflict, JobCancelled, NotReady, PramanaError, StorageFull
+from pramana_core.errors import (
+    Conflict,
+    JobCancelled,
+    LimitExceeded,
+    NotReady,
+    PramanaError,
+    StorageFull,
+    TooManyRequests,
+)
 from pramana_core.progress import Progress
 from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 from pramana_core.wire.learning.models import FILLED_IN, ModelHead
 from pramana_core.wire.privacy import AmplificationMessage
 from pramana_core.wire.problems import problem_of, unforeseen
 from pramana_core.wire.releases.catalogue import KINDS
+
+# What the service asks of those who run its jobs, wherever they do.
+
+
+class Crew(Protocol):
+    """Those who run jobs, from the start of a service to its end."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether jobs are being taken up."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the service is about to end."""
+
+    def start(self) -> None:
+        """Take jobs up."""
+
+    def wake(self) -> None:
+        """Say that a job was queued or cancelled."""
+
+    def ask_to_stop(self) -> None:
+        """Let the running jobs go; they will run again at the next start."""
+
+    def stop(self) -> None:
+        """Ask to stop, and wait until it is done."""
+
+
+CrewMaker = Callable[[Services], Crew]
+"""Makes the crew of a service."""
+
+
+# Waiting for changes of jobs: one look at the store for all that a process follows.
+
+
+class Followed:
+    """The revisions of the jobs that somebody follows, looked up together while anybody does."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._jobs: Counter[str] = Counter()
+        self._followers: Counter[str] = Counter()
+        self._revisions: dict[str, int] = {}
+        self._looked: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def require_share(self, token: str) -> None:
+        """Check that the holder of a token may follow one more. Raises TooManyRequests."""
+        most = self._services.settings.web.streams_per_token
+        if self._followers[token] >= most:
+            raise TooManyRequests(
+                f"{most} streams of events are open with this token; more are not given.",
+                where="token",
+                remedy="Close one, or read the jobs every few seconds.",
+            )
+
+    async def looks(self, job: str, token: str) -> AsyncGenerator[int | None, None]:
+        """Yield the revision of a job after each look; None where it is not known."""
+        self._jobs[job] += 1
+        self._followers[token] += 1
+        try:
+            while True:
+                await self._next()
+                yield self._revisions.get(job)
+        finally:
+            self._jobs[job] -= 1
+            self._followers[token] -= 1
+            self._jobs += Counter()
+            self._followers += Counter()
+
+    async def _next(self) -> None:
+        """Wait for the next look, which is begun by whoever is the first to wait."""
+        if self._task is None or self._task.done() or self._looked is None:
+            self._looked = asyncio.Event()
+            self._task = asyncio.create_task(self._look(self._looked))
+        await self._looked.wait()
+
+    async def _look(self, looked: asyncio.Event) -> None:
+        try:
+            await asyncio.sleep(self._services.settings.event_seconds)
+            with suppress(NotReady):
+                self._revisions = await run_in_threadpool(self._read, list(self._jobs))
+        finally:
+            self._looked = None
+            looked.set()
+
+    def _read(self, jobs: list[str]) -> dict[str, int]:
+        query = select(JobRow.id, JobRow.revision).where(JobRow.id.in_(jobs))
+        with self._services.database.read() as session:
+            return {row.id: row.revision for row in session.execute(query)}
+
+
+# Why a run of a job was ended from outside, in words. Imported by supervisors, which are small.
+
+MEBIBYTE = 1 << 20
+
+
+def too_long(allowed: float, predicted: float | None) -> LimitExceeded:
+    """Return the error of a job that ran for longer than it may, all in seconds."""
+    return LimitExceeded(
+        f"The job ran for more than {allowed:g} seconds and was stopped;"
+        f" {_seconds(predicted)} predicted.",
+        where="job_seconds",
+        remedy="Ask for less: fewer variables, parents, draws or itemsets.",
+    )
+
+
+def too_large(taken: float, allowed: float, predicted: float | None) -> LimitExceeded:
+    """Return the error of a job that took more memory than it may, all in bytes."""
+    told = "its memory was not" if predicted is None else f"{predicted / MEBIBYTE:.0f} MiB were"
+    return LimitExceeded(
+        f"The job took {taken / MEBIBYTE:.0f} MiB of memory and was stopped;"
+        f" {allowed / MEBIBYTE:.0f} MiB are allowed, {told} predicted.",
+        where="job_bytes",
+        remedy="Ask for less: fewer variables, categories or parents.",
+    )
+
+
+def out_of_memory(allowed: float) -> LimitExceeded:
+    """Return the error of a job that asked at once for more memory than it may have, in bytes."""
+    return LimitExceeded(
+        "The job asked for more memory than there is for it and was stopped;"
+        f" {allowed / MEBIBYTE:.0f} MiB are allowed.",
+        where="job_bytes",
+        remedy="Ask for less: fewer variables, categories or parents.",
+    )
+
+
+def _seconds(predicted: float | None) -> str:
+    return "its time was not" if predicted is None else f"{predicted:.3g} seconds were"
+
 
 log = logging.getLogger(__name__)
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from miner_service.kinds.common import counting
-from miner_service.kinds.common.affordability import RecordLayout, require_network
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
-from miner_service.kinds.common.page import render
-from miner_service.kinds.common.predicting import (
+from miner_service.kinds.common.affordability import (
+    RecordLayout,
     predicted_from,
     read_document,
     require_among,
+    require_network,
     write_document,
 )
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.learn.bayes_classifier.exchange.documents import (
+    NAMES,
     bayes_classifier_json,
+    draw_bayes_classifier,
     read_bayes_classifier_json,
+    write_bayes_classifier_text,
 )
-from pramana_core.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
-from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
-from pramana_core.learn.bayes_classifier.exchange.words import NAMES
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.networks.exchange.bif import write_bif

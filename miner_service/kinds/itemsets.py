@@ -15,9 +15,8 @@ from miner_service.kinds.common.affordability import (
     require_pairs,
     require_table,
 )
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of, render
 from miner_service.kinds.common.costs import Less, Work, fewer, lower
-from miner_service.kinds.common.page import render
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
@@ -28,8 +27,7 @@ from pramana_core.learn.rules.exchange.export import (
     listed_rules_csv,
     rules_json,
 )
-from pramana_core.learn.rules.items import items_wanted, present_items
-from pramana_core.learn.rules.itemsets import FoundItemsets, Level
+from pramana_core.learn.rules.itemsets import FoundItemsets, Level, items_wanted, present_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals

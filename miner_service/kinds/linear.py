@@ -8,25 +8,21 @@ from collections.abc import Iterator
 from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import (
     RecordLayout,
-    require_network,
-    require_table,
-    told,
-)
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
-from miner_service.kinds.common.page import render
-from miner_service.kinds.common.predicting import (
     predicted_from,
     read_document,
     require_among,
+    require_network,
+    require_table,
+    told,
     write_document,
 )
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
 from pramana_core.learn.linear.columns import columns_of
-from pramana_core.learn.linear.exchange.documents import linear_json, read_linear_json
-from pramana_core.learn.linear.exchange.drawing import draw_weights
+from pramana_core.learn.linear.exchange.documents import draw_weights, linear_json, read_linear_json
 from pramana_core.learn.linear.fitting import CELLS, learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions

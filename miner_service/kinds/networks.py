@@ -13,19 +13,17 @@ from miner_service.kinds.common.affordability import (
     require_affordable_search,
     require_small,
 )
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of, render
 from miner_service.kinds.common.costs import Less, Work, fewer, lower
-from miner_service.kinds.common.page import render
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
-from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.networks.exchange.bif import write_bif, write_dot
 from pramana_core.learn.networks.exchange.documents import (
     NetworkDocument,
     finite,
     read_network_json,
 )
-from pramana_core.learn.networks.exchange.dot import write_dot
 from pramana_core.learn.networks.exchange.drawing import draw_structure
 from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from pramana_core.learn.networks.structure import Structure

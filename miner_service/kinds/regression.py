@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from miner_service.kinds.common.affordability import read_document, write_document
 from miner_service.kinds.common.base import (
     Content,
     MaskedTables,
@@ -11,35 +12,32 @@ from miner_service.kinds.common.base import (
     ModelView,
     TableExtent,
     TableJobKind,
+    render,
 )
 from miner_service.kinds.common.costs import Less, Work, fewer
-from miner_service.kinds.common.page import render
-from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.progress import Progress
 from pramana_core.regression.exchange.documents import (
-    read_regression_json,
-    regression_json,
-    write_regression_csv,
-)
-from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
-from pramana_core.regression.exchange.words import (
     chance,
     number,
+    read_regression_json,
+    regression_json,
     said_of_model,
     tree_lines,
     warnings,
+    write_regression_csv,
     write_regression_text,
 )
+from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
 from pramana_core.regression.forms import TreeForm
 from pramana_core.regression.inputs import Feature, require_features
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import RegressionModel
 from pramana_core.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
 from pramana_core.regression.trees import require_installed
+from pramana_core.wire.learning.learners import MaskingMessage, RegressionSpec
 from pramana_core.wire.learning.models import RegressionMessage
-from pramana_core.wire.learning.regression import MaskingMessage, RegressionSpec
 from pramana_core.wire.releases.masked import TableColumn
 
 KERNELS, DEPTH = 300, 64

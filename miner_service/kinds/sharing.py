@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from miner_service.kinds.common.affordability import read_document, write_document
 from miner_service.kinds.common.base import (
     Content,
     ModelJobKind,
@@ -15,17 +16,16 @@ from miner_service.kinds.common.base import (
     ModelView,
     SharedTrees,
     TreeSource,
+    render,
 )
 from miner_service.kinds.common.costs import Less, Work, lower
-from miner_service.kinds.common.page import render
-from miner_service.kinds.common.predicting import read_document, write_document
 from miner_service.settings import Limits
 from pramana_core.errors import LimitExceeded, NotFound
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.combination.combining import VotesModel, combine, pseudo_chunks
-from pramana_core.model_sharing.combination.pooled import together
 from pramana_core.model_sharing.combination.schemas import in_schema
+from pramana_core.model_sharing.combination.votes import together
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT
@@ -34,12 +34,17 @@ from pramana_core.model_sharing.exchange.models import model_json, read_model_js
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.generation.generating import generate
 from pramana_core.model_sharing.generation.options import GenerationOptions
-from pramana_core.model_sharing.global_models.measures import class_match, path_match
-from pramana_core.model_sharing.global_models.model import ForestModel, GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import (
+    ForestModel,
+    GlobalModel,
+    TreeModel,
+    class_match,
+    path_match,
+)
 from pramana_core.model_sharing.growing.growing import require_installed
 from pramana_core.progress import Progress
+from pramana_core.wire.learning.learners import ModelSharingSpec, UsedTreeMessage
 from pramana_core.wire.learning.models import ModelSharingMessage
-from pramana_core.wire.learning.sharing import ModelSharingSpec, UsedTreeMessage
 
 MOST_NUMBERS = 100_000_000
 """Of pseudo-data: records times columns, a category being a column of its own."""

@@ -10,17 +10,16 @@ import numpy as np
 
 from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import RecordLayout, require_table
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
 from miner_service.kinds.common.costs import Less, Work, fewer
-from miner_service.kinds.common.page import render
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.tables.estimates import column_of
-from pramana_core.learn.common.projection import project_to_simplex
+from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.counting import ContingencyTableSpec, CountsSpec
+from pramana_core.wire.learning.learners import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.learning.models import (
     CategoriesMessage,
     CellMessage,

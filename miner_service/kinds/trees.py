@@ -9,27 +9,23 @@ from miner_service.kinds.common import counting
 from miner_service.kinds.common.affordability import (
     RecordLayout,
     largest_family,
-    require_network,
-    require_table,
-    told,
-)
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
-from miner_service.kinds.common.page import render
-from miner_service.kinds.common.predicting import (
     predicted_from,
     read_document,
     require_among,
+    require_network,
+    require_table,
+    told,
     write_document,
 )
+from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
+from miner_service.kinds.common.costs import Less, Work, fewer, lower
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.core.information import INFORMATION_CELLS
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.learn.tree.exchange.documents import read_tree_json, tree_json
 from pramana_core.learn.tree.exchange.drawing import draw_tree
-from pramana_core.learn.tree.exchange.text import write_tree_text
-from pramana_core.learn.tree.exchange.words import said_of_model
+from pramana_core.learn.tree.exchange.text import said_of_model, write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals

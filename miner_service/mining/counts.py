@@ -6,8 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from miner_service.alignment.align import Aligner, require_aligned
-from miner_service.alignment.joining import LoadColumns, PlannedRelease, marginals_of
+from miner_service.alignment.align import (
+    Aligner,
+    LoadColumns,
+    PlannedRelease,
+    marginals_of,
+    require_aligned,
+)
 from miner_service.kinds import JobKind
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.costs import Less, Work
@@ -21,12 +26,11 @@ from miner_service.mining.prepared import (
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
-from pramana_core.estimation.core.models import LEAST_ORDER, default_order
-from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
+from pramana_core.estimation.core.loglinear import LEAST_ORDER, default_order
+from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Progress, Repeating
-from pramana_core.wire.learning.counting import CountsSpec
-from pramana_core.wire.learning.learners import AssociationRulesSpec
+from pramana_core.wire.learning.learners import AssociationRulesSpec, CountsSpec
 from pramana_core.wire.learning.models import LackOfFitMessage
 from pramana_core.wire.releases import Alignment
 

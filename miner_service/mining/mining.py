@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from miner_service.alignment.align import Aligner
-from miner_service.alignment.joining import LoadColumns
+from miner_service.alignment.align import Aligner, LoadColumns
 from miner_service.kinds import kind_of
 from miner_service.kinds.common.costs import Cost, Less, Work, what_fits
 from miner_service.mining import counts, models, tables

@@ -7,8 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from miner_service.alignment.align import Aligner
-from miner_service.alignment.joining import LoadColumns
+from miner_service.alignment.align import Aligner, LoadColumns
 from miner_service.kinds import ModelJobKind
 from miner_service.kinds.common.base import SharedTrees, TreeSource
 from miner_service.kinds.common.costs import Less, Work
@@ -18,7 +17,7 @@ from pramana_core.errors import Conflict, DomainError, ModelError, VariablesMiss
 from pramana_core.model_sharing.combination.schemas import common_schema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.learning.learners import ModelSharingSpec
 from pramana_core.wire.releases import Alignment
 
 

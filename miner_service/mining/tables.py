@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from miner_service.alignment.align import Aligner, require_aligned
-from miner_service.alignment.joining import LoadColumns
+from miner_service.alignment.align import Aligner, LoadColumns, require_aligned
 from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
 from miner_service.kinds import TableJobKind
 from miner_service.kinds.common.base import MaskedSource, MaskedTables, TableExtent
@@ -22,7 +21,7 @@ from miner_service.mining.prepared import (
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, VariablesMissing
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.regression import RecordsSpec
+from pramana_core.wire.learning.learners import RecordsSpec
 from pramana_core.wire.releases import Alignment
 from pramana_core.wire.releases.masked import TableColumn
 

@@ -10,16 +10,17 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.intake.sweeping import orphans, states_of_releases
+from miner_service.intake.withdrawing import orphans, states_of_releases
 from miner_service.kinds import MODEL_KINDS
 from miner_service.operations.backup import Progress, StoredFile, files_of
-from miner_service.operations.rows import damaged_database
+from miner_service.operations.rows import damaged_database, delete_rows
 from miner_service.services import Services
-from miner_service.store.queue.states import UNFINISHED
+from miner_service.store.people import find_study
+from miner_service.store.queue.leases import UNFINISHED
 from miner_service.store.releases import content_of
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from pramana_core.audit.verifying import Broken, verify
-from pramana_core.errors import PramanaError, StoreCorrupt
+from pramana_core.errors import NotReady, PramanaError, StoreCorrupt
 from pramana_core.wire.learning.jobs import read_job_spec
 
 
@@ -130,3 +131,42 @@ def _readable(read: Callable[[str], object], text: str) -> bool:
     except (PramanaError, ValidationError, KeyError, ValueError):
         return False
     return True
+
+
+# A study deleted with everything of it: rows, records, models, tokens; also while services run.
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """How much was deleted."""
+
+    releases: int
+    erased: bool
+    """Whether the rows are gone from the database's files, too: nobody was reading them."""
+    removed: bool
+    """Whether the records are gone; what an object store kept is removed by the next start."""
+
+
+def delete_study(services: Services, name: str) -> Deleted:
+    """Delete a study; nothing of it stays on the disk but its name in the audit log.
+
+    Its jobs end, as those whose rows are gone; what an owner is just sending is refused and
+    removed. Rows go first: should the rest be interrupted, the next start removes the files, and
+    deleting again is refused as of a study that does not exist.
+
+    Raises:
+        NotFound: there is no such study.
+        NotReady: the database does not answer.
+    """
+    with services.database.write() as session:
+        find_study(session, name)
+        releases = delete_rows(session, name)
+    erased = services.database.erase()
+    removed = True
+    for release in releases:
+        try:
+            services.segments.drop_parts(release)
+            services.segments.drop_data(release)
+        except NotReady:
+            removed = False
+    return Deleted(len(releases), erased, removed)

@@ -12,11 +12,14 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_type_hints
 
-from miner_service.settings.jobs import JobSettings
-from miner_service.settings.limits import Limits, Quotas
-from miner_service.settings.storage import StorageSettings
-from miner_service.settings.tokens import TokenSettings
-from miner_service.settings.web import WebSettings
+from miner_service.settings.settings import (
+    JobSettings,
+    Limits,
+    Quotas,
+    StorageSettings,
+    TokenSettings,
+    WebSettings,
+)
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.errors.alike import alike
 

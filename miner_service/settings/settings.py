@@ -8,12 +8,209 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from miner_service.settings.jobs import JobSettings
-from miner_service.settings.limits import Limits, Quotas
-from miner_service.settings.storage import StorageSettings
-from miner_service.settings.tokens import TokenSettings
-from miner_service.settings.web import WebSettings
+from miner_service.settings.positive import require_positive
 from pramana_core.errors import OptionError
+from pramana_core.wire.base import MAX_PARTS
+
+# How jobs are run: how many at once, and when one whose worker is silent is run again.
+
+
+@dataclass(frozen=True)
+class JobSettings:
+    """How jobs are run; all times in seconds.
+
+    `workers`: processes that each run one job at a time; 0 leaves jobs to other machines.
+    `lease_seconds`: how long a job stays with a supervisor that gives no sign of life.
+    `beat_seconds`: how often a supervisor looks whether its jobs are still wanted, and what they
+    take: within this time and a little more a cancelled job is ended. `short_seconds`: jobs
+    predicted to take less are short; where there are several workers long ones never take the last
+    that is free.
+
+    Raises:
+        OptionError: a number that is not positive; `workers` may be 0.
+    """
+
+    workers: int = 2
+    lease_seconds: float = 15.0
+    beat_seconds: float = 0.25
+    short_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        require_positive(self, zero=("workers",))
+
+
+# The largest things that the service accepts, and how much one owner may keep here.
+#
+# Limits protect the service from a mistaken or hostile client; each is checked before the work that
+# it bounds is done.
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The largest things the service accepts.
+
+    `json_bytes`: a JSON body. `part_bytes`: one part. `release_bytes`: all parts of a release.
+    `variables` and `categories`: of one plan, categories summed over its variables.
+    `channel_size`: categories of a channel that has no closed form (dense or grouped), whose
+    matrix must be held whole. `job_cells`: cells of the largest table a job may ask for.
+    `bootstrap_cells`: of that table in all bootstrap samples together. `job_seconds`: that a
+    job may run, `job_bytes`: of memory that it may take. `search_variables`: among which a
+    structure may be searched for. `model_parameters`: of one learned model. `answer_cells`:
+    combinations in the answer to one question. `sample_cells`: synthetic records times their
+    variables, in one answer. `prediction_records`: whose class is asked for at once.
+    `prediction_cells`: these records times the classes.
+
+    Raises:
+        OptionError: a limit below 1.
+    """
+
+    json_bytes: int = 8 * MEBIBYTE
+    part_bytes: int = 64 * MEBIBYTE
+    release_bytes: int = 16 * 1024 * MEBIBYTE
+    parts: int = MAX_PARTS
+    variables: int = 1024
+    categories: int = 65_536
+    channel_size: int = 4096
+    job_cells: int = 1 << 24
+    bootstrap_cells: int = 1 << 22
+    job_seconds: int = 3600
+    job_bytes: int = 8 * 1024 * MEBIBYTE
+    search_variables: int = 256
+    model_parameters: int = 1 << 18
+    answer_cells: int = 1 << 16
+    sample_cells: int = 1 << 24
+    prediction_records: int = 100_000
+    prediction_cells: int = 1 << 21
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """How much one owner may have in a study at once.
+
+    `open_releases`: announced and neither sealed nor withdrawn. `announced_parts` and
+    `announced_bytes`: of these releases together. `stored_bytes`: of all its releases that are
+    not withdrawn. `queued_jobs`: of one study, waiting to be run.
+
+    Raises:
+        OptionError: a quota below 1.
+    """
+
+    open_releases: int = 8
+    announced_parts: int = 20_000
+    announced_bytes: int = 32 * 1024 * MEBIBYTE
+    stored_bytes: int = 128 * 1024 * MEBIBYTE
+    queued_jobs: int = 64
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+
+# Where a miner keeps its rows and its files.
+
+
+@dataclass(frozen=True)
+class StorageSettings:
+    """Where a miner keeps its rows and its files; None stands for the data directory.
+
+    `database`: the address of a PostgreSQL database; it may hold a password and is never shown.
+    `database_password_file`: a file whose first line is that password, whatever characters it has.
+    `files`: the address of an object store, such as `s3://bucket/prefix`. `cache_bytes`: of columns
+    fetched from there that are kept in the data directory.
+
+    Raises:
+        OptionError: a number that is not positive.
+    """
+
+    database: str | None = field(default=None, repr=False)
+    database_password_file: Path | None = None
+    files: str | None = field(default=None, repr=False)
+    cache_bytes: int = 64 * 1024 * MEBIBYTE
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+
+# How long tokens are good for.
+
+
+@dataclass(frozen=True)
+class TokenSettings:
+    """How long tokens are good for.
+
+    `valid_days`: a token for which nothing else is said. `overlap_seconds`: for how long a token
+    that was rotated stays good once the new one is used. `noted_seconds`: how often its use is
+    noted at most, for each note is a change of the store. `warn_days`: before its end the dashboard
+    warns.
+
+    Raises:
+        OptionError: a number that is not positive.
+    """
+
+    valid_days: int = 365
+    overlap_seconds: float = 300.0
+    noted_seconds: float = 60.0
+    warn_days: int = 14
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+
+
+# What the service bears of its clients: times, connections, rates, bodies in flight, and TLS.
+
+
+@dataclass(frozen=True)
+class WebSettings:
+    """What the service bears of its clients; all times in seconds.
+
+    `header_seconds`: until the headers of a request are whole. `body_seconds`: without a byte
+    of a body. `body_rate`: bytes a second that a body must bring on average, after
+    `body_seconds`. `connections`, `connections_per_address`: open at once. `streams_per_token`:
+    of events that are followed at once. `bodies_per_token`, `body_bytes_per_token`: of parts on
+    their way at once. `requests_per_token`, `requests_per_address`: a second on average; a
+    burst may be ten times that.
+    `certificate`, `private_key`: PEM files; the service speaks TLS if they are given.
+    `client_authority`: PEM file; only clients with a certificate that it signed are let in.
+
+    Raises:
+        OptionError: a number that is not positive; or a key or an authority without a
+            certificate, or a certificate without a key.
+    """
+
+    header_seconds: float = 10.0
+    body_seconds: float = 15.0
+    body_rate: int = 16 * 1024
+    connections: int = 1000
+    connections_per_address: int = 200
+    bodies_per_token: int = 4
+    streams_per_token: int = 16
+    body_bytes_per_token: int = 128 * MEBIBYTE
+    requests_per_token: float = 200.0
+    requests_per_address: float = 400.0
+    certificate: Path | None = None
+    private_key: Path | None = None
+    client_authority: Path | None = None
+
+    def __post_init__(self) -> None:
+        require_positive(self)
+        if (self.certificate is None) != (self.private_key is None):
+            raise OptionError(
+                "TLS takes a certificate and its private key; one of them is not given.",
+                where="private_key" if self.private_key is None else "certificate",
+                remedy="Give both, --certificate and --private-key, or neither.",
+            )
+        if self.client_authority is not None and self.certificate is None:
+            raise OptionError(
+                "The certificates of clients are only asked for over TLS, and there is no"
+                " certificate of the service.",
+                where="client_authority",
+                remedy="Give --certificate and --private-key, too.",
+            )
+
 
 Clock = Callable[[], datetime]
 """Tells the time, with its zone."""

@@ -6,10 +6,24 @@ state of all tables and never wait for it. A commit is on disk before it is ackn
 
 from __future__ import annotations
 
+import binascii
+import secrets
+import threading
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Protocol
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
-from sqlalchemy.orm import Session
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+from sqlalchemy import Select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from miner_service.store.schema import KeyRow, ReleaseRow
+from pramana_core.errors import OptionError, StoreCorrupt
+from pramana_core.wire.base import Page
 
 
 class Database(Protocol):
@@ -52,3 +66,194 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close all connections."""
+
+
+# Cursors: where the next page of a list starts, readable and makeable by this service alone.
+#
+# A cursor holds how many of the rows that its reader may see have been read: never the number of a
+# row, from which one could count the rows that are hidden. All cursors
+# are of one length, and one is good only for the reader and the list that it was given for.
+
+KEY_FILE = "cursor.key"
+KEY_LENGTH = 64
+"""Of AES-256-SIV (RFC 5297), which needs no nonce: the same page has the same cursor."""
+
+_PURPOSE = b"pramana/cursor/1"
+_NUMBER_BYTES = 8
+_SEALED_BYTES = 16 + _NUMBER_BYTES
+
+
+@dataclass(frozen=True)
+class ListView:
+    """A list as one reader sees it: the list's address, and the id of the reader's token."""
+
+    address: str
+    reader: str
+
+    @property
+    def bound(self) -> list[bytes]:
+        """What a cursor of this view is bound to."""
+        return [_PURPOSE, self.address.encode("utf-8", "surrogatepass"), self.reader.encode()]
+
+
+@dataclass(frozen=True)
+class Cursors:
+    """Seals and opens cursors under the service's key."""
+
+    key: bytes = field(repr=False)
+
+    def seal(self, view: ListView, had: int) -> str:
+        """Return the cursor of the page after the first `had` rows of a view."""
+        sealed = AESSIV(self.key).encrypt(had.to_bytes(_NUMBER_BYTES), view.bound)
+        return urlsafe_b64encode(sealed).decode()
+
+    def open(self, view: ListView, cursor: str) -> int:
+        """Return how many rows of a view its reader has had.
+
+        Raises:
+            OptionError: the cursor was not given by this service for this view.
+        """
+        try:
+            sealed = b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
+            if len(sealed) == _SEALED_BYTES:
+                return int.from_bytes(AESSIV(self.key).decrypt(sealed, view.bound))
+        except (UnicodeError, binascii.Error, InvalidTag):
+            pass
+        raise OptionError(
+            "The cursor is not one that this service gave for this list and this token.",
+            where="cursor",
+            remedy="Take it from `next` of the page before, or leave it out for the first page.",
+        )
+
+
+def open_cursors(database: Database, folder: Path) -> Cursors:
+    """Return the cursors of a service, making their key if its database has none.
+
+    All processes on a database have one key. Earlier versions kept it in a file of their `folder`,
+    which is carried over.
+
+    Raises:
+        StoreCorrupt: the key file does not hold a key.
+    """
+    file = folder / KEY_FILE
+    with database.read() as session:
+        row = session.get(KeyRow, _PURPOSE.decode())
+    if row is None:
+        kept = _read_key(file)
+        with database.write() as session:
+            row = session.get(KeyRow, _PURPOSE.decode())
+            if row is None:
+                made = kept or secrets.token_bytes(KEY_LENGTH)
+                row = KeyRow(name=_PURPOSE.decode(), key=made)
+                session.add(row)
+        file.unlink(missing_ok=True)
+    return Cursors(row.key)
+
+
+def _read_key(file: Path) -> bytes | None:
+    """Return the key that an earlier version kept in a file, if there is one."""
+    if not file.exists():
+        return None
+    key = file.read_bytes()
+    if len(key) != KEY_LENGTH:
+        raise StoreCorrupt(
+            f"The key file {file} does not hold {KEY_LENGTH} bytes.",
+            where=str(file),
+            remedy="Remove it: the next start makes another, and pages of lists are then read from"
+            " the first one again.",
+        )
+    return key
+
+
+# What is worked out of a release's content, remembered: a tree or a plan is long to read.
+
+FoundT = TypeVar("FoundT")
+
+
+class Remembered(Generic[FoundT]):
+    """What follows from the identity of releases' contents alone; the last `most` are known.
+
+    Of a content whose JSON is longer than `longest` characters nothing is kept.
+
+    A content that was deleted when its release was withdrawn keeps its identity, so that nothing
+    may be asked for here that is not the same afterwards.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[ReleaseRow], FoundT],
+        most: int = 256,
+        longest: int | None = None,
+    ) -> None:
+        self._find = find
+        self._most = most
+        self._longest = longest
+        self._known: dict[tuple[str, str], FoundT] = {}
+        self._changing = threading.Lock()
+
+    def known(self, kind: str, content_digest: str) -> FoundT | None:
+        """Return what was found of a content before, if it was and is not forgotten."""
+        return self._known.get((kind, content_digest))
+
+    def of(self, row: ReleaseRow) -> FoundT:
+        """Return what is found of a release's content."""
+        key = (row.kind, row.content_digest)
+        if key in self._known:
+            return self._known[key]
+        found = self._find(row)
+        if self._longest is not None and len(row.content) > self._longest:
+            return found
+        with self._changing:
+            if len(self._known) >= self._most:
+                del self._known[next(iter(self._known))]
+            self._known[key] = found
+        return found
+
+
+# Lists in pages: an opaque cursor says where the next page starts (see `cursors`).
+
+Row = TypeVar("Row")
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Paging:
+    """Which page of a view is asked for: at most `limit` rows after those had at `cursor`."""
+
+    limit: int
+    cursor: str | None
+    view: ListView
+    cursors: Cursors
+
+    @property
+    def had(self) -> int:
+        """How many rows of the view were given before. Raises OptionError."""
+        return self.cursors.open(self.view, self.cursor) if self.cursor is not None else 0
+
+    def after(self, had: int) -> str:
+        """Return the cursor of the page after the first `had` rows of the view."""
+        return self.cursors.seal(self.view, had)
+
+
+def page_of(
+    session: Session,
+    query: Select[Any],
+    seq: InstrumentedAttribute[int],
+    paging: Paging,
+    message: Callable[[Any], Item],
+) -> Page[Item]:
+    """Return one page of a query's rows as messages, in the order of `seq`.
+
+    Rows are counted as the query has them, so that it must leave out what the reader may not see.
+    None is ever removed and new ones come last: no page misses or repeats one.
+
+    Raises:
+        OptionError: the cursor was not given for this view.
+    """
+    had = paging.had
+    rows = list(session.scalars(query.order_by(seq).offset(had).limit(paging.limit + 1)))
+    kept = rows[: paging.limit]
+    return Page(
+        items=[message(row) for row in kept],
+        next=paging.after(had + len(kept)) if len(rows) > len(kept) else None,
+    )

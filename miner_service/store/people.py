@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.store.schema import InvitationRow, OwnerRow, StudyRow
-from pramana_core.errors import Conflict, NotFound
+from miner_service.store.database import Database
+from miner_service.store.schema import InvitationRow, OwnerRow, StudyPlanRow, StudyRow
+from pramana_core.errors import Conflict, NotFound, NotReady, PramanaError, StorageFull
+from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import People
-from pramana_core.wire.people import Owner, Study, StudyCreate
+from pramana_core.wire.privacy import Owner, Study, StudyCreate
+from pramana_core.wire.study_plans import StudyPlanMessage
 
 ADMIN = "admin"
 ANALYST = "analyst"
@@ -94,3 +106,168 @@ def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
         InvitationRow.expires > now,
     )
     return {*session.scalars(joined), *session.scalars(invited)}
+
+
+# Small changes that many ask for at once, committed in one transaction.
+#
+# Each is on disk when its future is done; the disk is waited for once for all of them.
+
+T = TypeVar("T")
+
+
+class Gathering(Generic[T]):
+    """What gathers while that which came before is done, all at once, by one thread."""
+
+    def __init__(self, name: str, do: Callable[[list[T]], None]) -> None:
+        self._do = do
+        self._adding = threading.Lock()
+        self._waiting: list[T] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    def add(self, wanted: T) -> None:
+        """Let it be done with whatever comes until then."""
+        with self._adding:
+            self._waiting.append(wanted)
+            first = len(self._waiting) == 1
+        if first:
+            self._thread.submit(self._do_gathered)
+
+    def _do_gathered(self) -> None:
+        with self._adding:
+            gathered, self._waiting = self._waiting, []
+        self._do(gathered)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    change: Callable[[Session], Any]
+    future: Future[Any]
+
+
+class Together:
+    """Changes that gather while others are committed, by one thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._gathering = Gathering("committing", self._commit)
+
+    def submit(self, change: Callable[[Session], T]) -> Future[T]:
+        """Ask for a change; return what has its value once it is committed.
+
+        What the change raises is raised, and the others are made all the same: it must have
+        written nothing before it raises a PramanaError. That the database is away or has no room
+        is raised to all; what else it says, only to the change that it is about.
+        """
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # whoever waits may go away; the change is made
+        self._gathering.add(_Wanted(change, future))
+        return future
+
+    def _commit(self, gathered: list[_Wanted]) -> None:
+        made: list[tuple[Future[Any], Any]] = []
+        refused: list[tuple[Future[Any], PramanaError]] = []
+        try:
+            with self._database.write() as session:
+                for wanted in gathered:
+                    try:
+                        made.append((wanted.future, wanted.change(session)))
+                    except PramanaError as error:
+                        refused.append((wanted.future, error))
+        except BaseException as error:  # noqa: BLE001 whoever waits raises it
+            if len(gathered) > 1 and not isinstance(error, NotReady | StorageFull):
+                for wanted in gathered:
+                    self._commit([wanted])
+                return
+            for wanted in gathered:
+                wanted.future.set_exception(error)
+            return
+        for future, value in made:
+            future.set_result(value)
+        for future, reason in refused:
+            future.set_exception(reason)
+
+
+# Bearer tokens and invitation secrets: `<id>.<256 random bits>`.
+#
+# The id finds the row, the rest is compared with its stored SHA-256 in constant time. A plain hash
+# is enough, because what it hides is not a password but 256 bits of randomness.
+
+SECRET_BYTES = 32
+ID_BYTES = 6
+_ID = re.compile(r"[a-z]-[0-9a-f]{12}")
+_WHOLE = re.compile(r"([a-z]-[0-9a-f]{12})\.[\w-]+")
+
+
+@dataclass(frozen=True)
+class Credential:
+    """A new credential: `text` is shown once to its holder, `id` and `hash` are stored."""
+
+    id: str
+    text: str
+    hash: str
+
+
+def new_id(prefix: str) -> str:
+    """Return a fresh identifier, such as `r-1f0c22d9a4be`."""
+    return f"{prefix}-{secrets.token_hex(ID_BYTES)}"
+
+
+def new_credential(prefix: str) -> Credential:
+    """Return a fresh credential whose id starts with `prefix`."""
+    identifier = new_id(prefix)
+    text = f"{identifier}.{secrets.token_urlsafe(SECRET_BYTES)}"
+    return Credential(identifier, text, credential_hash(text))
+
+
+def credential_hash(text: str) -> str:
+    """Return what is stored of a credential."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def credential_id(text: str) -> str:
+    """Return the id a credential claims, or nothing; what it is worth is for `matches` to say."""
+    claimed = text.partition(".")[0]
+    return claimed if _ID.fullmatch(claimed) else ""
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with only the ids of the credentials in it, as somebody may have sent one."""
+    return _WHOLE.sub(r"\1", text)
+
+
+def matches(text: str, stored_hash: str) -> bool:
+    """Whether a credential is the one whose hash is stored, in constant time."""
+    return hmac.compare_digest(credential_hash(text), stored_hash)
+
+
+# Rows of study plans: at most one in a study.
+
+
+def find_study_plan(session: Session, study: str) -> StudyPlan | None:
+    """Return the plan that a study agreed on, if it has one."""
+    row = session.get(StudyPlanRow, study)
+    return None if row is None else _read(row.plan)
+
+
+def store_study_plan(session: Session, study: str, plan: StudyPlan, now: datetime) -> None:
+    """Give a study a plan, in place of the one it had."""
+    row = session.get(StudyPlanRow, study)
+    if row is None:
+        row = StudyPlanRow(study=study)
+        session.add(row)
+    row.digest, row.plan, row.agreed = plan.digest, plan.canonical_json().decode(), now
+    session.flush()
+
+
+def remove_study_plan(session: Session, study: str) -> None:
+    """Leave a study without a plan."""
+    row = session.get(StudyPlanRow, study)
+    if row is not None:
+        session.delete(row)
+        session.flush()
+
+
+@lru_cache(maxsize=16)
+def _read(text: str) -> StudyPlan:
+    """Read a stored plan: thousands of sets, asked for at every announcement and every view."""
+    return StudyPlanMessage.model_validate_json(text).to_plan()

@@ -11,10 +11,9 @@ from pydantic import TypeAdapter
 from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.people import no_such
-from miner_service.store.remembered import Remembered
+from miner_service.store.database import Remembered
+from miner_service.store.people import new_id, no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
-from miner_service.store.tokens import new_id
 from pramana_core.errors import Conflict
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.plan import Plan

@@ -12,15 +12,15 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from miner_service.jobs.crew import Crew
+from miner_service.jobs.runner import Crew
 from miner_service.services import Services
 from miner_service.store.queue import supervisors
-from miner_service.workers.lines import WAKE, settings_line
+from miner_service.workers.process import WAKE, settings_line
 from miner_service.workers.watching import Watch
 
 log = logging.getLogger(__name__)
 
-COMMAND = (sys.executable, "-m", "miner_service.workers.supervise")
+COMMAND = (sys.executable, "-m", "miner_service.workers.supervisor")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
 _WELL = 30.0

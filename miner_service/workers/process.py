@@ -9,9 +9,14 @@ its lease still holds. It ends when its template does, and that when its supervi
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import gc
+import hashlib
+import json
 import os
 import queue
+import resource
 import select
 import signal
 import socket
@@ -19,17 +24,153 @@ import sys
 import threading
 import time
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import IO, Any, BinaryIO, NoReturn
 
 from miner_service.jobs.runner import Learn, learn_model, work_once
 from miner_service.services import open_services
-from miner_service.settings import utc_now
+from miner_service.settings import JobSettings, Limits, Settings, StorageSettings, utc_now
 from miner_service.store.queue.leases import Lease
-from miner_service.workers.bound import bound_memory, die_with, step_back
-from miner_service.workers.lines import line_of, order_from, settings_from
-from pramana_core.errors import NotReady, StorageFull
+from pramana_core.errors import Conflict, NotReady, StorageFull
+
+# How a process is bound: to its parent's life, to its share of the machine, to its memory.
+
+_PR_SET_PDEATHSIG = 1
+_SLACK = 256 << 20
+_NICER = 10
+
+
+def die_with(parent: int, number: signal.Signals) -> None:
+    """Let the kernel send this process a signal when the thread that started it is gone.
+
+    Elsewhere than on Linux only the end of the pipe from the parent tells of it. A parent that is
+    gone before this was asked for ends the process at once.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
+        raise SystemExit(0)
+
+
+def step_back() -> None:
+    """Let the service, and whatever else runs here, go before."""
+    os.nice(_NICER)
+
+
+def bound_memory(job_bytes: int) -> None:
+    """Let allocations beyond what a job may take fail, between two looks of the supervisor."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = job_bytes + _SLACK
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def memory_of(pid: int) -> int:
+    """Return the bytes of memory that a process has for itself; 0 if that cannot be known.
+
+    Files that it has mapped, such as columns, are not counted.
+    """
+    try:
+        told = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return _portable(pid)
+    _, resident, shared, *_ = map(int, told.split())
+    return (resident - shared) * resource.getpagesize()
+
+
+def _portable(pid: int) -> int:
+    try:
+        import psutil  # type: ignore[import-untyped]
+    except ImportError:
+        return 0
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+# What the service, supervisors and workers tell each other: lines of JSON on pipes.
+
+WAKE = b"\n"
+"""A line without anything: look whether there is something to do."""
+
+_CHUNK = 1 << 16
+
+
+def settings_line(settings: Settings) -> bytes:
+    """Return what a process that runs jobs must know; it may hold a password: only for a pipe."""
+    return line_of(
+        {
+            "data_dir": str(settings.data_dir),
+            "limits": asdict(settings.limits),
+            "jobs": asdict(settings.jobs),
+            "storage": asdict(settings.storage)
+            | {"database_password_file": _text(settings.storage.database_password_file)},
+        }
+    )
+
+
+def settings_from(line: bytes) -> Settings:
+    """Read the settings that `settings_line` wrote."""
+    told = json.loads(line)
+    storage = told["storage"]
+    if (file := storage["database_password_file"]) is not None:
+        storage["database_password_file"] = Path(file)
+    return Settings(
+        Path(told["data_dir"]),
+        limits=Limits(**told["limits"]),
+        jobs=JobSettings(**told["jobs"]),
+        storage=StorageSettings(**storage),
+    )
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def order_line(lease: Lease) -> bytes:
+    """Return the order to run a job."""
+    return line_of(asdict(lease))
+
+
+def order_from(line: bytes) -> Lease:
+    """Read what `order_line` wrote."""
+    return Lease(**json.loads(line))
+
+
+def line_of(told: dict[str, Any]) -> bytes:
+    """Return a line."""
+    return json.dumps(told).encode() + b"\n"
+
+
+class Incoming:
+    """Whole lines of a pipe, read without waiting.
+
+    Args:
+        descriptor: of the end to read from, which is made not to block.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+        self._rest = b""
+        self.ended = False
+
+    def lines(self) -> list[bytes]:
+        """Return what has come since it was last asked; `ended` says whether the other side did."""
+        while not self.ended:
+            try:
+                read = os.read(self._descriptor, _CHUNK)
+            except BlockingIOError:
+                break
+            self.ended = not read
+            self._rest += read
+        *whole, self._rest = self._rest.split(b"\n")
+        return whole
+
 
 _TOLD_SECONDS = 0.25
 
@@ -168,3 +309,64 @@ class _Step:
 
 if __name__ == "__main__":
     main()
+
+
+# The name of a supervisor: stable, so that its next life knows what it left behind.
+
+_MOST = 64
+
+
+@contextmanager
+def named(folder: Path) -> Iterator[str]:
+    """Hold a name that no other supervisor has: of this machine, data directory, and number.
+
+    The first number that is free is taken: that of an earlier life, which the kernel let go of when
+    its process ended.
+
+    Raises:
+        Conflict: there are too many.
+    """
+    for number in range(1, _MOST + 1):
+        with _file(folder, number).open("a") as file:
+            if _locked(file):
+                yield _name(folder, number)
+                return
+    raise Conflict(
+        f"{_MOST} supervisors of workers use the data directory {folder}.",
+        where="data",
+        remedy="Stop one, or start fewer with more workers each.",
+    )
+
+
+@contextmanager
+def departed(folder: Path) -> Iterator[list[str]]:
+    """Hold the names, here, of supervisors whose processes have ended: nobody takes them meanwhile.
+
+    What they ran can be taken back at once, without waiting for a lease to run out.
+    """
+    with ExitStack() as stack:
+        found = []
+        for number in range(1, _MOST + 1):
+            if not (path := _file(folder, number)).exists():
+                break  # the first number that is free is taken: there are none beyond
+            if _locked(stack.enter_context(path.open("a"))):
+                found.append(_name(folder, number))
+        yield found
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"workers-{socket.gethostname()}-{number}.lock"
+
+
+def _name(folder: Path, number: int) -> str:
+    place = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]
+    return f"{socket.gethostname()}/{place}/{number}"
+
+
+def _locked(file: IO[str]) -> bool:
+    """Take the lock of a file until it is closed, if nobody has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -15,11 +15,9 @@ from sqlalchemy.orm import Session
 from miner_service.settings import Settings, utc_now
 from miner_service.store.database import Database
 from miner_service.store.queue import leases, supervisors
-from miner_service.store.queue.fairness import Rules, claim_next, next_job
-from miner_service.store.queue.log import add_line
-from miner_service.store.queue.states import finish
+from miner_service.store.queue.leases import Rules, add_line, claim_next, finish, next_job
 from miner_service.store.schema import JobRow
-from miner_service.workers.names import departed
+from miner_service.workers.process import departed
 from miner_service.workers.watching import Watch
 from miner_service.workers.worker import Run
 from pramana_core.errors import PramanaError, StorageFull

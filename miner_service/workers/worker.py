@@ -17,8 +17,7 @@ from typing import Any
 
 from miner_service.settings import Settings
 from miner_service.store.queue.leases import Lease
-from miner_service.workers.bound import memory_of
-from miner_service.workers.lines import Incoming, order_line, settings_line
+from miner_service.workers.process import Incoming, memory_of, order_line, settings_line
 from pramana_core.errors import LimitExceeded
 
 COMMAND = (sys.executable, "-m", "miner_service.workers.process")

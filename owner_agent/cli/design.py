@@ -23,7 +23,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.design.compared import ComparedDesigns
     from owner_agent.design.designing import Wishes
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.lock import Surroundings
 
 
 class Learning(StrEnum):
@@ -137,11 +137,15 @@ def _compare(
         Unauthenticated, Refused, Unreachable: the miner could not be asked.
     """
     from owner_agent.cli.display.designs import design_steps, show_design, show_design_written
-    from owner_agent.costs.study_display import left_json, show_left
-    from owner_agent.costs.whole_study import left_in_study
-    from owner_agent.design.design_file import load_design, of_site, site_variables
+    from owner_agent.costs.whole_study import left_in_study, left_json, show_left
+    from owner_agent.design.design_file import (
+        entries_of_file,
+        entries_of_site,
+        load_design,
+        of_site,
+        site_variables,
+    )
     from owner_agent.design.designing import design, problem_of
-    from owner_agent.design.snippet import entries_of_file, entries_of_site
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
 
@@ -175,7 +179,7 @@ def _write(
     entries: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """Write what goes into a site file, and the study plan, where they are asked for."""
-    from owner_agent.design.snippet import save, snippet, study_plan_text
+    from owner_agent.design.design_file import save, snippet, study_plan_text
 
     write, write_study_plan = files
     if write is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from owner_agent.masking.publishing import MaskedNow, MaskOutcome
     from owner_agent.masking.report import MaskReport
     from owner_agent.site.site import Site
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.lock import Surroundings
 
 STAGES = {
     "pseudonyms": "computing pseudonyms",
@@ -52,11 +52,10 @@ def mask(
     json: JsonOption = False,
 ) -> None:
     """Mask the confidential columns, report on them, and publish them if asked to."""
-    from owner_agent.cli.display.masking import show_mask_report, show_masked_outcome
     from owner_agent.cli.display.plan import show_written
-    from owner_agent.costs.study_display import show_people
+    from owner_agent.cli.display.releases import show_mask_report, show_masked_outcome
     from owner_agent.costs.summaries import reported_json
-    from owner_agent.costs.whole_study import people_told
+    from owner_agent.costs.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
 
     if report is not None and no_report:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from owner_agent.model_sharing.publishing import SharedNow, ShareOutcome
     from owner_agent.model_sharing.report import TreeReport
     from owner_agent.site.site import Site
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.lock import Surroundings
 
 STAGES = {"growing": "growing the tree", "drawing": "drawing the report"}
 
@@ -43,11 +43,10 @@ def share_model(
     json: JsonOption = False,
 ) -> None:
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
-    from owner_agent.cli.display.model_sharing import show_share_outcome, show_tree_report
     from owner_agent.cli.display.plan import show_written
-    from owner_agent.costs.study_display import show_people
+    from owner_agent.cli.display.releases import show_share_outcome, show_tree_report
     from owner_agent.costs.summaries import reported_json
-    from owner_agent.costs.whole_study import people_told
+    from owner_agent.costs.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
 
     if report is not None and no_report:

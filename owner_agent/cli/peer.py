@@ -20,7 +20,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.members.joint import JointOutcome
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.lock import Surroundings
 
 AcceptOption = Annotated[
     bool,
@@ -47,8 +47,8 @@ def peer(
     """Take part in sessions that the known peers begin, until stopped."""
     from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.protocol.session_file import load_session_file
-    from owner_agent.peer.transport.connections import opened
-    from owner_agent.peer.transport.serving import PeerServer
+    from owner_agent.peer.transport.app import PeerServer
+    from owner_agent.peer.transport.remote import opened
 
     agreed = None if only is None else load_session_file(only)
     consent = Consent(accept_added_loss, corrections)
@@ -82,9 +82,9 @@ def _session(path: Path, surroundings: Surroundings, peers: Path, consent: Conse
     from owner_agent.cli.display.sessions import STEPS
     from owner_agent.peer.members.joint import run_session
     from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
-    from owner_agent.peer.protocol.waiting import stopped_like_interrupted
-    from owner_agent.peer.transport.connections import opened
-    from owner_agent.peer.transport.serving import PeerServer
+    from owner_agent.peer.protocol.steps import stopped_like_interrupted
+    from owner_agent.peer.transport.app import PeerServer
+    from owner_agent.peer.transport.remote import opened
     from owner_agent.site.site import load_site
 
     site, file = load_site(path), load_session_file(peers)

@@ -14,8 +14,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from owner_agent.predict.inputs import InputSource
-    from owner_agent.predict.predicting import Predictions, ReadModel
+    from owner_agent.predict.predicting import InputSource, Predictions, ReadModel
     from owner_agent.site.site import Site
 
 PREDICTIONS = "predictions"
@@ -62,7 +61,7 @@ def predict(
 
 
 def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
-    from owner_agent.predict.inputs import InputSource
+    from owner_agent.predict.predicting import InputSource
 
     if site is not None:
         return InputSource.of_site(site, table, record_id)

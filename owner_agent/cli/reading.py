@@ -24,7 +24,7 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.report.report import PlanReport
     from owner_agent.site.site import Site
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.lock import Surroundings
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -37,14 +37,14 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
     opened = load_site(site)
     told, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
     if opened.file.mask is not None:
-        from owner_agent.masking.checking import check_masking
+        from owner_agent.masking.masking import check_masking
 
         masked = check_masking(opened)
         told["masking"] = masked.as_dict()
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.model_sharing.checking import check_sharing
+        from owner_agent.model_sharing.columns import check_sharing
 
         shared = check_sharing(opened)
         told["model_sharing"] = shared.as_dict()
@@ -159,7 +159,7 @@ def _measured(
     from owner_agent.costs.losses import losses_of
     from owner_agent.costs.whole_study import outlook_of
     from owner_agent.report.contents import Assumptions
-    from owner_agent.report.priors import read_priors
+    from owner_agent.report.curves import read_priors
     from owner_agent.report.report import report
     from owner_agent.site.planning import planned
     from owner_agent.table.table import read_table
@@ -238,7 +238,7 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     from owner_agent.costs.summaries import ledger_json
     from owner_agent.departures.ledger import Ledger
     from owner_agent.peer.disclosure.exact import recalled
-    from owner_agent.peer.session.journal import all_kept
+    from owner_agent.peer.session.session import all_kept
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
@@ -267,7 +267,7 @@ def anchors(site: SiteOption = SITE, json: JsonOption = False) -> None:
     Compare them with what other owners have: `pramana audit verify` and `--anchor` take them.
     """
     from owner_agent.cli.display.releases import show_anchors
-    from owner_agent.release.anchors import all_anchors, require_unbroken, wrong_with
+    from owner_agent.release.left import all_anchors, require_unbroken, wrong_with
     from owner_agent.site.site import load_site
 
     seen = all_anchors(load_site(site).state)

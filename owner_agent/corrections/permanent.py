@@ -16,18 +16,67 @@ from pathlib import Path
 import numpy as np
 
 from owner_agent.corrections.memory import Memory, Recollection, load_memory, save_memory
-from owner_agent.corrections.rebuild import COUNTED_EPOCHS, rebuilt
-from owner_agent.departures.history import require_reported
 from owner_agent.departures.ledger import Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX
+from owner_agent.departures.outbox import OUTBOX, PreparedRelease, reopen
+from owner_agent.departures.refusals import require_reported
 from owner_agent.randomize.draws import draw_id
-from owner_agent.randomize.reports import Randomized, randomize
-from owner_agent.site.corrections import Choice
+from owner_agent.randomize.stream import Randomized, randomize
+from owner_agent.site.mistakes import Choice
 from owner_agent.state.keys import Keys as Secrets
-from pramana_core.errors import RecordsCorrected, StoreCorrupt
+from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Keys
+from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_parts
+
+# The memory of releases that left without being remembered, from their folders in the outbox.
+#
+# Releases made before there was a memory are known in this way, and so are those that a restored
+# backup does not have yet.
+
+COUNTED_EPOCHS = 64
+"""Earlier versions counted epochs, to fewer than this, and the ledger did not have them."""
+
+
+def rebuilt(
+    memory: Memory, outbox: Path, missing: Sequence[Entry], secrets: Secrets, study: str
+) -> Memory:
+    """Return a memory with those of some releases, oldest first, that the outbox still has.
+
+    A release that is not there whole, as it left, is passed over.
+    """
+    for entry in missing:
+        try:
+            prepared = reopen(outbox, entry.name)
+            made = None if prepared is None else _read(prepared)
+        except PramanaError:
+            continue
+        if made is not None and made.digest == entry.content:
+            memory = _added(memory, made, entry, secrets, study)
+    return memory
+
+
+def _read(prepared: PreparedRelease) -> Randomized:
+    plan = prepared.manifest.content.to_plan()
+    schema = RecordSchema.of(plan)
+    parts = [decode_part(schema, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
+    return Randomized(plan, *joined_parts(schema, parts))
+
+
+def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:
+    draws = {draw.variable: draw for draw in entry.draws}
+    reports = {}
+    for block in made.plan.blocks:
+        draw = draws[block.names[0]]
+        if not draw.randomized:
+            continue
+        # The margin of a joint draw, sent to a peer, is not the whole of what was drawn.
+        epochs = (draw.epoch, *range(COUNTED_EPOCHS))
+        if draw.draw_id not in (draw_id(secrets, study, block, epoch) for epoch in epochs):
+            return memory
+        reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
+    grown = memory.with_reports(made.keys, reports, replacing=True)
+    return grown.with_release(entry.content)
+
 
 CHOICES = (
     "Choose what happens to them: `--corrections keep` leaves every record the report it was given"

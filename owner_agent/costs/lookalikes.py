@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from owner_agent.costs.losses import new_draws
-from owner_agent.departures.fingerprints import values_of
+from owner_agent.departures.fingerprints import recognized, values_of
 from owner_agent.departures.ledger import Draw, Ledger
-from owner_agent.departures.recognition import recognized
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KEY_LENGTH, KeyStore

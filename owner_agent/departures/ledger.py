@@ -26,8 +26,7 @@ from owner_agent.departures.ledger_file import (
     connected,
     storing_ledger,
 )
-from owner_agent.state.audit import noted
-from owner_agent.state.history import LEDGER, require_ledger, state_directory
+from owner_agent.state.history import LEDGER, noted, require_ledger, state_directory
 from pramana_core.wire.releases.base import RANDOMIZED
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.randomize.reports import Randomized
+from owner_agent.randomize.stream import Randomized
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
 from pramana_core.wire.base import KEY_BYTES, MAX_PARTS
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Keys, RecordSchema, Values, encode_part, parts_of
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS

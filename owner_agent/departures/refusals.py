@@ -10,7 +10,14 @@ record's path and class. A private tree is bounded by its epsilon, which adds li
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from owner_agent.departures.composition import (
     conflicting,
@@ -19,8 +26,12 @@ from owner_agent.departures.composition import (
     of_unknown_columns,
     secret_of_column,
 )
-from owner_agent.departures.ledger import Draw, Entry
-from pramana_core.errors import PlanConflict
+from owner_agent.departures.ledger import LEFT, NEW_EPOCH, PEER, Draw, Entry, Ledger, epoch_mark
+from owner_agent.state.history import AUDIT, WAYS_OUT
+from owner_agent.state.keys import KeyStore
+from pramana_core.errors import HistoryLost, PlanConflict
+from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.parts import Keys, key_words
 
 _ACCEPT = "accept the added loss with --accept-added-loss"
 
@@ -153,3 +164,173 @@ def _under_which_name(draw: Draw, left: Sequence[Draw]) -> str:
     columns = {old.column for old in left}
     known = " and ".join(repr(column) for column in draw.same_as if column in columns)
     return f" has the values of column {known} that left before under another name" if known else ""
+
+
+# Whose records a release holds: known again by a few pseudonyms, without a look at the records.
+#
+# Under other record ids the same people are other records, with draws of their own: their losses
+# add, and nothing but the pseudonyms tells. Pseudonyms are MACs, so the smallest of a release are a
+# random sample of its records.
+
+SKETCH_RECORDS = 256
+
+TOLERATED_SHARE = 0.1
+"""So many of the records may be gone and as many others have come without a question."""
+
+
+def sketch_of(keys: Keys) -> bytes:
+    """Return the smallest pseudonyms, ascending and joined: all of them if they are few."""
+    first = key_words(keys)[:, 0]
+    if len(keys) > SKETCH_RECORDS:
+        limit = np.partition(first, SKETCH_RECORDS - 1)[SKETCH_RECORDS - 1]
+        keys = keys[first <= limit]
+    return b"".join(sorted(bytes(key) for key in keys)[:SKETCH_RECORDS])
+
+
+def same_records(earlier: Entry, keys: Keys) -> bool:
+    """Whether pseudonyms may be those of an earlier release, with records added or taken away.
+
+    Both at once is what other record ids look like: a part of the earlier records is gone and
+    others stand in their place. Up to the largest pseudonym of its sketch an earlier release is
+    known whole, so both shares are seen there.
+    """
+    sampled = np.frombuffer(earlier.sketch, dtype=f"V{KEY_BYTES}")
+    return _same(sampled, earlier.records, keys)
+
+
+def same_people(earlier: Keys, keys: Keys) -> bool:
+    """Whether pseudonyms may be earlier ones with records added or taken away, as a ledger sees."""
+    return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
+
+
+def _same(sketch: Keys, records: int, keys: Keys) -> bool:
+    sampled, present = _first_words(sketch), _first_words(keys)
+    if records > len(sampled):
+        present = present[present <= sampled.max()]
+    # Half a pseudonym is enough: two records have the same once in 10^19.
+    found = int(np.isin(sampled, present).sum())
+    tolerated = TOLERATED_SHARE * len(sampled)
+    return len(sampled) - found <= tolerated or len(present) - found <= tolerated
+
+
+def population_of(keys: Keys, draw_id: str, entries: Iterable[Entry]) -> str:
+    """Return the name of the population that records belong to as far as one draw is concerned.
+
+    It is the newest population all of whose releases may hold the same records, or else a new one.
+
+    Args:
+        keys: the records' pseudonyms, in any order.
+        draw_id: the draw; only releases that left under it count.
+        entries: the ledger's, oldest first.
+    """
+    populations: dict[str, bool] = {}
+    for entry in entries:
+        draw = next((d for d in entry.draws if d.draw_id == draw_id), None)
+        if entry.left and draw is not None:
+            fits = populations.pop(draw.population, True) and same_records(entry, keys)
+            populations[draw.population] = fits
+    fitting = [name for name, fits in populations.items() if fits]
+    return fitting[-1] if fitting else hashlib.sha256(sketch_of(keys)).hexdigest()[:16]
+
+
+def _first_words(keys: Keys) -> npt.NDArray[np.uint64]:
+    return key_words(keys)[:, 0]
+
+
+# Whether the ledger is as young as what lies beside it: an older one, restored alone, is found.
+#
+# The audit log has every step of every release, and the memory of reports has the releases that it
+# was made of. What is older than the ledger is no loss here: a memory that lacks a release is found
+# where that matters (see `corrections`).
+
+_STEP = "release_"
+
+
+def known_entries(state: Path) -> tuple[Entry, ...]:
+    """Return the ledger's entries, oldest first, before something leaves.
+
+    Raises:
+        HistoryLost: the ledger is gone, the audit log knows of more that left, or the draw key
+            came here past the ledger.
+        KeyFileError: the draw key is unsafe.
+        StoreCorrupt: the ledger cannot be read.
+    """
+    ledger = Ledger(state)
+    entries = ledger.entries()
+    epoch, missing = beyond(state, entries)
+    begun = {epoch_mark(beginning) for beginning in ledger.beginnings()}
+    if missing or (epoch is not None and epoch not in begun):
+        named = f"releases {', '.join(missing)}" if missing else "a new epoch"
+        raise HistoryLost(
+            f"The audit log has {named}, of which the ledger knows nothing: the ledger is older"
+            " than the audit log.",
+            where=str(state / AUDIT),
+            remedy=WAYS_OUT,
+        )
+    keys = KeyStore(state)
+    if (unknown := keys.unknown_draw) is not None:
+        raise HistoryLost(
+            f"The draw key here ({unknown}) was not made or imported with the ledger here: nobody"
+            " knows what left by its draws.",
+            where=str(keys.path("draw")),
+            remedy=WAYS_OUT,
+        )
+    return entries
+
+
+def beyond(state: Path, entries: Iterable[Entry]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the newest epoch of the audit log, and releases since that a ledger does not have.
+
+    The log's lines are written after the ledger's: of a crash between the two it has less.
+    """
+    left = {(entry.study, entry.name) for entry in entries if entry.left}
+    epoch: str | None = None
+    steps: dict[tuple[Any, Any], str] = {}
+    for told in _lines(state / AUDIT):
+        action = str(told.get("action", ""))
+        if action == NEW_EPOCH:
+            epoch, steps = told.get("epoch"), {}
+        elif action.startswith(_STEP):
+            steps[told.get("study"), told.get("release")] = action.removeprefix(_STEP)
+    missing = [one for one, state_ in steps.items() if state_ in LEFT and one not in left]
+    return epoch, tuple(str(name) for _, name in missing)
+
+
+def require_reported(study: str, reported: frozenset[str], entries: Sequence[Entry]) -> None:
+    """Check that the ledger has the releases of which a study's reports are remembered.
+
+    What was made for a peer is remembered before the ledger has it: with peers in the study, only
+    that the ledger has anything of it is checked.
+
+    Raises:
+        HistoryLost: it does not.
+    """
+    mine = [entry for entry in entries if entry.study == study]
+    lost = reported - {entry.content for entry in mine}
+    if not lost or any(entry.miner.startswith(PEER) for entry in mine):
+        return
+    some = f"{len(lost)} releases" if len(lost) > 1 else "a release"
+    raise HistoryLost(
+        f"In study {study!r} the reports of {some} are remembered of which the ledger knows"
+        " nothing: it is an older one.",
+        where=study,
+        remedy=WAYS_OUT,
+    )
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Return what the lines of the audit log say, one at a time: it becomes long."""
+    if path.exists():
+        with path.open("rb") as lines:
+            yield from map(_told, lines)
+
+
+def _told(line: bytes) -> dict[str, Any]:
+    """Return what a line of the audit log says, if it is one of those that matter here."""
+    if b'"action"' not in line:
+        return {}
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}

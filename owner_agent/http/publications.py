@@ -12,7 +12,7 @@ from pydantic import Field
 from owner_agent.costs.summaries import outcome_json
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.publish import PublishOutcome
-from owner_agent.site.corrections import Choice
+from owner_agent.site.mistakes import Choice
 from pramana_core.errors import Conflict, NotFound, PramanaError
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.base import Message

@@ -3,30 +3,71 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from owner_agent.costs.corrected import corrected_of
 from owner_agent.costs.losses import losses_of
 from owner_agent.costs.summaries import ledger_json
 from owner_agent.costs.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.departures.ledger import Ledger
-from owner_agent.http.problems import add_handlers
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.report.report import report
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.lock import Surroundings
 from owner_agent.table.table import read_table
-from pramana_core.errors import Unauthenticated
+from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.progress import StagedProgress, unwatched
 from pramana_core.wire.base import MAX_RECORDS
+from pramana_core.wire.problems import (
+    PROBLEM_MEDIA_TYPE,
+    ProblemDetail,
+    invalid_request,
+    problem_of,
+    problem_of_status,
+)
+
+# Every error of the agent becomes an answer with a problem document here.
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Make an application answer every error with a problem document."""
+    for kind in (PramanaError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _handle)
+
+
+def _handle(_request: Request, error: Exception) -> Response:
+    match error:
+        case PramanaError():
+            document = problem_of(error)
+        case RequestValidationError():
+            places = [".".join(str(part) for part in e["loc"]) for e in error.errors()]
+            document = invalid_request(f"The request is not well formed at {', '.join(places)}.")
+        case HTTPException():
+            return _respond(problem_of_status(error.status_code), error.headers)
+        case _:
+            raise AssertionError("registered for the three classes above")
+    return _respond(document)
+
+
+def _respond(problem: ProblemDetail, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse(
+        problem.model_dump(mode="json"),
+        status_code=problem.status,
+        media_type=PROBLEM_MEDIA_TYPE,
+        headers={"WWW-Authenticate": "Bearer"} if problem.status == 401 else headers,
+    )
 
 
 @dataclass(frozen=True)

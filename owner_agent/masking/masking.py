@@ -19,24 +19,105 @@ from pydantic import ValidationError
 from owner_agent.departures.fingerprints import Values, groups_of, values_of
 from owner_agent.departures.ledger import Draw
 from owner_agent.departures.outbox import Outgoing
-from owner_agent.masking.columns import MaskTable, read_columns
 from owner_agent.masking.words import protection
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.stream import keyed_digest, masking_randomness
-from owner_agent.site.sections.masking import AUTO
+from owner_agent.site.planning import raise_together
+from owner_agent.site.sections.masking import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
-from pramana_core.errors import ConfigError
+from owner_agent.table.encode import record_id_problems
+from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
+from owner_agent.table.table import TextTable, read_table
+from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.mask import METHODS, Masked, Method
 from pramana_core.mask.advice import Recommendation, recommend
 from pramana_core.mask.copies import require_few_copies
-from pramana_core.mask.core.bounds import Bounds, bounded, cut_cautions
-from pramana_core.mask.core.caution import gravest_first
-from pramana_core.mixed.table import CategoricalColumn, Column, numeric_table
+from pramana_core.mask.core.cautions import gravest_first
+from pramana_core.mask.core.masked import Bounds, bounded, cut_cautions, require_within
+from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, numeric_table
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Keys, key_order
 from pramana_core.wire.releases.base import MASKED
 from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
+
+# The columns to be masked and those told beside them, read whole; no message quotes a cell.
+
+
+@dataclass(frozen=True, eq=False)
+class MaskTable:
+    """S and X of the same n records, with their ids; `dropped` records had empty cells."""
+
+    record_ids: list[str]
+    told: MixedTable
+    confidential: MixedTable
+    dropped: int
+
+    def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
+        """Return the records in another order."""
+        ids = [self.record_ids[place] for place in order]
+        return MaskTable(ids, self.told.rows(order), self.confidential.rows(order), self.dropped)
+
+
+def read_columns(site: Site) -> MaskTable:
+    """Read what a site masks and tells.
+
+    Raises:
+        ConfigError: the site masks nothing.
+        TableError: the table cannot be read, record ids are missing or repeated, or cells are
+            empty (unless records with empty cells are dropped) or no numbers.
+        OptionError: true values lie beyond their bounds.
+        UnknownCategory: cells hold none of the categories listed.
+    """
+    section = site.mask
+    ids = site.file.record_id
+    table = read_table(site.table, [ids, *section.columns])
+    problems = record_id_problems(table.columns[ids], ids)
+    told: list[ReadColumn] = []
+    confidential: list[ReadColumn] = []
+    columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
+    for place, column in enumerate(columns):
+        try:
+            read = _column(table, column, told=place < len(section.tell))
+        except PramanaError as error:
+            problems.append(error)
+        else:
+            (told if place < len(section.tell) else confidential).append(read)
+    raise_together(problems)
+    kept = complete_rows(
+        (*told, *confidential),
+        drop=section.missing == "drop",
+        where=str(site.table),
+        section="mask",
+        used="masked or told",
+    )
+    names: list[str] = table.columns[ids].to_pylist()
+    masked = MixedTable(tuple(read.column(kept) for read in confidential), len(kept))
+    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
+    return MaskTable(
+        [names[place] for place in kept],
+        MixedTable(tuple(read.column(kept) for read in told), len(kept)),
+        masked,
+        table.rows - len(kept),
+    )
+
+
+def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
+    name = tell.column
+    if tell.categories is not None:
+        return read_categories(table, name, tell.categories, tell.missing, "mask")
+    if told:
+        remedy = (
+            "Correct those cells; a column of categories that is told needs a list of them:"
+            f' {{ column = "{name}", categories = [...] }}.'
+        )
+        return read_numbers(table, name, "told", remedy)
+    remedy = (
+        "Correct those cells, or take the column out of confidential in [mask]: only numbers can"
+        " be masked."
+    )
+    return read_numbers(table, name, "masked", remedy)
+
 
 FORM = "2"
 """Changed with every change that gives the same table other masked values."""
@@ -236,3 +317,53 @@ def _written(options: Mapping[str, Any]) -> str:
         for key, value in options.items()
     }
     return json.dumps(plain, sort_keys=True)
+
+
+# Whether a table can be masked as its site file says, before anything is masked.
+
+
+@dataclass(frozen=True)
+class MaskCheck:
+    """What would be masked, of how many records; what is wrong with the table, if anything."""
+
+    records: int
+    dropped: int
+    told: tuple[str, ...]
+    confidential: tuple[str, ...]
+    method: str
+    problem: PramanaError | None
+
+    @property
+    def sentence(self) -> str:
+        """What `owner-agent mask` would do."""
+        if self.problem is not None:
+            return f"{', '.join(self.confidential)} cannot be masked yet."
+        left_out = f" ({self.dropped:,} with empty cells left out)" if self.dropped else ""
+        return (
+            f"{self.records:,} records{left_out}: {', '.join(self.confidential)} would be masked"
+            f" (method {self.method}), {', '.join(self.told) or 'nothing'} told as is;"
+            " `owner-agent mask` reports on it."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "records": self.records,
+            "dropped": self.dropped,
+            "told": list(self.told),
+            "confidential": list(self.confidential),
+            "method": self.method,
+        }
+
+
+def check_masking(site: Site) -> MaskCheck:
+    """Read what a site masks and tells. Raises ConfigError if it masks nothing."""
+    section = site.mask
+    records = dropped = 0
+    problem = None
+    try:
+        table = read_columns(site)
+        records, dropped = len(table.record_ids), table.dropped
+    except PramanaError as error:
+        problem = error
+    return MaskCheck(records, dropped, section.told, section.confidential, section.method, problem)

@@ -12,20 +12,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from owner_agent.departures.fingerprints import fingerprint_of
-from owner_agent.departures.history import known_entries
+from owner_agent.departures.fingerprints import fingerprint_of, recognized
 from owner_agent.departures.ledger import Draw, Entry
-from owner_agent.departures.populations import sketch_of
-from owner_agent.departures.recognition import recognized
-from owner_agent.departures.refusals import refuse_conflicts
+from owner_agent.departures.refusals import known_entries, refuse_conflicts, sketch_of
 from owner_agent.masking.masking import Chosen, choose, masked_copies, outgoing
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.sending import Departure, Sent, send_once
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
 from pramana_core.mask import Masked
 from pramana_core.progress import StagedProgress
 

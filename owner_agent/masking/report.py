@@ -12,8 +12,7 @@ import numpy as np
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
-from pramana_core.mask.core.caution import Caution, Gravity, gravest_first
-from pramana_core.mask.core.cautions import below_zero
+from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
 from pramana_core.mixed.table import numeric_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from pramana_core.mask.core.method import Method
+from pramana_core.mask.core.masked import Method
 
 LETTERS = (
     "S is what is told as it is, X what is confidential and stays here, Y what is released in X's"

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from owner_agent.departures.fingerprints import Values, groups_of, values_of
+from owner_agent.departures.ledger import Draw
+from owner_agent.randomize.draws import library
+from owner_agent.randomize.stream import keyed_digest
 from owner_agent.site.planning import raise_together
-from owner_agent.site.sections.model_sharing import AttributeSection, TargetSection
+from owner_agent.site.sections.model_sharing import (
+    AttributeSection,
+    PrivateSection,
+    ShareModelSection,
+    TargetSection,
+)
 from owner_agent.site.site import Site
 from owner_agent.table.encode import record_id_problems
 from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.errors import PramanaError
-from pramana_core.mixed.table import MixedTable
+from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
+from pramana_core.model_sharing.core.attributes import Taxonomy, TreeSchema
+from pramana_core.model_sharing.core.schemas import schema_of
 
 SECTION = "share_model"
 
@@ -81,3 +96,213 @@ def _column(text: TextTable, asked: AttributeSection | TargetSection) -> ReadCol
         f' {{ column = "{name}", categories = [...] }}.'
     )
     return read_numbers(text, name, "an attribute read", remedy)
+
+
+# What a tree is learned from and how, settled before any is grown.
+#
+# It has an identity that follows from the draw key, all values and all options: the same table
+# shared again is the same tree, in whatever study, and of a private tree the same draw.
+
+FORM = "tree/1"
+"""Changed with every change that gives the same table another tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A table with the tree that is asked of it, before it is grown.
+
+    Attributes:
+        columns: the records, sorted by their ids, their numbers as they are.
+        schema: what the tree is about.
+        attributes: the attributes of the records as the schema has them: numbers beyond a range
+            are the nearest end of it.
+        classes: their classes.
+        section: how the tree is made.
+        openly: columns that are no secret here: they are told as they are in other releases.
+        identity: what is learned from and how, 64 digits.
+        draw_key: the owner's. No tree has pseudonyms, so that none needs the linkage secret.
+    """
+
+    columns: TreeColumns
+    schema: TreeSchema
+    attributes: MixedTable
+    classes: npt.NDArray[np.intp]
+    section: ShareModelSection
+    openly: frozenset[str]
+    identity: str
+    draw_key: bytes = field(repr=False)
+
+    @property
+    def records(self) -> int:
+        """How many records the tree is learned from."""
+        return self.columns.table.records
+
+    @property
+    def private(self) -> PrivateSection | None:
+        """How a private tree is made, if it is one."""
+        return self.section.private
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """What the ledger writes of each column.
+
+        All that the tree was learned from is written down: that no split asks for a column tells
+        of it too, and a private tree's epsilon pays for looking at it.
+        """
+        epsilon = float("inf") if self.private is None else self.private.epsilon
+        return tuple(
+            Draw(name, name, self.identity, epsilon, name not in self.openly, shared=True)
+            for name in self.columns.table.names
+        )
+
+    @cached_property
+    def values(self) -> Values:
+        """By what the ledger knows the columns again."""
+        table = self.columns.table
+        codes = {column.name: groups_of(column) for column in table.columns}
+        names = {name: name for name in table.names}
+        return values_of(self.draw_key, self.columns.record_ids, codes, names)
+
+
+def choose(site: Site, draw_key: bytes) -> Chosen:
+    """Read a site's table and settle what tree is learned from it.
+
+    Raises:
+        ConfigError: the site shares no tree.
+        InputError: the table is wrong, or does not fit what is declared of it.
+    """
+    section = site.share_model
+    columns = read_tree_columns(site)
+    schema, attributes, classes = schema_of(
+        columns.table,
+        section.target.column,
+        ranges={
+            a.column: (a.low, a.high)
+            for a in section.attributes
+            if a.low is not None and a.high is not None
+        },
+        taxonomies=_taxonomies(section),
+        whole=[a.column for a in section.attributes if a.whole],
+    )
+    how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
+    identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
+    return Chosen(columns, schema, attributes, classes, section, _openly(site), identity, draw_key)
+
+
+def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
+    found = {attribute.column: attribute.groups for attribute in section.attributes}
+    return {name: groups for name, groups in found.items() if groups is not None}
+
+
+def _openly(site: Site) -> frozenset[str]:
+    """Return the columns that a site tells as they are in other releases."""
+    public = [source for v in site.file.variables if not v.sensitive for source in v.sources]
+    told = () if site.file.mask is None else site.file.mask.told
+    return frozenset(public) | frozenset(told)
+
+
+def _content(columns: TreeColumns) -> list[bytes]:
+    """Return all that a tree is learned from, and whose records these are."""
+    parts = [json.dumps(columns.record_ids).encode()]
+    for column in columns.table.columns:
+        parts.append(column.name.encode())
+        if isinstance(column, CategoricalColumn):
+            parts += [json.dumps(column.categories).encode(), column.codes.astype("<u4").tobytes()]
+        else:
+            parts.append(column.values.astype("<f8").tobytes())
+    return parts
+
+
+# The randomness of private trees that leave: drawn by OpenDP, exactly and from the system.
+#
+# OpenDP is an optional extra (`noise`), imported when the first draw is asked for. The epsilon is
+# accounted for where the tree is grown (`pramana_core.model_sharing.private`).
+
+
+class TreeNoise:
+    """What draws private trees, as `pramana_core.model_sharing.private.growing.Noise`.
+
+    Raises:
+        NotInstalled: OpenDP is not installed.
+    """
+
+    def __init__(self) -> None:
+        self._library = library("Private trees are")
+
+    def laplace(self, scale: float) -> int:
+        """Return a draw of the discrete Laplace distribution."""
+        dp = self._library
+        counts = dp.atom_domain(T=int)
+        drawn: int = dp.m.make_laplace(counts, dp.absolute_distance(T=int), scale=scale)(0)
+        return drawn
+
+    def choose(self, scores: Floats, epsilon: float) -> int:
+        """Return a place drawn by the exponential mechanism: the largest score with Gumbel noise.
+
+        With noise of scale 1 / epsilon that is a place with a probability proportional to
+        exp(epsilon * score), the scores beyond 0 apart.
+        """
+        dp = self._library
+        told: Any = [float(score) for score in scores] if epsilon > 0 else [0.0] * len(scores)
+        if len(told) == 1:
+            return 0
+        drawn: int = dp.m.make_noisy_max(
+            dp.vector_domain(dp.atom_domain(T=float, nan=False)),
+            dp.linf_distance(T=float),
+            # Its noise is Gumbel's; under the pure measure it is exponential, another mechanism.
+            dp.zero_concentrated_divergence(),
+            scale=1 / epsilon if epsilon > 0 else 1.0,
+        )(told)
+        return int(drawn)
+
+
+# Whether a tree can be learned as the site file says, before any is.
+
+
+@dataclass(frozen=True)
+class TreeCheck:
+    """Of what a tree would be learned; what is wrong with the table, if anything."""
+
+    records: int
+    dropped: int
+    target: str
+    attributes: tuple[str, ...]
+    private: bool
+    problem: PramanaError | None
+
+    @property
+    def sentence(self) -> str:
+        """What `owner-agent share-model` would do."""
+        if self.problem is not None:
+            return f"No tree of {self.target} can be learned yet."
+        left_out = f" ({self.dropped:,} with empty cells left out)" if self.dropped else ""
+        tree = "a private tree" if self.private else "a tree"
+        return (
+            f"{self.records:,} records{left_out}: {tree} of {self.target} would be learned from"
+            f" {', '.join(self.attributes)}; `owner-agent share-model` shows it."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "records": self.records,
+            "dropped": self.dropped,
+            "target": self.target,
+            "attributes": list(self.attributes),
+            "private": self.private,
+        }
+
+
+def check_sharing(site: Site) -> TreeCheck:
+    """Read what a site's tree is learned from. Raises ConfigError if it shares none."""
+    section = site.share_model
+    records = dropped = 0
+    problem = None
+    try:
+        columns = read_tree_columns(site)
+        records, dropped = columns.table.records, columns.dropped
+    except PramanaError as error:
+        problem = error
+    *attributes, target = section.columns
+    private = section.private is not None
+    return TreeCheck(records, dropped, target, tuple(attributes), private, problem)

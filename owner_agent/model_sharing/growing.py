@@ -13,14 +13,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from owner_agent.model_sharing.choosing import Chosen
+from owner_agent.model_sharing.columns import Chosen
 from owner_agent.model_sharing.kept import private_tree
 from pramana_core.errors import ConfigError, RequirementUnmet
 from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import TreeDocument
-from pramana_core.model_sharing.exchange.promises import promised, protection_words, read_words
+from pramana_core.model_sharing.exchange.text import promised, protection_words, read_words
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage

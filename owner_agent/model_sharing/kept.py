@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from owner_agent.model_sharing.choosing import Chosen
+from owner_agent.model_sharing.columns import Chosen
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_new
 from pramana_core.errors import InputError, LimitExceeded, StoreCorrupt
@@ -57,9 +57,12 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
 
 
 def _draw(chosen: Chosen) -> SharedTree:
-    from owner_agent.model_sharing.noise import TreeNoise
-    from pramana_core.model_sharing.private.growing import depth_for, grow_private_tree
-    from pramana_core.model_sharing.private.options import PrivateOptions
+    from owner_agent.model_sharing.columns import TreeNoise
+    from pramana_core.model_sharing.private.growing import (
+        PrivateOptions,
+        depth_for,
+        grow_private_tree,
+    )
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn

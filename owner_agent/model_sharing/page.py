@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from owner_agent.model_sharing.drawings import Drawing, drawings_of
-from owner_agent.model_sharing.report import TreeReport
+from owner_agent.model_sharing.report import Drawing, TreeReport, drawings_of
 from owner_agent.report.page import share, templates, write_with_numbers
 from owner_agent.state.private_files import write_replacing
 from pramana_core.privacy import Amplification

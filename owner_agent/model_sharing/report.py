@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from owner_agent.costs.losses import ColumnLoss, Losses, compare
+from owner_agent.model_sharing.growing import Made
 from owner_agent.model_sharing.publishing import SharedNow
 from pramana_core.mixed.table import NumericColumn
 from pramana_core.model_sharing.core.attributes import NumericAttribute
 from pramana_core.model_sharing.core.tree import SharedTree
-from pramana_core.model_sharing.exchange.promises import UNPROTECTED
+from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
+from pramana_core.model_sharing.exchange.text import UNPROTECTED, write_shared_tree_text
 
 
 @dataclass(frozen=True)
@@ -216,3 +218,38 @@ def _figures(now: SharedNow, tree: SharedTree) -> TreeFigures:
         int(sizes.min()),
         float(np.mean(labels[places] == chosen.classes)),
     )
+
+
+# The tree with nothing required and the one that would leave, for the owner's eyes.
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of one tree or two, and their text."""
+
+    title: str
+    svg: str
+    text: str
+
+
+def drawings_of(made: Made) -> tuple[Drawing, ...]:
+    """Return pictures of the tree with nothing required, if anything is, and of what would leave.
+
+    Where one was cut back to the other they are one picture, in which what is gone is pale.
+    """
+    leaving = "The tree that would leave"
+    if made.chosen.section.required is None or made.grown is None:
+        return (_one(leaving, made.tree),)
+    if made.pruned is None:
+        return (_one("With nothing required", made.grown), _one(leaving, made.tree))
+    title = f"With nothing required, and cut back: {leaving[0].lower()}{leaving[1:]}"
+    return (Drawing(title, draw_pruning(made.grown, made.tree), tree_text(made.tree)),)
+
+
+def tree_text(tree: SharedTree, most: int = 400) -> str:
+    """Return a tree as lines, at most so many."""
+    return write_shared_tree_text(tree, most_lines=most)
+
+
+def _one(title: str, tree: SharedTree) -> Drawing:
+    return Drawing(title, draw_shared_tree(tree), tree_text(tree))

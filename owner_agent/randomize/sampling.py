@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.randomize.alike import Alike
-from owner_agent.randomize.uniform_words import Draws, Words, below, uniform_below, uniform_columns
+from owner_agent.randomize.draws import Draws, Words, below, uniform_below, uniform_columns
 from owner_agent.randomize.unit_sampling import sample
 from pramana_core.channels import (
     Choice,

@@ -12,7 +12,7 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.uniform_words import Words, uniform_below, words_below
+from owner_agent.randomize.draws import Words, uniform_below, words_below
 from pramana_core.channels import (
     RESOLUTION,
     Grouped,

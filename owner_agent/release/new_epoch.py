@@ -13,8 +13,8 @@ from pathlib import Path
 
 from owner_agent.corrections.memory import load_memory, remembered_studies, set_apart
 from owner_agent.departures.composition import spent
-from owner_agent.departures.history import beyond, known_entries, require_reported
 from owner_agent.departures.ledger import Entry, Ledger
+from owner_agent.departures.refusals import beyond, known_entries, require_reported
 from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.client import Miner
 from owner_agent.release.left import entries_of, unknown
@@ -22,9 +22,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint
-from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
 from pramana_core.errors import (
     HistoryLost,
     InputError,

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
 from owner_agent.departures.composition import planned_draws
-from owner_agent.departures.fingerprints import fingerprint_of, values_of
-from owner_agent.departures.history import known_entries
+from owner_agent.departures.fingerprints import fingerprint_of, recognized, values_of
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import (
     OUTBOX,
@@ -27,21 +26,22 @@ from owner_agent.departures.outbox import (
     prepare,
     reopen,
 )
-from owner_agent.departures.populations import population_of, sketch_of
-from owner_agent.departures.recognition import recognized
-from owner_agent.departures.refusals import refuse_conflicts
+from owner_agent.departures.refusals import (
+    known_entries,
+    population_of,
+    refuse_conflicts,
+    sketch_of,
+)
 from owner_agent.randomize.draws import pseudonyms, random_epoch
-from owner_agent.randomize.reports import Randomized
-from owner_agent.release.anchors import remember
+from owner_agent.randomize.stream import Randomized
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
+from owner_agent.release.left import remember
 from owner_agent.release.options import PublishOptions
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint
-from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
 from owner_agent.table.encode import Encoded, encode
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.plan import Plan

@@ -12,12 +12,12 @@ from typing import Any
 
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.outbox import OUTBOX, Outgoing, prepare, reopen
-from owner_agent.release.anchors import remember
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
+from owner_agent.release.left import remember
 from owner_agent.release.publish import entered
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.lock import Surroundings
 from pramana_core.progress import Progress
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from owner_agent.report.contents import VariableReport
-from owner_agent.report.curves import StrengthCurve
-from owner_agent.report.precision import record_counts
+from owner_agent.report.curves import StrengthCurve, record_counts
 from owner_agent.report.report import PlanReport
 from pramana_core.pictures import plots
 from pramana_core.pictures.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY

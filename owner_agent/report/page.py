@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from owner_agent.costs.study_display import alarming, budget, cells, lines, owners
-from owner_agent.costs.whole_study import Outlook
+from owner_agent.costs.whole_study import Outlook, alarming, budget, cells, lines, owners
 from owner_agent.report.figures import (
     posterior_picture,
     strength_picture,
@@ -17,7 +16,7 @@ from owner_agent.report.figures import (
 )
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
 from owner_agent.state.private_files import private_directory, write_replacing
-from owner_agent.study_plan.telling import told_lines
+from owner_agent.study_plan.adopting import told_lines
 from pramana_core.errors import OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.progress import Progress, unwatched

@@ -22,18 +22,18 @@ from owner_agent.report.contents import (
     Assumptions,
     BlockReport,
     VariableReport,
+    alike,
     block_report,
+    described,
     holds_sensitive,
+    range_of,
     variable_report,
 )
-from owner_agent.report.curves import StrengthCurve, strength_curve
-from owner_agent.report.precision import record_counts
-from owner_agent.report.sets import alike, described, range_of
+from owner_agent.report.curves import StrengthCurve, record_counts, strength_curve
 from owner_agent.report.within_blocks import joint_prior, require_believable
 from owner_agent.site.planning import Planned
 from owner_agent.site.protection import share_proven
-from owner_agent.study_plan.adopting import Adopted
-from owner_agent.study_plan.telling import adopted_json
+from owner_agent.study_plan.adopting import Adopted, adopted_json
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR

@@ -15,7 +15,7 @@ from functools import reduce
 
 import numpy as np
 
-from owner_agent.report.priors import Priors
+from owner_agent.report.curves import Priors
 from pramana_core.channels import (
     RESOLUTION,
     Choice,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import ValidationError
+import tomlkit
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
+from tomlkit.items import Item, Table
 
 from pramana_core.errors import ConfigError
 
@@ -84,3 +88,103 @@ def place_of(location: tuple[int | str, ...]) -> str:
         else:
             place += f".{part}" if place else part
     return place
+
+
+# What a custodian may choose for records that were corrected after they were reported.
+
+Choice = Literal["keep", "fresh"]
+"""Keep the reports that corrected records have, or draw all records anew."""
+
+HELP = (
+    "For records that left before and have other values now: keep their reports, or draw all"
+    " records of the block afresh, at its epsilon once more."
+)
+"""What a command says of the choice."""
+
+
+# The noise that a site file may demand on all that its owner shares of its true records.
+
+_Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Demand(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilon: _Epsilon
+    max_epsilon: _Epsilon
+
+
+class LaplaceNoise(_Demand):
+    """Discrete Laplace noise: what a session tells is `epsilon`-differentially private.
+
+    The records are known, and their values are what is protected. `max_epsilon` is what all
+    sessions together may cost: without it, averages over enough sessions would tell every count.
+    """
+
+    kind: Literal["laplace"]
+    delta: Literal[0] = 0
+
+
+class GaussianNoise(_Demand):
+    """Discrete Gaussian noise: a session is (`epsilon`, `delta`)-differentially private.
+
+    Less noise than Laplace's where many tables are told, for a `delta` well below one over the
+    number of records.
+    """
+
+    kind: Literal["gaussian"]
+    delta: Annotated[float, Field(gt=0, lt=0.1)]
+
+
+NoiseDemand = Annotated[LaplaceNoise | GaussianNoise, Field(discriminator="kind")]
+
+
+# Site files, and parts of them, written as a person would.
+
+WIDTH = 100
+
+
+def toml(content: Mapping[str, Any], *comments: str) -> str:
+    """Return TOML that reads back as `content`, with comments before it.
+
+    What fits into a line is written in one: lists, and tables inside a section.
+    """
+    document = tomlkit.document()
+    for comment in comments:
+        document.add(tomlkit.comment(comment))
+    for key, value in content.items():
+        if isinstance(value, Mapping):
+            document.add(key, _section(value))
+        elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+            sections = tomlkit.aot()
+            for entry in value:
+                sections.append(_section(entry))
+            document.add(key, sections)
+        else:
+            document.add(key, _value(key, value))
+    return document.as_string().rstrip() + "\n"
+
+
+def _section(keys: Mapping[str, Any]) -> Table:
+    section = tomlkit.table()
+    for key, value in keys.items():
+        section.add(key, _value(key, value))
+    return section
+
+
+def _value(key: str, value: Any) -> Item:
+    if isinstance(value, Mapping):
+        inline = tomlkit.inline_table()
+        inline.update(value)
+        return inline if _fits(key, inline) else _section(value)
+    if isinstance(value, list | tuple):
+        array = tomlkit.array()
+        array.extend(value)
+        array.multiline(not _fits(key, array))
+        return array
+    plain: Item = tomlkit.item(value)
+    return plain
+
+
+def _fits(key: str, item: Item) -> bool:
+    return len(f"{key} = {item.as_string()}") <= WIDTH

@@ -22,7 +22,7 @@ from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 
 
 @dataclass(frozen=True)

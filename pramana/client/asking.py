@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import RootModel, TypeAdapter, ValidationError
 
 from pramana.estimators.base import Estimator
 from pramana.estimators.bayes import BayesClassifier, NaiveBayes
@@ -19,16 +19,35 @@ from pramana.estimators.linear import LinearClassifier
 from pramana.estimators.network import BayesNet
 from pramana.estimators.regression import Regression
 from pramana.estimators.rules import AssociationRules, FrequentItemsets
-from pramana.estimators.saved import plain
+from pramana.estimators.saved import LearnedFrom, plain
 from pramana.estimators.tree import DecisionTree
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana_core.errors import OptionError
-from pramana_core.learn.networks.options import Scoring
-from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.estimation.tables.estimates import column_of
+from pramana_core.learn.networks.structure import Scoring
 from pramana_core.wire.learning.jobs import JobCreate, JobSpec
-from pramana_core.wire.learning.learners import MAX_LENGTH
+from pramana_core.wire.learning.learners import (
+    MAX_LENGTH,
+    AssociationRulesSpec,
+    ContingencyTableSpec,
+    CountsSpec,
+)
+from pramana_core.wire.learning.models import (
+    AssociationRulesMessage,
+    BayesClassifierMessage,
+    ContingencyTableMessage,
+    DecisionTreeMessage,
+    LinearClassifierMessage,
+    ModelMessage,
+    ModelSharingMessage,
+    RegressionMessage,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 
@@ -187,3 +206,82 @@ _ASKED: Mapping[type[Estimator], Callable[[Any], Fields]] = {
     BayesNet: _of_network,
 }
 """What each estimator asks for, in the words of the wire; a class before those it refines."""
+
+
+# Models as the miner answers them, as what a person has here: fitted estimators and frames.
+
+EstimatorT = TypeVar("EstimatorT", bound=Estimator)
+
+_OF_RULES = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
+
+_WITH_DOCUMENT = (
+    DecisionTreeMessage,
+    LinearClassifierMessage,
+    BayesClassifierMessage,
+    RegressionMessage,
+)
+
+NUMBERS = ("count", "se_records", "se_population")
+
+
+class Served(RootModel[ModelMessage]):
+    """A model of any kind, as the miner answers it."""
+
+
+def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> EstimatorT:
+    """Return an estimator like the one that asked, with what the miner learned.
+
+    Raises:
+        InputError: the miner's document is no such model.
+    """
+    made = type(learner)(**learner.get_params())
+    return made.restore(document_of(model), source)
+
+
+def document_of(model: ModelMessage) -> dict[str, Any]:
+    """Return what was learned as the packages below write it."""
+    if isinstance(model, _WITH_DOCUMENT):
+        return model.document
+    if isinstance(model, AssociationRulesMessage):
+        spec = cast(AssociationRulesSpec, model.spec)
+        told = model.model_dump(mode="json", include=_OF_RULES)
+        return {**told, "options": asdict(spec.options())}
+    if isinstance(model, ModelSharingMessage):
+        return {
+            "model": model.document,
+            "trees": len(model.trees),
+            "pseudo_records": model.pseudo_records,
+            "notes": model.notes,
+        }
+    # A network is read from what the miner answers, which has its parameters one by one.
+    return model.model_dump(mode="json")
+
+
+def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
+    """Return a contingency table as `EstimatedCounts.table` does, a row per cell."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        column_of(variable.name): pd.Categorical(
+            [cell.values[variable.name] for cell in model.cells], categories=variable.categories
+        )
+        for variable in model.variables
+    }
+    columns |= {name: [getattr(cell, name) for cell in model.cells] for name in NUMBERS}
+    columns |= {
+        end: [cell.interval[place] for cell in model.cells]
+        for place, end in enumerate(("low", "high"))
+    }
+    if cast(ContingencyTableSpec, model.spec).models:
+        columns["filled_in"] = bool(model.filled_in)
+    return pd.DataFrame(columns)
+
+
+def warnings_in(model: ModelMessage) -> tuple[str, ...]:
+    """Return what must be known before a model is trusted: of releases, and of how counts fit."""
+    strange = [
+        f"Release {release} does not fit its plan (p = {p:.2g}); ask its owner what was changed."
+        for release, p in model.inconsistent.items()
+    ]
+    told = [*(test.warning for test in model.lack_of_fit), model.filled_in_told]
+    return (*strange, *filter(None, told))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
-from pramana.client.answers import Served, warnings_in
+from pramana.client.asking import Served, warnings_in
 from pramana.client.line import Line, job_path, model_path
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from owner_agent.release.calls import Calls, requested_delay
+from owner_agent.release.client import Calls, requested_delay
 from pramana.frames.sentences import one_sentence
 from pramana_core.wire.base import Message, Page
 

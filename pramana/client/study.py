@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
-from pramana.client.answers import fitted, table_frame
-from pramana.client.asking import job_of, learner_of, spec_of, written
+from pramana.client.asking import fitted, job_of, learner_of, spec_of, table_frame, written
 from pramana.client.job import Job
 from pramana.client.line import Line, job_path, study_path
 from pramana.client.standing import Alignment, Told, releases_frame
@@ -18,27 +17,24 @@ from pramana.frames.mixed import masked_by
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
 from pramana.model_sharing.combined_trees import CombinedTrees
-from pramana.model_sharing.making import source_of as trees_source
+from pramana.model_sharing.declared import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People
-from pramana_core.wire.learning.counting import CountsSpec
 from pramana_core.wire.learning.jobs import Job as JobMessage
 from pramana_core.wire.learning.jobs import JobSpec
+from pramana_core.wire.learning.learners import CountsSpec, ModelSharingSpec, RegressionSpec
 from pramana_core.wire.learning.models import (
     ContingencyTableMessage,
     ModelMessage,
     ModelSharingMessage,
     RegressionMessage,
 )
-from pramana_core.wire.learning.regression import RegressionSpec
-from pramana_core.wire.learning.sharing import ModelSharingSpec
-from pramana_core.wire.people import Owner
-from pramana_core.wire.people import Study as StudyMessage
-from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.privacy import Owner, StudyPrivacy
+from pramana_core.wire.privacy import Study as StudyMessage
 from pramana_core.wire.releases import Alignment as AlignmentMessage
 from pramana_core.wire.releases import Release
 

@@ -10,11 +10,10 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pramana.demo.folders import Folder, owners
 from pramana.demo.outcome import DemoOutcome
-from pramana.demo.run import STUDY, Say, conclude, write_secret, write_sites
+from pramana.demo.processes import Folder, owners
+from pramana.demo.run import STUDY, Rest, Say, conclude, open_study, write_secret, write_sites
 from pramana.demo.scenario import Scenario
-from pramana.demo.study import Rest, open_study
 
 
 def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, seed: int) -> None:

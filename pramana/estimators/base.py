@@ -23,8 +23,8 @@ from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
-from pramana.reporting.misfits import warn_of_lack_of_fit
 from pramana.reporting.sources import Sources
+from pramana.reporting.tabulating import warn_of_lack_of_fit
 from pramana_core.domain import Domain
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json

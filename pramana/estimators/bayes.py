@@ -10,8 +10,10 @@ import numpy as np
 from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
 from pramana.reporting.estimating import EstimatedCounts
-from pramana_core.learn.bayes_classifier.exchange.documents import bayes_classifier_json
-from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
+from pramana_core.learn.bayes_classifier.exchange.documents import (
+    bayes_classifier_json,
+    write_bayes_classifier_text,
+)
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel

@@ -13,8 +13,8 @@ from pramana.estimators.base import Estimator
 from pramana.estimators.saved import FORMAT, LearnedFrom, parse
 from pramana.frames.sentences import one_sentence
 from pramana.networks.answers import NetworkAnswers
-from pramana.networks.forms import NetworkForms
 from pramana.networks.structures import (
+    NetworkForms,
     NetworkTask,
     StructureLike,
     scoring_of,
@@ -22,7 +22,7 @@ from pramana.networks.structures import (
     without_errors,
 )
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.reporting.names import names_of
+from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.tables.estimates import column_of
 from pramana_core.learn.common.options import Seed, require_limit
@@ -33,7 +33,8 @@ from pramana_core.learn.networks.exchange.documents import (
     network_of_json,
 )
 from pramana_core.learn.networks.network import BayesNet as Network
-from pramana_core.learn.networks.options import (
+from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
+from pramana_core.learn.networks.structure import (
     DRAWS,
     Draws,
     Method,
@@ -42,9 +43,8 @@ from pramana_core.learn.networks.options import (
     Scoring,
     Search,
     SearchName,
+    Structure,
 )
-from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
-from pramana_core.learn.networks.structure import Structure
 from pramana_core.progress import Progress
 
 if TYPE_CHECKING:

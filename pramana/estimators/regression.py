@@ -21,9 +21,15 @@ from pramana_core.learn.common.documents import write_json
 from pramana_core.mixed.table import MixedTable
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
-from pramana_core.regression.exchange.documents import read_regression_json, regression_json
-from pramana_core.regression.exchange.frames import diagnostic_rows, rows_of
-from pramana_core.regression.exchange.words import facts, warnings, write_regression_text
+from pramana_core.regression.exchange.documents import (
+    diagnostic_rows,
+    facts,
+    read_regression_json,
+    regression_json,
+    rows_of,
+    warnings,
+    write_regression_text,
+)
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import RegressionModel
 from pramana_core.regression.options import ModelName, RegressionOptions

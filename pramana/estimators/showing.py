@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pramana.frames.tables import shown
-from pramana.showing.axes import plotted
+from pramana.showing.charts import plotted
 from pramana.showing.html import DIGITS, card, plain
 from pramana_core.errors import OptionError
 from pramana_core.pictures.chart import Layout, Picture
@@ -127,9 +127,9 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     Raises:
         OptionError: it is none of these.
     """
-    from pramana_core.learn.bayes_classifier.exchange.drawing import bayes_chart
+    from pramana_core.learn.bayes_classifier.exchange.documents import bayes_chart
     from pramana_core.learn.bayes_classifier.model import BayesClassifier
-    from pramana_core.learn.linear.exchange.drawing import weights_chart
+    from pramana_core.learn.linear.exchange.documents import weights_chart
     from pramana_core.learn.linear.model import LinearClassifier
     from pramana_core.learn.networks.bayes_net import LearnedBayesNet
     from pramana_core.learn.networks.exchange.drawing import draw_structure

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
 from pramana.reporting.estimating import EstimatedCounts
-from pramana.showing.axes import plotted
+from pramana.showing.charts import plotted
 from pramana_core.learn.common.options import require_limit
 from pramana_core.learn.tree.exchange.documents import tree_json
 from pramana_core.learn.tree.exchange.drawing import draw_tree

@@ -10,8 +10,7 @@ from pramana.exchange.libraries import load
 from pramana.frames.tables import shown
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
-from pramana_core.learn.networks.inference import peer
-from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.network import BayesNet, peer
 from pramana_core.learn.networks.structure import Structure
 
 

@@ -18,10 +18,11 @@ from pramana.frames.observing import ObservedCategories
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import ConfigError, DomainError
+from pramana_core.errors import ConfigError, DomainError, TableError
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 DECLARED = "declared"
 
@@ -264,3 +265,47 @@ def _labels(name: str, given: object) -> list[str]:
             where=name,
         )
     return [label_of(value) for value in values]
+
+
+# Columns that tell whose record it is.
+
+LEAST = 20
+"""Of fewer records distinct values are no sign of an id."""
+
+NEARLY_ALL = 0.9
+"""Text of which so large a share of the records has a value of its own identifies them."""
+
+
+def require_no_id(column: pd.Series, name: str, argument: str) -> None:
+    """Refuse a column that tells whose record it is.
+
+    Args:
+        column: the column, n rows without empty cells.
+        name: what it is called.
+        argument: the parameter that names the columns which may be used instead.
+
+    Raises:
+        TableError: it numbers the records, or has a text of its own for nearly each.
+    """
+    import pandas as pd
+
+    kind = pd.api.types
+    records, distinct = len(column), int(column.nunique())
+    if records < LEAST:
+        return
+    words = not kind.is_numeric_dtype(column.dtype) and not kind.is_datetime64_any_dtype(
+        column.dtype
+    )
+    many = distinct >= NEARLY_ALL * records
+    numbered = (
+        distinct == records
+        and kind.is_integer_dtype(column.dtype)
+        and int(column.max()) - int(column.min()) == records - 1
+    )
+    if (words and many) or numbered:
+        which = "numbers the records" if numbered else "has nearly as many values as records"
+        raise TableError(
+            f"Column {name!r} {which}, so that it identifies people and cannot be told; leave it"
+            f" out, or name the columns that may be released with {argument}=[...].",
+            where=name,
+        )

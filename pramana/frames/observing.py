@@ -15,9 +15,11 @@ from pramana_core.errors import OptionError, TableError
 from pramana_core.learn.prediction import interval_cuts
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from pramana_core.domain import Variable
+
 
 _PLACES = 3
 """Intervals of one width are cut where so many digits of the width say."""
@@ -121,3 +123,24 @@ def _as_listed(variable: Variable, intervals: int | None) -> list[str] | dict[st
     if variable.size > len(cuts) + 1:
         listed["missing"] = variable.categories[-1]
     return listed
+
+
+# The randomness that people pass: none, a seed, or a generator of numpy's.
+
+Rng = Any
+"""None for fresh randomness, a seed, or a generator of numpy's."""
+
+
+def generator_of(rng: Rng) -> np.random.Generator:
+    """Return a generator: fresh, of a seed, or the one passed. Raises OptionError."""
+    import numpy as np
+
+    if isinstance(rng, np.random.Generator):
+        return rng
+    whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
+    if rng is not None and not (whole and rng >= 0):
+        raise OptionError(
+            f"rng must be None, a seed of 0 or more, or a numpy Generator, not {shown(rng)}.",
+            where="rng",
+        )
+    return np.random.default_rng(rng)

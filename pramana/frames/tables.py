@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from pramana.frames.sentences import quoted
-from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import (
+    EmptyTable,
+    InputError,
+    MissingColumn,
+    NotFitted,
+    OptionError,
+    PramanaError,
+    TableError,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Frame: TypeAlias = Any
 """A pandas frame or series, a dict of columns, a list of dicts, or what speaks Arrow (polars)."""
@@ -176,3 +186,8 @@ def _cells(column: Any) -> Any:
     if hasattr(column, "__arrow_c_stream__") and hasattr(column, "to_pandas"):
         return column.to_pandas()
     return list(column) if isinstance(column, tuple | range) else column
+
+
+# What describes a table's columns, and the errors, under the names that people import.
+
+__all__ = ["Domain", "InputError", "NotFitted", "PramanaError", "Variable"]

@@ -26,7 +26,7 @@ from pramana_core.errors import OptionError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pramana_core.mask.core.caution import Caution
+    from pramana_core.mask.core.cautions import Caution
 
 FEW = 10
 """Tables are nearly the same that differ by at most so many records, ..."""
@@ -104,7 +104,7 @@ class Difference:
     @property
     def caution(self) -> Caution:
         """What to know of it: an alarm only if it is sure that there is reason for one."""
-        from pramana_core.mask.core.caution import Caution, Gravity
+        from pramana_core.mask.core.cautions import Caution, Gravity
 
         if self.sure and not self.by:
             return Caution(f"{self._records} {self._given_away}", Gravity.GRAVE)

@@ -50,7 +50,7 @@ def write_contents(contents: Contents, path: str | Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from pramana_core.mask.core.caution import gravity_of
+    from pramana_core.mask.core.cautions import gravity_of
 
     described = _Described.model_validate(
         {
@@ -126,7 +126,7 @@ def read_contents(path: str | Path) -> Contents:
 
 def _cautions(described: _Described) -> Iterator[str]:
     """Yield the warnings, with their gravity where it is known."""
-    from pramana_core.mask.core.caution import Caution, Gravity
+    from pramana_core.mask.core.cautions import Caution, Gravity
 
     for place, words in enumerate(described.warnings):
         known = described.gravities[place : place + 1]

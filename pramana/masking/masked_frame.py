@@ -13,7 +13,7 @@ from pramana.masking.files import Contents, read_contents, write_contents
 from pramana.masking.measuring import compared, measured
 from pramana.masking.methods import methods
 from pramana.masking.origin import Origin
-from pramana.showing.axes import plotted
+from pramana.showing.charts import plotted
 from pramana.showing.html import card
 from pramana_core.errors import OptionError
 
@@ -175,8 +175,7 @@ class MaskedFrame:
         return plotted(self._picture(), ax)
 
     def _picture(self) -> Chart:
-        from pramana_core.mask.pictures.charts import relationships_chart
-        from pramana_core.mask.pictures.choosing import pairs_to_show
+        from pramana_core.mask.pictures.charts import pairs_to_show, relationships_chart
 
         origin = self._origin("plot")
         s, x = origin.columns.s, origin.columns.x
@@ -245,7 +244,7 @@ class MaskedFrame:
         )
 
     def _repr_html_(self) -> str:
-        from pramana_core.mask.core.caution import gravity_of
+        from pramana_core.mask.core.cautions import gravity_of
 
         facts = [("records", f"{len(self):,}"), ("method", self.method)]
         facts += [("copies", str(len(self.copies)))] if len(self.copies) > 1 else []
@@ -268,7 +267,7 @@ def _instead(method: str) -> str:
 
 def _counted(warnings: Sequence[str]) -> str:
     """Return how many warnings there are, and how many of them are grave."""
-    from pramana_core.mask.core.caution import Gravity, gravity_of
+    from pramana_core.mask.core.cautions import Gravity, gravity_of
 
     grave = sum(gravity_of(words) == Gravity.GRAVE for words in warnings)
     many = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"

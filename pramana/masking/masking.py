@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pramana.frames.randomness import Rng, generator_of
+from pramana.frames.observing import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import Frame
-from pramana.masking.bounds import bound_cautions, bounds_of
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.earlier import earlier_ones, remembered
 from pramana.masking.masked_frame import MaskedFrame
 from pramana.masking.methods import (
     AUTO,
+    bound_cautions,
+    bounds_of,
     copies_of,
     method_of,
     methods,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pramana_core.mask import Masked
-    from pramana_core.mask.core.bounds import Bounds
+    from pramana_core.mask.core.masked import Bounds
 
 
 @options_told
@@ -103,9 +104,9 @@ def mask(
         ...     store[["expenditure", "debt"]].corr().round(6))
         True
     """
-    from pramana_core.mask.copies.limits import require_few_copies
-    from pramana_core.mask.core.bounds import bounded
-    from pramana_core.mask.core.caution import Gravity, gravest_first
+    from pramana_core.mask.copies.combining import require_few_copies
+    from pramana_core.mask.core.cautions import Gravity, gravest_first
+    from pramana_core.mask.core.masked import bounded
 
     named = method_of(method)
     count = copies_of(copies)
@@ -177,7 +178,7 @@ def _released(columns: Columns, values: Any, order: Any, *, keep_order: bool) ->
 
 
 def _warnings(columns: Columns, made: list[Masked], within: Bounds) -> tuple[str, ...]:
-    from pramana_core.mask.core.caution import Caution, Gravity
+    from pramana_core.mask.core.cautions import Caution, Gravity
 
     true = columns.table[list(columns.confidential)].to_numpy(dtype=float)
     found = list(made[0].warnings)

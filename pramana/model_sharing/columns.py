@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.frames.identifying import require_no_id
+from pramana.frames.categories import require_no_id
 from pramana.frames.mixed import mixed_columns
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown

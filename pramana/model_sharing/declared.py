@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
+from pydantic import Field, ValidationError
+
+from pramana.estimators.saved import FORMAT as MODEL_FORMAT
+from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
-from pramana_core.errors import OptionError, TableError
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana.reporting.files import require_version
+from pramana_core.errors import InputError, OptionError, TableError, TableUnreadable
+from pramana_core.learn.common.documents import DocumentPart, faults, parse_json, write_json
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.combination.combining import CombineOptions, Method, generation_for
+from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, Taxonomy, TreeSchema
 from pramana_core.model_sharing.exchange.schemas import LONGEST_LABEL
+from pramana_core.model_sharing.global_models.learning import GlobalOptions
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def require_declared(
@@ -122,3 +138,196 @@ def require_labels(schema: TreeSchema) -> None:
 def _fits(label: str) -> bool:
     plain = all(ord(letter) >= 32 and ord(letter) != 127 for letter in label)
     return bool(label.strip()) and len(label) <= LONGEST_LABEL and plain
+
+
+# Messages of shared trees as people pass them: objects, what JSON is made of, text, files.
+
+FORMAT = "pramana"
+KIND = "knowledge-model"
+VERSION = 1
+
+_FIELD = "model"
+"""What a release calls its message."""
+
+_WANTED = "a tree of pm.share_tree, its message, JSON text of it, or a file of it"
+
+
+def written(content: KnowledgeModelMessage) -> str:
+    """Return a message as the text of a file."""
+    inner = content.model_dump(mode="json")
+    return write_json({"format": FORMAT, "version": VERSION, "kind": KIND, "content": inner})
+
+
+def content_of(given: Any, argument: str) -> KnowledgeModelMessage:
+    """Return the message of whatever was passed.
+
+    Args:
+        given: an object with a `content`, what JSON is made of, JSON text, or the path of a file.
+        argument: the parameter it was passed as.
+
+    Raises:
+        InputError: it is none of these.
+        TableUnreadable: there is no such file, or it is of a later version.
+    """
+    content = getattr(given, "content", None)
+    if isinstance(content, KnowledgeModelMessage):
+        return content
+    if isinstance(given, KnowledgeModelMessage):
+        return given
+    if isinstance(given, Mapping):
+        return _of_document(given, argument)
+    if isinstance(given, Path) or (isinstance(given, str) and not given.lstrip().startswith("{")):
+        return _of_file(Path(given), argument)
+    if isinstance(given, str | bytes):
+        return read_message(given, argument)
+    raise InputError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
+
+
+def contents_of(messages: Any) -> list[KnowledgeModelMessage]:
+    """Return the messages that were passed. Raises InputError, TableUnreadable."""
+    alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
+    given = [messages] if alone else messages
+    if not isinstance(given, Iterable) or hasattr(given, "columns") or isinstance(given, str):
+        raise InputError(
+            f"messages must be a list of shared trees, not {shown(messages)}.", where="messages"
+        )
+    listed = list(given)
+    if not listed:
+        raise InputError("messages must be at least one shared tree, not none.", where="messages")
+    return [content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
+
+
+def read_message(text: str | bytes, argument: str) -> KnowledgeModelMessage:
+    """Return the message of JSON text. Raises InputError."""
+    try:
+        document = parse_json(text)
+    except (ValueError, TypeError):
+        raise InputError(f"{argument} is not JSON.", where=argument) from None
+    if not isinstance(document, Mapping):
+        raise InputError(f"{argument} must be {_WANTED}; it is other JSON.", where=argument)
+    return _of_document(document, argument)
+
+
+def _of_file(path: Path, argument: str) -> KnowledgeModelMessage:
+    told = f"{argument} {quoted([str(path)])}"
+    try:
+        if path.is_dir():
+            raise TableUnreadable(
+                f"{told} must be a file, not a folder; list the files in it.", where=argument
+            )
+        if not path.is_file():
+            raise TableUnreadable(f"{told} must be a file; there is none.", where=argument)
+        text = path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no name of a file"
+        raise TableUnreadable(f"{told} cannot be read ({why}).", where=argument) from None
+    return read_message(text, told)
+
+
+def _of_document(document: Mapping[str, Any], argument: str) -> KnowledgeModelMessage:
+    """Read a message, bare or in a file's wrapping, or the release that has it."""
+    if document.get("format") == MODEL_FORMAT:
+        raise InputError(
+            f"{argument} holds a model that was learned from trees, not a shared tree; pm.load"
+            " reads it.",
+            where=argument,
+        )
+    if document.get("format") == FORMAT:
+        require_version(document.get("version"), VERSION, Path(argument))
+        if document.get("kind") != KIND:
+            raise InputError(f"{argument} holds no shared tree.", where=argument)
+        document = document.get("content") or {}
+    elif isinstance(document.get(_FIELD), Mapping):
+        document = document[_FIELD]
+    try:
+        return KnowledgeModelMessage.model_validate(dict(document))
+    except ValidationError as error:
+        raise InputError(
+            f"{argument} is no message of a shared tree: {faults(error)}.", where=argument
+        ) from None
+
+
+# What combined trees are made by and told of: options, the saved form, the source, pseudo-data.
+
+_LARGEST = 700.0
+"""Beyond it the amplification is no floating-point number."""
+
+_NUMBERS = ("scale", "smoothing", "product_leaves")
+"""Options that must be numbers, which the packages below compare without asking."""
+
+
+class SavedTrees(DocumentPart):
+    """What is saved of combined trees: the model, and what it was made of."""
+
+    model: dict[str, Any]
+    trees: int = Field(ge=1)
+    pseudo_records: int = Field(ge=0)
+    notes: list[str]
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> SavedTrees:
+        """Read what was saved. Raises InputError."""
+        try:
+            return cls.model_validate(dict(document))
+        except ValidationError as error:
+            raise InputError(f"The document holds no combined trees: {faults(error)}.") from None
+
+
+def combine_options(given: Mapping[str, Any]) -> CombineOptions:
+    """Return how trees are combined, from an estimator's options. Raises OptionError."""
+    numbers = {name: plain(given[name]) for name in _NUMBERS}
+    for name, number in numbers.items():
+        if not isinstance(number, int | float) or isinstance(number, bool):
+            raise OptionError(f"{name} must be a number, not {shown(number)}.", where=name)
+    method: object = given["method"]
+    if not isinstance(method, str):
+        raise OptionError(
+            f"method must be one of {', '.join(get_args(Method))}, not {shown(method)}.",
+            where="method",
+        )
+    drawn = plain(given["pseudo_records"])
+    if drawn is not None and (isinstance(drawn, bool) or not isinstance(drawn, int) or drawn < 1):
+        raise OptionError(
+            "pseudo_records must be a whole number of at least 1, or None for as many as the trees"
+            f" count, not {shown(drawn)}.",
+            where="pseudo_records",
+        )
+    learning = {one.name: plain(given[one.name]) for one in fields(GlobalOptions)}
+    return CombineOptions(
+        method=given["method"],
+        model=given["model"],
+        generation=generation_for(
+            given["method"],
+            records=drawn,
+            scale=numbers["scale"],
+            numeric=given["numeric"],
+            absent=given["absent"],
+            misses=given["misses"],
+            spread=given["spread"],
+        ),
+        labels=given["labels"],
+        votes=VoteOptions(given["weights"], numbers["smoothing"]),
+        learning=GlobalOptions(**learning),
+        most_leaves=numbers["product_leaves"],
+        seed=learning["seed"],
+    )
+
+
+def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
+    """Return what trees were learned from: different people's records, each bounded by epsilon."""
+    gamma = math.exp(epsilon) if epsilon < _LARGEST else math.inf
+    return LearnedFrom(records, (), gamma, epsilon, method)
+
+
+def records_frame(table: MixedTable) -> pd.DataFrame:
+    """Return records as a frame, categories as such."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for column in table.columns:
+        if isinstance(column, CategoricalColumn):
+            labels: Any = list(column.categories)
+            columns[column.name] = pd.Categorical.from_codes(column.codes, labels)
+        else:
+            columns[column.name] = column.values
+    return pd.DataFrame(columns)

@@ -12,17 +12,16 @@ import numpy as np
 from pramana.frames.sentences import listed, one_sentence
 from pramana.frames.tables import Frame
 from pramana.model_sharing.columns import attribute_columns, class_codes
-from pramana.model_sharing.messages import read_message, written
+from pramana.model_sharing.declared import read_message, written
 from pramana.reporting.files import write_whole
-from pramana.showing.axes import plotted
+from pramana.showing.charts import plotted
 from pramana.showing.html import card
 from pramana_core.errors import OptionError
-from pramana_core.model_sharing.anonymity.measures import measures_words, tree_measures
 from pramana_core.model_sharing.anonymity.pruning import Pruned
+from pramana_core.model_sharing.anonymity.requirements import measures_words, tree_measures
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
-from pramana_core.model_sharing.exchange.text import write_shared_tree_text
-from pramana_core.model_sharing.exchange.words import conditions_words
+from pramana_core.model_sharing.exchange.text import conditions_words, write_shared_tree_text
 from pramana_core.pictures.chart import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage

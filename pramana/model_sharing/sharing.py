@@ -7,25 +7,162 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal
 
+from owner_agent.model_sharing.columns import TreeNoise
 from pramana.estimators.saved import plain
-from pramana.frames.randomness import Rng
-from pramana.frames.sentences import one_sentence, options_told
+from pramana.frames.observing import Rng, generator_of
+from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
 from pramana.model_sharing.declared import undeclared
-from pramana.model_sharing.private import private_model
-from pramana.model_sharing.requirements import NOT_GIVEN, requirement_of
 from pramana.model_sharing.shared_model import SharedModel
 from pramana_core.errors import OptionError
 from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.anonymity.released import TELLS, released_form
-from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.anonymity.requirements import (
+    TELLS,
+    Requirement,
+    parse_requirement,
+    released_form,
+)
+from pramana_core.model_sharing.core.attributes import TreeSchema
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import TreeDocument
-from pramana_core.model_sharing.exchange.promises import promised, protection_words, read_words
+from pramana_core.model_sharing.exchange.text import promised, protection_words, read_words
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.private.growing import (
+    GeneratorNoise,
+    Noise,
+    grow_private_tree,
+    require_epsilon,
+)
 from pramana_core.terminal import progress_bar
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+
+# What is required of every path, as people write it.
+
+__all__ = ["NOT_GIVEN", "NotGiven", "Requirement", "requirement_of"]
+
+_WANTED = (
+    "requirement must be pm.Requirement(k=5), pm.Requirement(c=10, l=3), a number k, or None, which"
+    " prunes nothing"
+)
+
+
+class NotGiven:
+    """The default of a requirement: that nothing is required must be written out."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+NOT_GIVEN = NotGiven()
+
+
+def requirement_of(given: Any, *, private: bool = False) -> Requirement | None:
+    """Return a requirement: itself, its fields as a mapping, k, or words.
+
+    Args:
+        given: the requirement; None requires nothing.
+        private: whether the tree has an epsilon, so that it need not be written that nothing is.
+
+    Raises:
+        OptionError: it is no requirement, or is not given.
+    """
+    if given is None or isinstance(given, Requirement):
+        return given
+    if private and isinstance(given, NotGiven):
+        return None
+    if isinstance(given, NotGiven):
+        raise OptionError(f"{_WANTED}; there is no default.", where="requirement")
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in ("k", "c", "l", "exact")]
+        if unknown:
+            raise OptionError(
+                f"requirement has no {unknown[0]!r}; it has k, c, l and exact.", where="requirement"
+            )
+        with one_sentence("requirement"):
+            return Requirement(**{name: plain(value) for name, value in given.items()})
+    number = plain(given)
+    if isinstance(number, int) and not isinstance(number, bool):
+        with one_sentence("requirement"):
+            return Requirement(k=number)
+    if isinstance(given, str):
+        if "=" not in given:
+            raise OptionError(f"{_WANTED}, not {shown(given)}.", where="requirement")
+        with one_sentence():
+            return parse_requirement(given)
+    raise OptionError(f"{_WANTED}, not {shown(given)}.", where="requirement")
+
+
+# Differentially private trees: what must be declared, and whose noise they have.
+
+
+def private_model(
+    frame: Frame, columns: tuple[Any, ...], asked: Requirement | None, epsilon: Any, rng: Rng
+) -> SharedModel:
+    """Return a private tree.
+
+    Args:
+        frame: the true records.
+        columns: the target, the features, and what is declared: ranges, categories, taxonomies.
+        asked: the requirement, which must be none.
+        epsilon: the bound.
+        rng: the randomness.
+
+    Raises:
+        OptionError: a requirement beside an epsilon, an epsilon out of its range, or columns that
+            are not declared.
+        NotInstalled: there is no randomness given, and OpenDP is not installed.
+    """
+    if asked is not None:
+        raise OptionError(
+            "requirement must be None where there is an epsilon: it bounds every record, whatever a"
+            " path counts.",
+            where="requirement",
+        )
+    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+    if not number:
+        raise OptionError(
+            f"epsilon must be a number above 0, not {shown(epsilon)}.", where="epsilon"
+        )
+    with one_sentence():
+        require_epsilon(float(epsilon))
+        noise = noise_of(rng)
+    target, features, ranges, categories, taxonomies = columns
+    # Whether all values are whole numbers is not told: one record may decide it.
+    schema, table, classes = training_columns(
+        frame, target, features, ranges, categories, taxonomies, whole=()
+    )
+    _require_declared(schema, ranges or {}, categories or {})
+    with one_sentence(), progress_bar("growing a tree"):
+        made = grow_private_tree(schema, table, classes, float(epsilon), noise)
+    content = KnowledgeModelMessage(
+        tree=TreeDocument.of(made.tree),
+        counts="noised",
+        epsilon=made.epsilon,
+        protection=list(protection_words(None, schema.classes, made.epsilon)),
+    )
+    return SharedModel(made.tree, content)
+
+
+def noise_of(rng: Rng) -> Noise:
+    """Return what draws noise: OpenDP for releases, or for experiments the generator passed.
+
+    Raises:
+        NotInstalled: nothing is passed, and OpenDP is not installed.
+        OptionError: it is no seed and no generator.
+    """
+    if rng is None:
+        return TreeNoise()
+    return GeneratorNoise(generator_of(rng))
+
+
+def _require_declared(schema: TreeSchema, ranges: Any, categories: Any) -> None:
+    if open_ones := undeclared(schema, ranges, categories):
+        raise OptionError(
+            f"epsilon needs ranges and categories to declare {quoted(open_ones)}: what is read from"
+            " the records is not private.",
+            where="categories",
+        )
 
 
 @options_told

@@ -12,7 +12,7 @@ from pramana.frames.absent import MissingColumns, misnamed, tell_of_missing
 from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.names import names_of
+from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.tables.estimates import column_of
 from pramana_core.learn.networks.network import BayesNet

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from owner_agent.departures.populations import same_people
+from owner_agent.departures.refusals import same_people
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
-from pramana.reporting.drawn import Drawn
-from pramana.reporting.reports import Reports, require_yes_or_no
-from pramana.reporting.telling import NO_BOUND, required_prior
+from pramana.reporting.reports import NO_BOUND, Reports, require_yes_or_no, required_prior
+from pramana.reporting.tabulating import Drawn
 from pramana.showing.html import card
 from pramana_core.errors import OptionError
 from pramana_core.plan import Plan

@@ -6,14 +6,14 @@ import hashlib
 import re
 
 from owner_agent.randomize.draws import draw_id, pseudonyms
-from owner_agent.randomize.reports import randomize as draw
+from owner_agent.randomize.stream import randomize as draw
 from pramana.frames.codes import encode
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
-from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
+from pramana.reporting.tabulating import Drawn
 from pramana_core.errors import KeyFileError, OptionError, TableError
 from pramana_core.plan import Plan
 from pramana_core.terminal import progress_bar

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from owner_agent.design.compared import ComparedDesigns
 from pramana.frames.sentences import one_sentence
-from pramana.showing.axes import plotted
-from pramana.showing.charts import families_chart
+from pramana.showing.charts import families_chart, plotted
 from pramana.showing.html import DIGITS, card
 from pramana_core.design import Option, useful
 from pramana_core.errors import PlanError

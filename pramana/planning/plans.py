@@ -13,8 +13,21 @@ from owner_agent.site.mistakes import mistake, own_mistakes
 from owner_agent.site.protection import require_estimable, require_protected
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
-from pramana.planning.demands import number, one_of, require_domain, require_variables
-from pramana_core.channels import Identity, Transition
+from pramana.planning.designing import number, one_of, require_domain, require_variables
+from pramana_core.channels import (
+    CutAndPaste,
+    Dense,
+    Grouped,
+    Identity,
+    Mixture,
+    OneHot,
+    RandomSymmetric,
+    Sampled,
+    StructuralZeros,
+    Symmetric,
+    Transition,
+    Withheld,
+)
 from pramana_core.design import gamma_of_epsilon, gamma_of_p
 from pramana_core.design.requirement import require_gamma
 from pramana_core.domain import Domain, Variable
@@ -195,3 +208,22 @@ def _symmetric(variable: Variable, strength: tuple[str, object] | None) -> Block
             gamma_of_epsilon(asked)
     keys = {"kind": "symmetric", demand: asked}
     return _block((variable.name,), keys, Domain((variable,)))
+
+
+# Channels, blocks and plans, under the names that people import.
+
+__all__ = [
+    "Block",
+    "CutAndPaste",
+    "Dense",
+    "Grouped",
+    "Identity",
+    "Mixture",
+    "OneHot",
+    "Plan",
+    "RandomSymmetric",
+    "Sampled",
+    "StructuralZeros",
+    "Symmetric",
+    "Withheld",
+]

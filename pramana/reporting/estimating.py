@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pramana.frames.sentences import joined, listed, one_sentence, options_told
 from pramana.frames.tables import shown
-from pramana.reporting.misfits import warn_of_lack_of_fit
-from pramana.reporting.names import names_of
+from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, require_order, sources_of
-from pramana.reporting.tabulating import tabulated, tabulated_each
-from pramana.showing.axes import plotted
-from pramana.showing.charts import counts_chart
+from pramana.reporting.tabulating import tabulated, tabulated_each, warn_of_lack_of_fit
+from pramana.showing.charts import counts_chart, plotted
 from pramana.showing.html import DIGITS, card
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.tables.estimates import column_of
 from pramana_core.marginals.counts import LEVEL
-from pramana_core.marginals.lack_of_fit import filled_in_words, warnings_of
+from pramana_core.marginals.score_interval import filled_in_words, warnings_of
 from pramana_core.pictures.chart import Chart
 from pramana_core.plan import Plan
 

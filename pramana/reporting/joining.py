@@ -8,11 +8,11 @@ from typing import Literal, get_args, overload
 
 from miner_service.alignment.align import Mask, common_masks, overlap_of, presence
 from miner_service.alignment.coins import require_one_coin
-from miner_service.store.files.columns import KeyText
+from miner_service.store.files.segments import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
-from pramana.reporting.drawn import Drawn
 from pramana.reporting.reports import Reports, require_reports
+from pramana.reporting.tabulating import Drawn
 from pramana_core.errors import OptionError, PlanError, RecordsDoNotAlign
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES

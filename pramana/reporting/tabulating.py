@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pramana.frames.sentences import one_sentence
+import numpy as np
+
+from pramana.frames.sentences import one_sentence, warn_caller
+from pramana_core.estimation.plausibility.examination import examine
 from pramana_core.estimation.tables.estimates import column_of
-from pramana_core.estimation.tables.modelled import ModelledTable
-from pramana_core.estimation.tables.pooled import PooledTable
+from pramana_core.estimation.tables.modelled import ModelledTable, PooledTable
+from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
-from pramana_core.learn.common.projection import project_to_simplex
-from pramana_core.marginals.counts import LEVEL
+from pramana_core.marginals.counts import LEVEL, Codes
+from pramana_core.plan import Block, Plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pramana_core.estimation.estimated import EstimatedMarginals
+
 
 ERRORS = ("se_records", "se_population", "low", "high")
 """The columns of a table that say how far its counts can be trusted."""
@@ -73,3 +78,55 @@ def tabulated_each(
         table.insert(0, "variable", name)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+# Which draws reports were made by, so that the same draws are counted once.
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One block of one owner, as it was drawn.
+
+    Attributes:
+        owner: whose; the fingerprint of the draw key.
+        block: the variables and their channel, as the owner drew them.
+        draw: the identity of the draws: equal exactly if every record's draw is the same.
+        people: which records were drawn for, by their pseudonyms' digest; a part of them, or what
+            they were joined to, is of the same.
+    """
+
+    owner: str
+    block: Block
+    draw: str
+    people: str = ""
+
+
+# Warnings of what does not fit: reports their plan, or the model of counts the reports.
+
+
+def warn_of_misfits(codes: Mapping[str, Codes], plan: Plan) -> None:
+    """Warn of reports that a plan can hardly have made of any true records.
+
+    The evidence is that by which the miner examines a release (`examine`): it warns of at most one
+    frame of honest reports in 1,000.
+
+    Args:
+        codes: the reported codes by variable, N of each.
+        plan: how they are said to have been randomized.
+    """
+    if all(block.channel.is_identity for block in plan.blocks):
+        return
+    # Whoever made the frame may have sorted it by what was reported.
+    order = np.random.default_rng(0).permutation(len(next(iter(codes.values()))))
+    found = examine({name: column[order] for name, column in codes.items()}, plan)
+    if found.inconsistent:
+        warn_caller(
+            f"frame does not look as if plan had randomized it (p = {found.p_value:.0e}, by"
+            f" {' and '.join(found.worst)}); it may hold true values, or be of another plan."
+        )
+
+
+def warn_of_lack_of_fit(sentences: Iterable[str]) -> None:
+    """Warn of each model of counts that the reports contradict."""
+    for words in sentences:
+        warn_caller(words)

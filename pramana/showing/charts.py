@@ -6,12 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pramana.frames.tables import shown
+from pramana_core.errors import OptionError
 from pramana_core.pictures import plots
 from pramana_core.pictures.chart import Chart
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from pramana_core.pictures.chart import Picture
+
 
 MOST = 40
 """Of more rows a chart shows the first."""
@@ -135,3 +140,28 @@ def _count(number: float) -> str:
 
 def _number(number: float) -> str:
     return f"{number:.3g}" if math.isfinite(number) else "no bound"
+
+
+# The axes that people pass to `plot`.
+
+
+def plotted(picture: Picture, ax: object) -> Axes:
+    """Draw a picture on axes, on those of a new figure if `ax` is None, and return them.
+
+    Raises:
+        OptionError: `ax` is no axes of matplotlib's.
+    """
+    from matplotlib.axes import Axes
+
+    if ax is not None and not isinstance(ax, Axes):
+        raise OptionError(
+            f"ax must be one matplotlib Axes, not {_told(ax)}; write fig, ax = plt.subplots() and"
+            " pass ax, or leave it out.",
+            where="ax",
+        )
+    return picture.on(ax)
+
+
+def _told(ax: object) -> str:
+    shape = getattr(ax, "shape", None)
+    return f"an array of them of shape {shape}" if shape is not None else shown(ax)

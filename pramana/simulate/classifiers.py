@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.simulate.study import Fits, Series, spread
-from pramana.simulate.trials import Trials
+from pramana.simulate.study import Fits, Series, Trials, spread
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, Marginals

@@ -14,7 +14,7 @@ from pramana_core.progress import OnShare
 if TYPE_CHECKING:
     from miner_service.kinds.common.base import JobKind
     from pramana.simulate.bayes_net import StructureOptions
-    from pramana.simulate.trials import Trials
+    from pramana.simulate.study import Trials
 
 
 def predicted_seconds(trials: Trials, options: StructureOptions) -> float:
@@ -35,7 +35,7 @@ def _seconds(
 
     from miner_service.kinds import kind_of
     from miner_service.kinds.common.affordability import RecordLayout
-    from pramana_core.estimation.core.models import default_order
+    from pramana_core.estimation.core.loglinear import default_order
     from pramana_core.wire.learning.networks import BayesNetStructureSpec
 
     names = trials.source.domain.names

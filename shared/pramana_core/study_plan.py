@@ -32,7 +32,7 @@ from pramana_core.channels import (
     Sampled,
     Transition,
 )
-from pramana_core.channels.parameters import document
+from pramana_core.channels.base import document
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PlanError
 from pramana_core.plan import Block, Plan

@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import psutil
 
-from pramana.demo.study import Rest
+from pramana.demo.run import Rest
 from tests.chaos.checking import Aftermath, digest_of
 from tests.chaos.disk import Disk
 from tests.chaos.owners import NAMES, Owner, People, settle_in

@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.departures.ledger import Ledger
-from owner_agent.release.joining import join
+from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.lock import Surroundings, TokenStore
 from tests.chaos.service import MARK
 
 NAMES = ("north", "south", "east")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from pramana.demo.processes import Processes
-from pramana.demo.study import Rest
+from pramana.demo.run import Rest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana.demo.study import Rest
+from pramana.demo.run import Rest
 from pramana_core.wire.learning.models import BayesNetMessage
 
 RECORDS = 20_000

@@ -16,7 +16,7 @@ import pytest
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.state.keys import Keys, KeyStore
-from pramana.demo.study import learn
+from pramana.demo.run import learn
 from pramana_core.errors import Refused
 
 pytestmark = pytest.mark.end_to_end
@@ -77,7 +77,7 @@ def sealed_table(study) -> pa.Table:
 KILLED = """
 import os, signal, httpx
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.lock import Surroundings
 
 class Killed(httpx.HTTPTransport):
     parts = 0

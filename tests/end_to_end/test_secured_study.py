@@ -13,13 +13,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from owner_agent.release.joining import join
+from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.lock import Surroundings
 from owner_agent.state.tls import TlsFiles
 from pramana.demo.processes import Processes
-from pramana.demo.study import Rest
+from pramana.demo.run import Rest
 from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
 
@@ -32,13 +32,13 @@ KILLED = """
 import os, signal
 from owner_agent.cli.main import build
 from owner_agent.release.client import Miner
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.lock import Surroundings
 
 def kill(*_words, **_more):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 BY_ITS_ANSWER = """
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.lock import TokenStore
 TokenStore.save = kill
 build(Surroundings())()
 """

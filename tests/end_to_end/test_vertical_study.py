@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pramana.demo.study import Rest
+from pramana.demo.run import Rest
 from tests.places import DATA
 
 pytestmark = pytest.mark.end_to_end

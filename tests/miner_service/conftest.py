@@ -31,6 +31,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import (
     PART_MEDIA_TYPE,
     RecordSchema,
@@ -38,7 +39,6 @@ from pramana_core.wire.parts import (
     encode_part,
     parts_of,
 )
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from tests.miner_service.crew import crew_of

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from miner_service.jobs.crew import Crew
-from miner_service.jobs.endings import too_long
-from miner_service.jobs.runner import learn_model, work_once
+from miner_service.jobs.runner import Crew, learn_model, too_long, work_once
 from miner_service.services import Services
-from miner_service.store.queue.fairness import Rules, claim_next
 from miner_service.store.queue.leases import (
     Lease,
+    Rules,
+    claim_next,
     give_back,
     leased,
     note_progress,

@@ -12,8 +12,8 @@ import numpy as np
 from miner_service.kinds.common.base import ModelKind, TableJobKind
 from miner_service.kinds.common.costs import Work
 from pramana_core.errors import LimitExceeded
+from pramana_core.wire.learning.learners import RegressionSpec
 from pramana_core.wire.learning.models import RegressionMessage
-from pramana_core.wire.learning.regression import RegressionSpec
 from pramana_core.wire.parts import content_digest, encode_part, parts_of
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.releases.masked import MaskedTableMessage

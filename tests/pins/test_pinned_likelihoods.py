@@ -23,7 +23,7 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Domain
 from pramana_core.estimation.core.likelihood import climb, maximize, saturated
-from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.loglinear import FactoredModel
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts

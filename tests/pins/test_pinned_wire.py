@@ -22,12 +22,11 @@ from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.holders.tokens import rotate_admin_token
-from owner_agent.peer.identity.identity import PeerIdentity, Pinned
-from owner_agent.peer.identity.signatures import Call, signed_headers, state
+from owner_agent.peer.identity.identity import Call, PeerIdentity, Pinned, signed_headers, state
 from owner_agent.peer.protocol import messages as peer_messages
-from owner_agent.peer.protocol.task_messages import TaskMessage
+from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
-from owner_agent.randomize.reports import Randomized, randomize
+from owner_agent.randomize.stream import Randomized, randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys, fingerprint
@@ -53,6 +52,7 @@ from pramana_core.errors import Refused, error_classes
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import Page
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.learning.jobs import Job, JobCreate, read_job_spec
 from pramana_core.wire.learning.models import ModelQuery, PredictionQuery
 from pramana_core.wire.parts import (
@@ -63,19 +63,20 @@ from pramana_core.wire.parts import (
     encode_part_json,
     key_order,
 )
-from pramana_core.wire.people import (
+from pramana_core.wire.privacy import (
     Invitation,
     InvitationAccept,
     InvitationCreate,
     Owner,
+    PrivacyForecast,
+    PrivacyQuestion,
     Study,
     StudyCreate,
+    StudyPrivacy,
     TokenCreate,
     TokenInfo,
     TokenIssued,
 )
-from pramana_core.wire.plans import PlanMessage
-from pramana_core.wire.privacy import PrivacyForecast, PrivacyQuestion, StudyPrivacy
 from pramana_core.wire.problems import problem_of
 from pramana_core.wire.releases import (
     Alignment,

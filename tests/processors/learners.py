@@ -20,11 +20,11 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
-from pramana_core.learn.linear.cells import CellGrid
+from pramana_core.learn.linear.columns import CellGrid
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.options import Scoring, Search
 from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Scoring, Search
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.rules.rules import derive_rules

@@ -16,9 +16,8 @@ from owner_agent.cli.display.results import show_results
 from owner_agent.report.figures import _most_exposed
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.kernel_regression.smoothness import Tried, smoothest
-from pramana_core.learn.linear.cells import CellGrid
-from pramana_core.learn.linear.columns import DesignMatrix
+from pramana_core.kernel_regression.tuning import Tried, smoothest
+from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.sources import CellClassCounts
 from pramana_core.learn.networks.search.chow_liu import FALSE_SHARE, LEVEL, _Search
@@ -26,13 +25,12 @@ from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.anonymity.branches import Branch
-from pramana_core.model_sharing.anonymity.merging import _least_of
+from pramana_core.model_sharing.anonymity.merging import Branch, _least_of
 from pramana_core.model_sharing.anonymity.requirements import Requirement
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf
-from pramana_core.model_sharing.growing.allowed import evidence
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.growing.required import evidence
 from pramana_core.plan import Plan
 from tests.processors.learners import DOMAIN, told
 

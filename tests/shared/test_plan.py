@@ -26,7 +26,7 @@ from pramana_core.channels import (
 from pramana_core.domain import Domain
 from pramana_core.errors import PlanError, UnknownVariable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq")
 A, B, C = DOMAIN

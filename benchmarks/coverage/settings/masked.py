@@ -8,9 +8,8 @@ import numpy as np
 
 from benchmarks.coverage.setting import Interval, Numbers, Setting
 from pramana_core.mask.catalogue import METHODS
-from pramana_core.mask.copies.combining import combine_copies
-from pramana_core.mask.copies.making import masked_copies
-from pramana_core.mask.core.method import Method
+from pramana_core.mask.copies.combining import combine_copies, masked_copies
+from pramana_core.mask.core.masked import Method
 
 _SLOPES = np.array([[0.8, -0.3], [0.0, 0.5]])
 """Of X's two columns on S's two: row by column of S."""

@@ -19,7 +19,7 @@ from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import Against, RuleOptions
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Codes, ReportedCounts
-from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Block, Plan
 

@@ -7,21 +7,29 @@ information. Only of what it may see is it told that its role may not do somethi
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from enum import Enum
+from types import MappingProxyType
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Depends, Request
+from fastapi.routing import iter_route_contexts
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy import Select, bindparam, select
 from sqlalchemy.orm import Session
+from starlette.routing import BaseRoute
 
 from miner_service.alignment.align import shown_to_owner
+from miner_service.http.access.protocol import VersionedRoute
 from miner_service.services import Services
 from miner_service.store.holders.owners import find_invitation
 from miner_service.store.holders.tokens import KnownToken, find_token, note_use
 from miner_service.store.jobs import find_job
-from miner_service.store.people import ADMIN, OWNER, find_study, no_such
+from miner_service.store.people import ADMIN, ANALYST, MONITOR, OWNER, find_study, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
-from pramana_core.errors import Forbidden, NotReady, StorageFull, Unauthenticated
+from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, Unauthenticated
 from pramana_core.wire.learning.jobs import Job
 from pramana_core.wire.problems import ProblemDetail
 from pramana_core.wire.releases import Alignment, Release
@@ -223,3 +231,262 @@ def visible_token(_session: Session, caller: Caller, identifier: str) -> None:
     """
     if caller.role != ADMIN and caller.token != identifier:
         raise no_such("token")
+
+
+# Who may use which route: the one table of roles and scopes.
+#
+# A route without a row cannot be added to the application. What a caller's scope does not hold is
+# answered as what does not exist, before its role is looked at.
+
+STAFF = (ADMIN, ANALYST)
+ANYONE = (ADMIN, ANALYST, OWNER)
+HOLDERS = (*ANYONE, MONITOR)
+
+
+class Scope(Enum):
+    """What a caller must be able to see: where it is in the address, the parameter of that name."""
+
+    OPEN = "open"
+    """Nothing: no token is asked for."""
+    TOKENS_OWN = "own"
+    """Nothing: a token is enough, and the answer holds only what it may see."""
+    STUDY = "study"
+    INVITATION = "invitation"
+    RELEASE = "release"
+    JOB = "job"
+    MODEL = "model"
+    CREDENTIAL = "token"
+
+
+_OF = {
+    Scope.TOKENS_OWN: "",
+    Scope.STUDY: " of the study",
+    Scope.INVITATION: " of the study",
+    Scope.RELEASE: " of the study; an owner only of its own releases",
+    Scope.JOB: " of the study; an owner only of jobs on identical records",
+    Scope.MODEL: " of the study; an owner only of models of identical records",
+    Scope.CREDENTIAL: "; others than the admin only of their own token",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which roles may use a route, on what."""
+
+    roles: tuple[str, ...]
+    scope: Scope
+
+    @property
+    def told(self) -> str:
+        """The rule in words, for the description of the route."""
+        if self.scope is Scope.OPEN:
+            return "No token is needed."
+        some = self.scope is not Scope.TOKENS_OWN and set(self.roles) >= set(ANYONE)
+        return f"Roles: {'any' if some else ', '.join(self.roles)}{_OF[self.scope]}."
+
+
+_OPEN = Rule((), Scope.OPEN)
+_ADMIN = Rule((ADMIN,), Scope.TOKENS_OWN)
+_ALL = Rule(ANYONE, Scope.TOKENS_OWN)
+_STUDY_ADMIN = Rule((ADMIN,), Scope.STUDY)
+_STUDY_STAFF = Rule(STAFF, Scope.STUDY)
+_STUDY = Rule(ANYONE, Scope.STUDY)
+_OWN_RELEASE = Rule((OWNER,), Scope.RELEASE)
+_JOB = Rule(ANYONE, Scope.JOB)
+_MODEL = Rule(ANYONE, Scope.MODEL)
+
+ACCESS: Mapping[str, Rule] = MappingProxyType(
+    {
+        "read_health": _OPEN,
+        "read_readiness": _OPEN,
+        "read_metrics": Rule((ADMIN, MONITOR), Scope.TOKENS_OWN),
+        "create_study": _ADMIN,
+        "list_studies": _ALL,
+        "read_study": _STUDY,
+        "compare_linkage": Rule((OWNER,), Scope.STUDY),
+        "issue_token": _STUDY_ADMIN,
+        "list_tokens": _STUDY_ADMIN,
+        "rotate_token": Rule(HOLDERS, Scope.TOKENS_OWN),
+        "revoke_token": Rule(HOLDERS, Scope.CREDENTIAL),
+        "create_invitation": _STUDY_STAFF,
+        "list_invitations": _STUDY_STAFF,
+        "revoke_invitation": Rule(STAFF, Scope.INVITATION),
+        "accept_invitation": _OPEN,
+        "list_owners": _STUDY,
+        "remove_owner": _STUDY_STAFF,
+        "put_study_plan": _STUDY_STAFF,
+        "read_study_plan": _STUDY,
+        "delete_study_plan": _STUDY_STAFF,
+        "create_release": Rule((OWNER,), Scope.STUDY),
+        "list_releases": _STUDY,
+        "read_release": Rule(ANYONE, Scope.RELEASE),
+        "put_part": _OWN_RELEASE,
+        "seal_release": _OWN_RELEASE,
+        "withdraw_release": _OWN_RELEASE,
+        "read_privacy": _STUDY,
+        "forecast_privacy": _STUDY,
+        "read_alignment": _STUDY,
+        "create_job": _STUDY_STAFF,
+        "list_jobs": _STUDY,
+        "read_job": _JOB,
+        "cancel_job": Rule(STAFF, Scope.JOB),
+        "read_job_log": Rule(STAFF, Scope.JOB),
+        "stream_job_events": _JOB,
+        "read_model": _MODEL,
+        "read_model_page": _MODEL,
+        "read_model_svg": _MODEL,
+        "read_model_bif": _MODEL,
+        "read_model_dot": _MODEL,
+        "read_model_csv": _MODEL,
+        "read_model_itemsets": _MODEL,
+        "read_model_rules": _MODEL,
+        "read_model_text": _MODEL,
+        "read_model_document": _MODEL,
+        "read_pseudo_data": _MODEL,
+        "predict": _MODEL,
+        "ask_model": _MODEL,
+        "sample_model": _MODEL,
+        "read_dashboard": _ALL,
+        "read_audit": _ALL,
+    }
+)
+"""The rule of each route, by the name of its function."""
+
+
+def rule_of(route: str) -> Rule:
+    """Return the rule of a route. Raises TypeError: it has none, and so cannot be served."""
+    if route not in ACCESS:
+        raise TypeError(f"the route {route} has no row in miner_service/http/access/access.py")
+    return ACCESS[route]
+
+
+# The way into every route: its rule is asked before anything of the request is looked at.
+
+_LONGEST = 200
+
+bearer = HTTPBearer(
+    auto_error=False,
+    scheme_name="token",
+    description="A token of 256 random bits: the admin's is printed at the first start, an"
+    " analyst's is issued by the admin, an owner's by taking up an invitation.",
+)
+
+_VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
+    Scope.STUDY: require_study,
+    Scope.INVITATION: visible_invitation,
+    Scope.RELEASE: visible_release,
+    Scope.JOB: visible_job,
+    Scope.MODEL: visible_model,
+    Scope.CREDENTIAL: visible_token,
+}
+
+
+@dataclass(frozen=True)
+class Entering:
+    """The mark of a route that `enter` lets into by its rule, before it is come to."""
+
+    rule: Rule
+
+    async def __call__(
+        self,
+        request: Request,
+        _credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+    ) -> None:
+        """Check that a request was let in by this rule. Raises RuntimeError."""
+        if request.state.entered != self.rule:
+            raise RuntimeError("a request was not let in by the rule of its route")
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Who sent a request, why it is refused, if it is, and what was looked for besides."""
+
+    caller: Caller
+    refused: PramanaError | None
+    found: object
+
+
+Look = Callable[[Session], object]
+"""Looks for something in the state of the database in which a request was let in."""
+
+
+def enter(
+    services: Services,
+    header: str | None,
+    rule: Rule,
+    parameters: Mapping[str, str],
+    look: Look | None = None,
+) -> Entered:
+    """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
+
+    All of it is seen in one state of the database. A refusal, by the rule or by `look`, is
+    returned, as who is refused is counted and noted. That the token is used is noted, too.
+
+    Args:
+        parameters: those of the address, by name.
+        look: is asked, if it is there, once the request is let in.
+
+    Raises:
+        Unauthenticated: it is not known who sent it.
+    """
+    text, now = bearer_of(header), services.now()
+    with services.database.read() as session:
+        token = valid_token(session, text, now)
+        caller = Caller(token.id, token.role, token.study, token.name)
+        refused: PramanaError | None = None
+        found: object = None
+        try:
+            _require(session, caller, rule, parameters)
+            if look is not None:
+                found = look(session)
+        except PramanaError as error:
+            refused = error
+    note_used(services, token, now)
+    return Entered(caller, refused, found)
+
+
+def _require(session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]) -> None:
+    visible = _VISIBLE.get(rule.scope)
+    if visible is not None:
+        what = rule.scope.value
+        name = parameters[what]
+        if not name.isprintable() or len(name) > _LONGEST:
+            raise no_such(what)  # no store has such a name, and some cannot look for it
+        visible(session, caller, name)
+    caller.require_role(*rule.roles)
+
+
+class RuledRouter(APIRouter):
+    """Routes that are entered by the rule that each has in the table, and that say so."""
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Add a route. Raises TypeError: it has no rule."""
+        rule = rule_of(options.get("name") or endpoint.__name__)
+        told = options.get("description") or (endpoint.__doc__ or "")
+        options["description"] = f"{_unindented(told)}\n\n{rule.told}"
+        if rule.scope is not Scope.OPEN:
+            options["dependencies"] = [
+                Depends(Entering(rule)),
+                *(options.get("dependencies") or ()),
+            ]
+        options.setdefault("route_class_override", VersionedRoute)
+        super().add_api_route(path, endpoint, **options)
+
+
+def require_ruled(routes: Iterable[BaseRoute]) -> None:
+    """Check that each route is entered by its rule, and that each rule is of a route.
+
+    Raises TypeError.
+    """
+    found = list(iter_route_contexts(list(routes)))
+    for route in found:
+        entries = [one.dependency for one in getattr(route, "dependencies", ())]
+        rule = rule_of(str(route.name))
+        if rule.scope is not Scope.OPEN and Entering(rule) not in entries:
+            raise TypeError(f"the route {route.name} is not added by a RuledRouter")
+    if unused := set(ACCESS) - {str(route.name) for route in found}:
+        raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")
+
+
+def _unindented(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())

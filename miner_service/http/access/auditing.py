@@ -21,8 +21,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
-from miner_service.store.together import Gathering
-from miner_service.store.tokens import without_secrets
+from miner_service.store.people import Gathering, without_secrets
 from pramana_core.audit.log import AuditLog
 from pramana_core.errors import PramanaError
 from pramana_core.wire.problems import problem_of

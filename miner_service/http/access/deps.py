@@ -12,12 +12,10 @@ from fastapi import Depends, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
 
 from miner_service.http.access.access import Caller
-from miner_service.http.access.probing import Probes
-from miner_service.jobs.crew import Crew
-from miner_service.jobs.following import Followed
+from miner_service.http.access.keyed import Probes
+from miner_service.jobs.runner import Crew, Followed
 from miner_service.services import Services
-from miner_service.store.cursors import ListView
-from miner_service.store.paging import Paging
+from miner_service.store.database import ListView, Paging
 from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS
 
 MAX_PAGE = 500

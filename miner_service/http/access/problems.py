@@ -17,7 +17,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from miner_service.store.tokens import without_secrets
+from miner_service.store.people import without_secrets
 from pramana_core.errors import PramanaError, TooManyRequests
 from pramana_core.wire.problems import (
     PROBLEM_MEDIA_TYPE,

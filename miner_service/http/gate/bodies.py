@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.types import Message, Receive, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.gate.pace import Pace
+from miner_service.http.gate.shares import Pool
 from miner_service.settings import WebSettings
 from pramana_core.errors import LimitExceeded
 
@@ -99,3 +103,113 @@ def replay(body: bytes, incoming: Incoming) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replayed
+
+
+# Bytes that arrive slowly wait on the disk, not in memory.
+
+BLOCK = 512 * 1024
+"""So many bytes of a body are gathered in memory before they are written."""
+
+
+@dataclass
+class Spooled:
+    """What was written so far.
+
+    Attributes:
+        size: in bytes.
+        digest: SHA-256.
+    """
+
+    file: BinaryIO | None
+    size: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+
+    def take(self, block: list[bytes]) -> None:
+        """Write the pieces of a block, as they came."""
+        for piece in block:
+            if self.file is not None:
+                _write(self.file, piece)
+            self.digest.update(piece)
+            self.size += len(piece)
+
+
+async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> Spooled:
+    """Write chunks to a file, or nowhere, and hash them; one block is written as the next comes."""
+    spooled = Spooled(file)
+    block: list[bytes] = []
+    gathered = 0
+    writing: asyncio.Future[None] | None = None
+    try:
+        async for chunk in chunks:
+            block.append(chunk)
+            gathered += len(chunk)
+            if gathered >= BLOCK:
+                if writing is not None:
+                    await writing
+                writing = pool.submit(spooled.take, block)
+                block, gathered = [], 0
+    finally:
+        # The file is the caller's again when this ends, however it ends.
+        if writing is not None:
+            await asyncio.wait([writing])
+    if writing is not None:
+        await writing
+    if block:
+        await pool.run(spooled.take, block)
+    return spooled
+
+
+async def gather(chunks: AsyncIterator[bytes], size: int) -> memoryview:
+    """Return all chunks, `size` bytes at most, in one piece.
+
+    It takes no memory before its bytes come, and no more than they, however small the chunks are.
+    """
+    whole, came = memoryview(bytearray(size)), 0
+    async for chunk in chunks:
+        whole[came : came + len(chunk)] = chunk
+        came += len(chunk)
+    return whole[:came]
+
+
+def _write(file: BinaryIO, piece: bytes) -> None:
+    """Write all of a piece, also to a file without a buffer, which may take less at once."""
+    view = memoryview(piece)
+    while view:
+        view = view[file.write(view) :]
+
+
+# What every answer tells a browser: take it as what it says it is, keep it not, run nothing.
+
+HEADERS: Mapping[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    # A picture that is opened by itself may be styled; nothing may be run or loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
+    " frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+}
+OVER_TLS: Mapping[str, str] = {"Strict-Transport-Security": "max-age=31536000"}
+
+
+class SecurityHeaders:
+    """Adds the headers to every answer that does not say them itself."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                over_tls = OVER_TLS if scope["scheme"] == "https" else {}
+                for name, value in {**HEADERS, **over_tls}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, send_with)

@@ -7,31 +7,98 @@ no endpoint would take it.
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
+from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import BaseRoute, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.access import Caller
-from miner_service.http.access.entering import Entered, Look, enter
+from miner_service.http.access.access import Caller, Entered, Look, Rule, enter, rule_of
+from miner_service.http.access.access import Scope as Access
 from miner_service.http.access.problems import failure_response, problem_of_failure
-from miner_service.http.access.rules import Rule, rule_of
-from miner_service.http.access.rules import Scope as Access
-from miner_service.http.gate.addresses import Addresses
-from miner_service.http.gate.bodies import Incoming, replay, too_long
-from miner_service.http.gate.direct import Direct
+from miner_service.http.gate.bodies import Incoming, gather, replay, spool, too_long
 from miner_service.http.gate.pace import Pace
-from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.shares import BodyMemory, InFlight, Now, Rates
-from miner_service.http.gate.spool import gather, spool
+from miner_service.http.gate.shares import BodyMemory, InFlight, Now, Pools, Rates
 from miner_service.services import Services
 from miner_service.store.files.durable import storing
 from pramana_core.errors import PramanaError
+
+# Which endpoint a request is for, found before anything of it is read.
+
+
+@dataclass(frozen=True)
+class Address:
+    """An endpoint, by its name, with the paths and methods it takes."""
+
+    name: str
+    pattern: re.Pattern[str]
+    methods: frozenset[str]
+    endpoint: Callable[..., Any]
+
+    def parameters(self, scope: Scope) -> dict[str, str]:
+        """Return the parameters in the path of a request that is for this endpoint."""
+        found = self.pattern.match(scope["path"])
+        return {} if found is None else found.groupdict()
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """All endpoints of a service."""
+
+    every: Sequence[Address]
+
+    @classmethod
+    def of(cls, routes: Iterable[BaseRoute]) -> Addresses:
+        """Return the endpoints of an application's routes."""
+        return cls(
+            [
+                Address(
+                    str(route.name),
+                    compile_path(str(route.path))[0],
+                    frozenset(route.methods or ()),
+                    route.endpoint,
+                )
+                for route in iter_route_contexts(list(routes))
+                if route.endpoint is not None
+            ]
+        )
+
+    def find(self, scope: Scope) -> Address | None:
+        """Return the endpoint that a request is for; None: it will be answered 404 or 405."""
+        path, method = scope["path"], scope["method"]
+        for address in self.every:
+            if method in address.methods and address.pattern.match(path):
+                return address
+        return None
+
+
+# Endpoints that the gate answers itself: those that are asked for most, without a framework.
+
+
+class Direct(Protocol):
+    """An endpoint that has a rule as all others, and a route that describes it.
+
+    It reads the body itself. What is in the state of a request is there for it, too.
+    """
+
+    def look(
+        self, services: Services, scope: Scope, parameters: Mapping[str, str], body: Incoming
+    ) -> Look | None:
+        """Return what to look for with the sender's token; None leaves a request to its route."""
+
+    async def answer(self, services: Services, scope: Scope, found: object) -> Response:
+        """Answer a request that was let in, with what was found."""
+
 
 OPEN_BODY = 4096
 """The largest body, in bytes, of a request without a token: room for a secret."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import httptools
@@ -17,8 +18,8 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 
-from miner_service.http.gate.headers import HEADERS
-from miner_service.http.listening.connections import Connections
+from miner_service.http.gate.bodies import HEADERS
+from miner_service.http.gate.shares import network_of
 from miner_service.http.listening.tls import Tls
 from miner_service.settings import WebSettings
 from pramana_core.errors import AmbiguousRequest, NotReady
@@ -28,6 +29,36 @@ from pramana_core.wire.problems import (
     invalid_request,
     problem_of,
 )
+
+# How many connections are open, in all and from one address.
+
+
+@dataclass
+class Connections:
+    """The connections of one service."""
+
+    web: WebSettings
+    _open: dict[str, int] = field(default_factory=dict)
+    _total: int = 0
+
+    def enter(self, host: str) -> bool:
+        """Count a connection; say whether there was room for it. One without is not counted."""
+        host = network_of(host)
+        held = self._open.get(host, 0)
+        if self._total >= self.web.connections or held >= self.web.connections_per_address:
+            return False
+        self._open[host] = held + 1
+        self._total += 1
+        return True
+
+    def leave(self, host: str) -> None:
+        """Count one that entered no more."""
+        host = network_of(host)
+        self._total -= 1
+        self._open[host] -= 1
+        if not self._open[host]:
+            del self._open[host]
+
 
 LINGER_SECONDS = 2.0
 """So long a sender is listened to, and nothing of it kept, after its answer."""

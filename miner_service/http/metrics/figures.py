@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from datetime import timedelta
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.services import Services
 from miner_service.store.schema import JobRow, SupervisorRow
@@ -16,6 +19,7 @@ from pramana_core.errors import NotInstalled, NotReady
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
@@ -123,3 +127,53 @@ def _of_store(services: Services, session: Session) -> Iterator[Any]:
         "Workers whose supervisor gave a sign of life lately.",
         value=float(session.scalar(workers.where(SupervisorRow.seen >= seen)) or 0),
     )
+
+
+# Counts each request when its answer starts.
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
+NO_ROUTE = "none"
+
+
+class CountingMiddleware:
+    """Counts requests and what came with them; without figures it only passes them on."""
+
+    def __init__(self, app: ASGIApp, *, figures: Figures | None) -> None:
+        self._app = app
+        self._figures = figures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        figures = self._figures
+        if scope["type"] != "http" or figures is None:
+            await self._app(scope, receive, send)
+            return
+        began, got = time.perf_counter(), 0
+
+        async def receive_counting() -> Message:
+            nonlocal got
+            message = await receive()
+            got += len(message.get("body", b""))
+            return message
+
+        async def send_counting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _count(figures, scope, int(message["status"]), time.perf_counter() - began, got)
+            await send(message)
+
+        await self._app(scope, receive_counting, send_counting)
+
+
+def _count(figures: Figures, scope: Scope, status: int, seconds: float, got: int) -> None:
+    # The name of a function: nothing that a client chose is ever a label.
+    route = getattr(scope.get("endpoint"), "__name__", NO_ROUTE)
+    method = scope["method"] if scope["method"] in _METHODS else "other"
+    requests, took = figures.of_request(route, method, status)
+    requests.inc()
+    took.observe(seconds)
+    code = scope.get("state", {}).get("problem")
+    if code is not None:
+        figures.problems.labels(code).inc()
+    if route == "put_part" and status == HTTPStatus.CREATED:
+        figures.parts.inc()
+        figures.part_bytes.inc(got)

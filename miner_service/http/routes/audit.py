@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.store.people import ADMIN
 from pramana_core.wire.audit import AuditAnchor

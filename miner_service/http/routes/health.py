@@ -6,12 +6,12 @@ from typing import Literal
 
 from fastapi import Request, Response
 
+from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
-from miner_service.http.access.entering import RuledRouter
-from miner_service.http.access.one_store import require_files
+from miner_service.http.access.keyed import require_files
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
-from miner_service.jobs.crew import Crew
+from miner_service.jobs.runner import Crew
 from pramana_core.errors import NotInstalled, NotReady
 from pramana_core.wire.base import Message
 

@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
-from miner_service.http.access.access import Caller, still_good, visible_job
+from miner_service.http.access.access import Caller, RuledRouter, still_good, visible_job
 from miner_service.http.access.deps import (
     CallerDep,
     CrewDep,
@@ -24,15 +24,14 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
 from miner_service.http.access.protocol import protocol_of
 from miner_service.jobs import creating as jobs
-from miner_service.jobs.crew import Crew
+from miner_service.jobs.runner import Crew
 from miner_service.services import Services
+from miner_service.store.database import page_of
 from miner_service.store.jobs import job_message, last_lines, line_message, lines_since
-from miner_service.store.paging import page_of
-from miner_service.store.queue.states import UNFINISHED
+from miner_service.store.queue.leases import UNFINISHED
 from miner_service.store.schema import JobLogRow, JobRow
 from pramana_core.errors import NotFound
 from pramana_core.wire.base import Page

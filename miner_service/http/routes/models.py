@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from miner_service.http.access.access import Caller
+from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
     ModelPath,
@@ -16,12 +16,11 @@ from miner_service.http.access.deps import (
     SeedQuery,
     ServicesDep,
 )
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
-from miner_service.jobs.pseudo_data import parquet_pieces
+from miner_service.jobs.creating import parquet_pieces
 from miner_service.jobs.questions import answer, classified, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
-from miner_service.kinds.common.stating import stated
+from miner_service.kinds.common.base import stated
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.releases import tree_of_release

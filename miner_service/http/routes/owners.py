@@ -6,21 +6,20 @@ from fastapi import Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.http.access.access import Caller
+from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import PagingDep, ServicesDep, StudyPath
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.keyed import KeyedDep
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.withdrawing import gone
+from miner_service.store.database import page_of
 from miner_service.store.holders import owners
 from miner_service.store.holders.tokens import issued_message
-from miner_service.store.paging import page_of
 from miner_service.store.people import owner_message
-from miner_service.store.queue.states import fail_jobs_on
+from miner_service.store.queue.leases import fail_jobs_on
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
 from pramana_core.wire.base import Page
-from pramana_core.wire.people import (
+from pramana_core.wire.privacy import (
     Invitation,
     InvitationAccept,
     InvitationCreate,

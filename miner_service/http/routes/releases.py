@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from miner_service.http.access.access import Look, RuledRouter
 from miner_service.http.access.deps import (
     CallerDep,
     PagingDep,
@@ -24,16 +25,14 @@ from miner_service.http.access.deps import (
     ServicesDep,
     StudyPath,
 )
-from miner_service.http.access.entering import Look, RuledRouter
 from miner_service.http.access.problems import problem_responses
-from miner_service.http.gate.bodies import Incoming
-from miner_service.http.gate.pools import Pools
-from miner_service.http.gate.spool import gather, spool
+from miner_service.http.gate.bodies import Incoming, gather, spool
+from miner_service.http.gate.shares import Pools
 from miner_service.intake import intake, receiving
 from miner_service.intake.withdrawing import withdraw
 from miner_service.services import Services
+from miner_service.store.database import page_of
 from miner_service.store.files.durable import storing
-from miner_service.store.paging import page_of
 from miner_service.store.people import OWNER
 from miner_service.store.releases import find_release, release_message
 from miner_service.store.schema import ReleaseRow

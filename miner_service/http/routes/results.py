@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.routes.dashboard import dashboard
 from pramana_core.wire.learning.dashboard import Dashboard
 from pramana_core.wire.releases import Alignment

@@ -6,17 +6,17 @@ from fastapi import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.keyed import KeyedDep
 from miner_service.http.access.problems import problem_responses
-from miner_service.intake.linkage import check_linkage
+from miner_service.intake.declared import check_linkage
 from miner_service.store import people
+from miner_service.store.database import page_of
 from miner_service.store.holders import tokens
-from miner_service.store.paging import page_of
 from miner_service.store.schema import StudyRow, TokenRow
 from pramana_core.wire.base import Page
-from pramana_core.wire.people import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
+from pramana_core.wire.privacy import Study, StudyCreate, TokenCreate, TokenInfo, TokenIssued
 from pramana_core.wire.releases.linkage import LinkageCheck, LinkageQuestion
 
 router = RuledRouter(tags=["studies"])

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import Header, Response
 
+from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import ServicesDep, StudyPath
-from miner_service.http.access.entering import RuledRouter
 from miner_service.http.access.problems import problem_responses
 from miner_service.intake.agreement import agree, agreed_plan, withdraw_agreement
 from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from miner_service.kinds.common.affordability import RecordLayout
 from miner_service.kinds.common.costs import Less, Work
@@ -13,11 +16,10 @@ from pramana_core.domain import Domain
 from pramana_core.marginals.counts import Marginals
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.pictures.svg import captioned
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.counting import CountsSpec
+from pramana_core.wire.learning.learners import CountsSpec, ModelSharingSpec, RecordsSpec
 from pramana_core.wire.learning.models import ModelHead
-from pramana_core.wire.learning.regression import RecordsSpec
-from pramana_core.wire.learning.sharing import ModelSharingSpec
 from pramana_core.wire.releases.base import KNOWLEDGE, MASKED, RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pramana_core.learn.networks.exchange.documents import NetworkDocument
     from pramana_core.learn.prediction import Predictor
     from pramana_core.model_sharing.global_models.model import GlobalModel
+
 
 Content = dict[str, Any]
 """What a model's message says besides its head."""
@@ -216,3 +219,47 @@ def part_of(on_step: Progress, start: int, length: int) -> Progress:
         on_step(furthest, 100)
 
     return step
+
+
+# A model on one page with nothing loaded: its picture, its parts and their errors.
+
+
+def render(template: str, model: ModelHead, **shown: Any) -> str:
+    """Return the HTML page of a model.
+
+    Args:
+        template: a file of `miner_service/kinds/templates` that extends `model.html.j2`.
+        model: the model as it is answered.
+        shown: what else the template names.
+    """
+    environment = Environment(
+        loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
+    )
+    told = None if model.told is None else model.told.to_amplification()
+    return environment.get_template(template).render(
+        model=model, told=told, infinite=math.isinf, **shown
+    )
+
+
+# What a model's releases tell of one person, said wherever the model is shown.
+
+
+def in_words(model: ModelHead) -> str:
+    """Return it in a sentence; nothing of a model that was made before it was recorded."""
+    if model.told is None:
+        return ""
+    told = model.told.to_amplification()
+    learned = f"Learned from {model.records:,} records"
+    if math.isinf(told.epsilon):
+        return f"{learned}; no gamma bounds what these tell of a person."
+    return f"{learned}; whole record: {told.told}."
+
+
+def stated(model: ModelHead, form: str, written: str) -> str:
+    """Return a form of a model with the sentence, where it is a picture or text for people."""
+    words = in_words(model)
+    if not words:
+        return written
+    if form == "svg":
+        return captioned(written, words)
+    return f"{written.rstrip()}\n\n{words}\n" if form == "text" else written

@@ -2,16 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import psycopg
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
 from miner_service.store.databases.failures import answering, reason
-from miner_service.store.databases.locks import Locks
 from miner_service.store.databases.tables import make_tables
 from pramana_core.errors import NotReady
+
+# Connections to PostgreSQL that wait for an answer only so long, whatever the server does.
+#
+# The server's own time-outs end what it works at for too long. They do not help against a server,
+# or a disk or a network of it, that stands still: then it is this side that must give up.
+
+QUICK_SECONDS = 1.0
+"""For an answer to the question whether the server is there, which is asked before each use."""
+
+PATIENT_SECONDS = 35.0
+"""For any other: more than the server's own time-outs."""
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that is closed when an answer takes too long."""
+
+    _patience = QUICK_SECONDS
+
+    def be_patient(self) -> None:
+        """Wait for statements from now on."""
+        self._patience = PATIENT_SECONDS
+
+    def be_quick(self) -> None:
+        """Wait only for signs of life from now on."""
+        self._patience = QUICK_SECONDS
+
+    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
+        """Wait for an answer. Raises OperationalError when patience is at its end."""
+        try:
+            return super().wait(_until(gen, self._patience), *arguments, **options)
+        except _Silence as error:
+            self.pgconn.finish()
+            raise psycopg.OperationalError("no answer within the time allowed") from error
+
+
+class _Silence(Exception):
+    """There was no answer in time."""
+
+
+def _until(work: Any, seconds: float) -> Generator[Any, Any, Any]:
+    """Do what a generator of the driver does, which is woken every now and then, up to a time."""
+    end = time.monotonic() + seconds
+    try:
+        state = next(work)
+        while True:
+            ready = yield state
+            if not ready and time.monotonic() > end:
+                raise _Silence
+            state = work.send(ready)
+    except StopIteration as stop:
+        return stop.value
+
+
+# One lock per name, kept only while somebody holds it or waits for it.
+
+
+class Locks:
+    """Locks by name: holders of different names do not wait for each other."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._wanted: dict[str, int] = {}
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """Hold the lock of a name; wait for whoever has it."""
+        with self._changing:
+            lock = self._locks.setdefault(name, threading.Lock())
+            self._wanted[name] = self._wanted.get(name, 0) + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._changing:
+                self._wanted[name] -= 1
+                if not self._wanted[name]:
+                    del self._wanted[name], self._locks[name]
+
 
 READ_ONLY = "read_only"
 """The execution option of transactions that only read."""

@@ -215,7 +215,7 @@ def _require_driver() -> None:
 
 
 def _engine(url: URL, **options: Any) -> Engine:
-    from miner_service.store.databases.patience import PatientConnection
+    from miner_service.store.databases.base import PatientConnection
 
     asked = str(url.query.get("options", ""))
     timeouts = " ".join(f"-c {name}={value}" for name, value in _ON_THE_SERVER.items())

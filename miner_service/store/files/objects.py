@@ -16,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from miner_service.store.files.address import ObjectAddress
-from miner_service.store.files.cache import Cache
+from miner_service.store.files.address import Cache, ObjectAddress
 from miner_service.store.files.durable import settle, storing
-from miner_service.store.files.scratch import Scratch
+from miner_service.store.files.local import Scratch
 from miner_service.store.files.segments import (
     IDENTITY,
     States,

@@ -8,11 +8,17 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from miner_service.store.holders.tokens import issue_token
-from miner_service.store.people import OWNER, no_such
+from miner_service.store.people import (
+    OWNER,
+    Credential,
+    credential_id,
+    matches,
+    new_credential,
+    no_such,
+)
 from miner_service.store.schema import InvitationRow, OwnerRow, TokenRow
-from miner_service.store.tokens import Credential, credential_id, matches, new_credential
 from pramana_core.errors import Conflict, NotFound
-from pramana_core.wire.people import Invitation
+from pramana_core.wire.privacy import Invitation
 
 
 def invitation_message(row: InvitationRow, secret: str | None = None) -> Invitation:

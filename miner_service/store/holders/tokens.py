@@ -12,11 +12,19 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.store.people import ADMIN, MONITOR, OWNER, no_such
+from miner_service.store.people import (
+    ADMIN,
+    MONITOR,
+    OWNER,
+    Credential,
+    credential_id,
+    matches,
+    new_credential,
+    no_such,
+)
 from miner_service.store.schema import TokenRow
-from miner_service.store.tokens import Credential, credential_id, matches, new_credential
 from pramana_core.errors import Conflict
-from pramana_core.wire.people import TokenEnding, TokenInfo, TokenIssued
+from pramana_core.wire.privacy import TokenEnding, TokenInfo, TokenIssued
 
 _SHOWN = 100
 

@@ -10,10 +10,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.jobs import job_by_key
-from miner_service.store.queue.log import add_line
-from miner_service.store.queue.states import queue_again
+from miner_service.store.people import new_id
+from miner_service.store.queue.leases import add_line, queue_again
 from miner_service.store.schema import JobRow
-from miner_service.store.tokens import new_id
 from pramana_core.errors import Conflict, QuotaExceeded
 from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 

@@ -6,18 +6,117 @@ that the row names may change it, which is looked at in the transaction that cha
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.queue.log import add_line
-from miner_service.store.queue.states import finish, queue_again, touch
-from miner_service.store.schema import JobRow
+from miner_service.store.schema import JobLogRow, JobRow, ModelRow, StudyRow
 from pramana_core.errors import WorkerLost
 from pramana_core.wire.problems import ProblemDetail, problem_of
+
+# Lines that the runs of a job leave for whoever runs the study.
+
+_LONGEST = 500
+
+
+def add_line(
+    session: Session, row: JobRow, line: str, now: datetime, attempt: int | None = None
+) -> None:
+    """Add a line to the log of a job, which is a change of it; of its last run if none is said."""
+    row.revision += 1
+    session.add(
+        JobLogRow(
+            job=row.id,
+            attempt=attempt or row.attempt,
+            revision=row.revision,
+            at=now,
+            line=line[:_LONGEST],
+        )
+    )
+
+
+# From queued to the end: how the row of a job changes its state.
+
+UNFINISHED = ("queued", "running")
+
+
+def touch(row: JobRow) -> None:
+    """Note that something changed that a reader can see."""
+    row.revision += 1
+
+
+def finish(
+    session: Session,
+    row: JobRow,
+    state: str,
+    now: datetime,
+    *,
+    problem: ProblemDetail | None = None,
+) -> None:
+    """End a job without a model."""
+    row.state = state
+    row.finished = now
+    row.problem = problem.model_dump_json() if problem else None
+    row.lease = None
+    why = f": {problem.detail}" if problem else "."
+    add_line(session, row, f"{state.capitalize()}{why}", now)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A model as its row holds it: its kind, its JSON, and what of that is looked up."""
+
+    kind: str
+    body: str
+    holds_releases: bool
+    lack_of_fit: str | None
+
+
+def succeed(session: Session, row: JobRow, made: Made, now: datetime) -> None:
+    """Store a job's model and end the job, in one transaction."""
+    row.model = model_id(row.id)
+    row.progress = 1.0
+    session.add(ModelRow(id=row.model, study=row.study, job=row.id, created=now, **asdict(made)))
+    finish(session, row, "succeeded", now)
+
+
+def model_id(job: str) -> str:
+    """Return the id of the model a job makes: running it again makes the same model."""
+    return "m-" + job.removeprefix("j-")
+
+
+def queue_again(row: JobRow) -> None:
+    """Put a job back into the queue, as another attempt."""
+    row.state = "queued"
+    row.attempt += 1
+    row.progress = 0.0
+    row.problem = None
+    row.finished = None
+    row.lease = None
+    touch(row)
+
+
+def fail_jobs_on(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
+    """End the unfinished jobs that were to use a release."""
+    for row in session.scalars(select(JobRow).where(JobRow.state.in_(UNFINISHED))):
+        if release in json.loads(row.releases):
+            finish(session, row, "failed", now, problem=problem)
+
+
+def drop_models_with(session: Session, release: str, problem: ProblemDetail, now: datetime) -> None:
+    """Delete the models that have what a release held in them; their jobs have failed."""
+    found = select(ModelRow, JobRow).join(JobRow, JobRow.id == ModelRow.job)
+    for model, job in session.execute(found.where(ModelRow.holds_releases.is_(True))):
+        if release in json.loads(job.releases):
+            job.model = None
+            finish(session, job, "failed", now, problem=problem)
+            session.delete(model)
+
 
 MOST_BROKEN_OFF = 3
 """After this many runs in a row that were broken off, a job is given up."""
@@ -124,3 +223,79 @@ def _given_up() -> ProblemDetail:
             " without a key of its own, the job runs again.",
         )
     )
+
+
+# Whose turn it is: fair between studies, short jobs first within one, and nobody starves.
+#
+# The study with the fewest running jobs comes first, then the one that was served longest ago.
+# Within a study a job is passed only by those that were created before it would have ended by its
+# prediction: a short one soon passes a long one, but not for ever. With several workers the last
+# one is kept: neither long jobs alone nor one study alone can hold all of them.
+
+LONGEST_WAIT = 600.0
+"""For how many seconds at most jobs that were created later may pass a longer one."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is reserved: `workers` there are in all, and how many seconds a short job takes."""
+
+    workers: int
+    short_seconds: float
+
+    def long(self, predicted: float | None) -> bool:
+        """Whether a job is long, or may be."""
+        return predicted is None or predicted > self.short_seconds
+
+
+def claim_next(session: Session, holder: str, rules: Rules, now: datetime) -> Lease | None:
+    """Begin the job whose turn it is, if one may begin."""
+    row = next_job(session, rules)
+    return lease_to(session, row, holder, now) if row is not None else None
+
+
+def next_job(session: Session, rules: Rules) -> JobRow | None:
+    """Return the queued job whose turn it is, if one may begin."""
+    running = session.execute(
+        select(JobRow.study, JobRow.predicted_seconds).where(JobRow.state == "running")
+    ).all()
+    keep = rules.workers - 1 if rules.workers > 1 else None
+    only_short = keep is not None and sum(rules.long(p) for _, p in running) >= keep
+    held: dict[str, int] = {}
+    for study, _ in running:
+        held[study] = held.get(study, 0) + 1
+    alone = keep is None or session.scalar(select(func.count()).select_from(StudyRow)) == 1
+    for study in _turns(session, held):
+        if not alone and held.get(study, 0) >= (keep or 0):
+            continue
+        queued = select(JobRow).where(JobRow.state == "queued", JobRow.study == study)
+        rows = [
+            r
+            for r in session.scalars(queued)
+            if not only_short or not rules.long(r.predicted_seconds)
+        ]
+        if rows:
+            return min(rows, key=lambda row: _rank(row, rules))
+    return None
+
+
+def _turns(session: Session, held: dict[str, int]) -> list[str]:
+    """Return the studies with queued jobs in the order of their turns."""
+    waiting = select(JobRow.study).where(JobRow.state == "queued").distinct()
+    served = session.execute(
+        select(JobRow.study, func.max(JobRow.started), func.min(JobRow.seq))
+        .where(JobRow.study.in_(waiting))
+        .group_by(JobRow.study)
+    ).all()
+    never = datetime.min.replace(tzinfo=UTC)
+
+    def turn(one: Any) -> Any:
+        study, last, first = one
+        return held.get(study, 0), last or never, first
+
+    return [study for study, *_ in sorted(served, key=turn)]
+
+
+def _rank(row: JobRow, rules: Rules) -> tuple[datetime, int]:
+    takes = rules.short_seconds if row.predicted_seconds is None else row.predicted_seconds
+    return row.created + timedelta(seconds=min(takes, LONGEST_WAIT)), row.seq

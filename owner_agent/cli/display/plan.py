@@ -13,15 +13,24 @@ from rich.table import Table
 from rich.text import Text
 
 from owner_agent.cli.display.releases import show_warnings
-from owner_agent.cli.display.study_plans import show_adopted
 from owner_agent.costs.measures import number
-from owner_agent.costs.study_display import show_study
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR
+from owner_agent.costs.whole_study import show_study
 from owner_agent.report.contents import BlockReport, VariableReport
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
 from owner_agent.site.site import Site
+from owner_agent.study_plan.adopting import Adopted, told_lines
 from pramana_core.pictures.svg import short
 from pramana_core.privacy import PRIOR
+
+# What a study's plan says, printed.
+
+
+def show_adopted(console: Console, adopted: Adopted | None) -> None:
+    """Print what the plan that a site follows says of all owners and of this one."""
+    for line in () if adopted is None else told_lines(adopted):
+        console.print(line, markup=False)
+
 
 _BLOCK_NAME = 16
 """So much of a block's name stands beside each of its variables."""

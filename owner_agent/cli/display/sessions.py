@@ -18,7 +18,7 @@ from owner_agent.peer.exchange.costs import session_json, session_lines
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
     from owner_agent.peer.members.joint import JointOutcome
-    from owner_agent.peer.session.journal import Kept
+    from owner_agent.peer.session.session import Kept
     from pramana_core.errors import PramanaError
 
 STEPS = {

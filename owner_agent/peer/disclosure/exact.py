@@ -9,9 +9,11 @@ from pathlib import Path
 
 from owner_agent.peer.disclosure.counted import Counted, counted_from
 from owner_agent.peer.disclosure.floor import (
+    Telling,
     require_enough,
     require_enough_before,
     shared_nodes,
+    tellings,
 )
 from owner_agent.peer.disclosure.memory import (
     Disclosure,
@@ -20,9 +22,8 @@ from owner_agent.peer.disclosure.memory import (
     remember,
     require_few,
 )
-from owner_agent.peer.disclosure.telling import Telling, tellings
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.session.journal import all_kept
+from owner_agent.peer.session.session import all_kept
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from owner_agent.peer.tasks.holding import Holding
 from pramana_core.learn.networks.bayes_net import LearnedFamily

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from owner_agent.peer.disclosure.telling import Telling
+from owner_agent.peer.disclosure.floor import Telling
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import OtherGroupings, StoreCorrupt

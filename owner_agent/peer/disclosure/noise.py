@@ -12,26 +12,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from owner_agent.departures.ledger import NOISE, Draw, Entry, Ledger
-from owner_agent.departures.populations import population_of, sketch_of
+from owner_agent.departures.refusals import population_of, sketch_of
 from owner_agent.peer.disclosure.counted import Counted
 from owner_agent.peer.disclosure.exact import recalled
-from owner_agent.peer.disclosure.mechanism import Draw as DrawNoise
-from owner_agent.peer.disclosure.mechanism import NoiseMechanism, mechanism_for
 from owner_agent.peer.disclosure.memory import remember
+from owner_agent.peer.disclosure.noisy_tables import Draw as DrawNoise
 from owner_agent.peer.disclosure.noisy_tables import (
     KeptTable,
+    NoiseMechanism,
     exact_table,
     keep_table,
     kept_table,
     layout_of,
+    mechanism_for,
     shown,
     widened,
     with_noise,
 )
-from owner_agent.peer.exchange.ledger_lines import session_entry
+from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.holding import Holding
-from owner_agent.site.noise import GaussianNoise, LaplaceNoise
+from owner_agent.site.mistakes import GaussianNoise, LaplaceNoise
 from pramana_core.errors import Conflict, NoiseSpent
 from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from owner_agent.costs.study_display import grown, number_of
+from owner_agent.costs.whole_study import grown, number_of
 from owner_agent.departures.ledger import Draw
 from owner_agent.peer.exchange.outgoing import Outgoing
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Proposal

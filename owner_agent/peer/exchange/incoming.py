@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
+from owner_agent.departures.ledger import PEER, Entry
 from owner_agent.peer.exchange.packages import count_shapes, row_numbers
 from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
 from owner_agent.peer.tasks.catalogue import task_of
@@ -184,4 +186,36 @@ def _other_data(sender: str, what: str) -> PeerDeviated:
         else f"{sender} sent {what}; it announced something else.",
         where=sender,
         remedy="Nothing was learned from it. Ask its custodian what changed during the session.",
+    )
+
+
+# How the ledger's lines about sessions look.
+
+
+def session_name(session: str) -> str:
+    """Return the name under which the ledger has a session."""
+    return f"session-{session}"
+
+
+def session_entry(
+    holding: Holding, proposal: Proposal, peers: Sequence[str], now: datetime
+) -> Entry:
+    """Return the line which says that this owner takes part in a session with some peers.
+
+    Lines about what is sent in the session have the same place and time, and other contents.
+    """
+    return Entry(
+        miner=PEER + ",".join(peers),
+        study=proposal.study,
+        name=session_name(proposal.session),
+        content=proposal.digest,
+        digest=proposal.digest,
+        plan_digest=proposal.digest,
+        records=len(holding.keys),
+        parts=0,
+        state="prepared",
+        prepared=now,
+        changed=now,
+        release_id=proposal.session,
+        draws=(),
     )

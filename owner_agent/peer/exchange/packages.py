@@ -12,14 +12,14 @@ from owner_agent.departures.outbox import OUTBOX, Outgoing, PreparedRelease, pre
 from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
-from owner_agent.randomize.reports import Randomized
+from owner_agent.randomize.stream import Randomized
 from owner_agent.release.options import PART_RECORDS
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import CUBE_CELLS, Codes, tabulate
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import Keys
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.releases import PartManifest, release_digest
 
 MOST_CELLS = 1 << 22

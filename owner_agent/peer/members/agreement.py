@@ -7,8 +7,7 @@ from pathlib import Path
 
 from owner_agent.peer.exchange.costs import require_stated
 from owner_agent.peer.exchange.incoming import announced_plan, check_package
-from owner_agent.peer.identity.identity import Pinned, pinned
-from owner_agent.peer.identity.signatures import statement_of
+from owner_agent.peer.identity.identity import Pinned, pinned, statement_of
 from owner_agent.peer.protocol.messages import (
     Agreed,
     Offer,
@@ -17,8 +16,8 @@ from owner_agent.peer.protocol.messages import (
     Stated,
     Statements,
 )
-from owner_agent.peer.protocol.needs import owner_of, require_held
 from owner_agent.peer.protocol.session_file import SessionFile
+from owner_agent.peer.protocol.steps import owner_of, require_held
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import require_aligned

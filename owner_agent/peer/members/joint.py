@@ -16,7 +16,6 @@ from pathlib import Path
 
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
-from owner_agent.peer.protocol.partner import Partner
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
     BEGIN,
@@ -27,13 +26,15 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
     Answer,
+    Partner,
     Request,
     Step,
+    started,
+    uninterrupted,
 )
-from owner_agent.peer.protocol.waiting import started, uninterrupted
 from owner_agent.peer.session.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.lock import Patience
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
 from pramana_core.privacy import StudyTold
 from pramana_core.progress import StagedProgress

@@ -10,15 +10,14 @@ from pathlib import Path
 from owner_agent.peer.exchange.outgoing import forget
 from owner_agent.peer.identity.identity import PeerIdentity, Pinned
 from owner_agent.peer.members.agreement import agree_on_result
-from owner_agent.peer.members.records import close_lines, mark_session, write_agreed
+from owner_agent.peer.members.learning import close_lines, mark_session, write_agreed
 from owner_agent.peer.protocol.messages import Agreed, NetworkPart, Signed
-from owner_agent.peer.protocol.partner import Peer
-from owner_agent.peer.protocol.steps import STATUS
+from owner_agent.peer.protocol.steps import STATUS, Peer
+from owner_agent.peer.session.earlier import stage
 from owner_agent.peer.session.session import Session, no_session
-from owner_agent.peer.session.staging import stage
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.lock import Surroundings
 from pramana_core.errors import (
     Forbidden,
     KeyFileError,

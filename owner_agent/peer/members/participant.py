@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
-from owner_agent.departures.history import known_entries
 from owner_agent.departures.ledger import Ledger
+from owner_agent.departures.refusals import known_entries
 from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
@@ -26,15 +26,15 @@ from owner_agent.peer.members.agreement import (
     require_unchanged,
     stated,
 )
-from owner_agent.peer.members.learning import learn
-from owner_agent.peer.members.member import Member
-from owner_agent.peer.members.records import (
+from owner_agent.peer.members.learning import (
     close_lines,
     enter_package,
     enter_session,
     enter_told,
+    learn,
     mark_session,
 )
+from owner_agent.peer.members.member import Member
 from owner_agent.peer.protocol.messages import (
     Announcement,
     Ending,
@@ -53,8 +53,14 @@ from owner_agent.peer.session.earlier import (
     remember_peers,
     require_remembered,
 )
-from owner_agent.peer.session.journal import Kept, earlier_status, families_of, keep
-from owner_agent.peer.session.session import Session, error_of
+from owner_agent.peer.session.session import (
+    Kept,
+    Session,
+    earlier_status,
+    error_of,
+    families_of,
+    keep,
+)
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of

@@ -8,14 +8,16 @@ an older one. The newest is enough, for an older copy lacks that first.
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import AwareDatetime, ValidationError
 
 from owner_agent.departures.ledger import Ledger
-from owner_agent.peer.exchange.ledger_lines import session_name
+from owner_agent.peer.exchange.incoming import session_name
 from owner_agent.peer.protocol.messages import (
     Announcement,
     EarlierSession,
@@ -25,8 +27,15 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.tasks.catalogue import learners, task_of
 from owner_agent.state.history import WAYS_OUT, state_directory
-from owner_agent.state.private_files import write_replacing
+from owner_agent.state.private_files import (
+    DIRECTORY_MODE,
+    private_directory,
+    sync_directory,
+    write_durably,
+    write_replacing,
+)
 from pramana_core.errors import HistoryLost, StoreCorrupt
+from pramana_core.full_disks import storing
 from pramana_core.wire.base import Message, Name
 
 _FILE = "peers-met.json"
@@ -140,3 +149,46 @@ def _digest(session: str, teller: str, owner: str) -> str:
     """Return what stands for a session: only who took part in it knows which one it is."""
     named = f"pramana/earlier-session/1\0{session}\0{teller}\0{owner}"
     return hashlib.sha256(named.encode()).hexdigest()
+
+
+# Results on disk: made ready out of sight, and there under their name whole or not at all.
+
+_UNFINISHED = ".unfinished-"
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Files that are written durably but do not have their name yet."""
+
+    hidden: Path
+    final: Path
+
+    def publish(self) -> Path:
+        """Give the files their name in one step; return the folder. Harmless if done before."""
+        if self.hidden.exists():
+            self.hidden.rename(self.final)
+            sync_directory(self.final.parent)
+        return self.final
+
+    def discard(self) -> None:
+        """Remove the files, unless they have their name already."""
+        shutil.rmtree(self.hidden, ignore_errors=True)
+
+
+def staged_in(results: Path, session: str) -> Staged:
+    """Return where a session's files are before and after they have their name."""
+    return Staged(results / f"{_UNFINISHED}{session}", results / session)
+
+
+def stage(results: Path, session: str, files: Mapping[str, bytes]) -> Staged:
+    """Write the result of a session where nobody looks for it yet."""
+    with storing("a folder", results):
+        results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    for stale in results.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(stale)
+    made = staged_in(results, session)
+    private_directory(made.hidden)
+    for name, content in files.items():
+        write_durably(made.hidden / name, content)
+    sync_directory(made.hidden)
+    return made

@@ -7,7 +7,7 @@ the owner then has: exact ones of its own columns, estimated ones of its peers'.
 from __future__ import annotations
 
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.protocol.needs import Holdings
+from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.peer.tasks.network_tasks import PARAMETERS, STRUCTURE
 from owner_agent.peer.tasks.own_tasks import BAYES, LINEAR, RULES, TABLE, TREE
 from owner_agent.peer.tasks.task import LearningTask

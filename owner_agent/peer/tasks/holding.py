@@ -22,8 +22,8 @@ from pramana_core.errors import RecordsDoNotAlign, VariablesMissing
 from pramana_core.marginals.counts import Codes
 from pramana_core.progress import Progress
 from pramana_core.study_plan import StudyPlan
+from pramana_core.wire.channels import VariableMessage
 from pramana_core.wire.parts import Keys, key_order
-from pramana_core.wire.plans import VariableMessage
 
 
 @dataclass(frozen=True, eq=False)

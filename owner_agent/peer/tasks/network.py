@@ -15,11 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.peer.protocol.messages import FamilyMessage, NetworkPart, Proposal, StatedLink
-from owner_agent.peer.protocol.needs import Holdings
-from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
+from owner_agent.peer.protocol.messages import (
+    FamilyMessage,
+    NetworkPart,
+    ParametersTask,
+    Proposal,
+    StatedLink,
+    StructureTask,
+)
+from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.peer.tasks.catalogue import learners, variables_of
-from owner_agent.peer.tasks.findings import Findings
+from owner_agent.peer.tasks.task import Findings
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PeerDeviated, PramanaError
 from pramana_core.learn.common.documents import write_json

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from owner_agent.peer.protocol.needs import Holdings, cross_parents, preceding
-from owner_agent.peer.protocol.task_messages import ParametersTask, StructureTask
-from owner_agent.peer.tasks.findings import Findings
-from owner_agent.peer.tasks.task import LearningTask, require_distinct
+from owner_agent.peer.protocol.messages import ParametersTask, StructureTask
+from owner_agent.peer.protocol.steps import Holdings, cross_parents, preceding
+from owner_agent.peer.tasks.task import Findings, LearningTask, require_distinct
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_parameters
-from pramana_core.learn.networks.options import Scoring, Search
 from pramana_core.learn.networks.search.structure_learning import learn_structure
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import Scoring, Search, Structure
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from owner_agent.peer.protocol.needs import Holdings
-from owner_agent.peer.tasks.findings import Findings
+from owner_agent.peer.protocol.steps import Holdings
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
+from pramana_core.learn.networks.bayes_net import LearnedFamily
+from pramana_core.learn.networks.search.structure_learning import LearnedLink
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from owner_agent.peer.protocol.messages import Proposal
+    from owner_agent.peer.tasks.holding import Holding
+
+
+# What one owner learned in a session, before it is shared or written.
+
+
+class ToldRecord(Protocol):
+    """What is told of this owner's true records where its families are shared."""
+
+    def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+        """Write it down durably, before it is told, or raise why it may not be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What one owner learned: its families of the network, or files for itself alone.
+
+    `told` is what sharing the families tells.
+    """
+
+    families: tuple[LearnedFamily, ...] = ()
+    links: tuple[LearnedLink, ...] = ()
+    files: Mapping[str, bytes] | None = None
+    told: ToldRecord | None = None
+
+    @classmethod
+    def kept(cls, texts: Mapping[str, str]) -> Findings:
+        """Return files for this owner alone, by name."""
+        return cls(files={name: text.encode() for name, text in texts.items()})
 
 
 @dataclass(frozen=True)

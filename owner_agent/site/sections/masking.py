@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from owner_agent.state.tls import TlsFiles
 from pramana_core.errors import OptionError
-from pramana_core.wire.base import Label
+from pramana_core.wire.addresses import require_address
+from pramana_core.wire.base import Label, Name
 from pramana_core.wire.releases.masked import MAX_COPIES
 
 AUTO = "auto"
@@ -133,7 +136,7 @@ class MaskSection(_Section):
         # The methods load scipy, and most site files mask nothing.
         from pramana_core.kernel_regression.options import KernelOptions
         from pramana_core.mask.catalogue import METHODS
-        from pramana_core.mask.core.method import method_of
+        from pramana_core.mask.core.masked import method_of
 
         method = method_of(name, METHODS)
         given = dict(self.options)
@@ -186,3 +189,33 @@ def masking_mistakes(section: MaskSection, record_id: str, read: dict[str, bool]
         if read.get(name)
     ]
     return found
+
+
+# `[miner]` of the site file: where releases go, and how the connection is secured.
+
+
+class MinerSection(BaseModel):
+    """Where releases go. Plain http is for this machine only, unless said otherwise."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str
+    study: Name
+    allow_insecure: bool = False
+    ca_file: str | None = None
+    client_certificate: str | None = None
+    client_key: str | None = None
+
+    @model_validator(mode="after")
+    def _safe_address(self) -> Self:
+        require_address(
+            self.url, allow_insecure=self.allow_insecure, permission="set allow_insecure = true"
+        )
+        if self.client_key is not None and self.client_certificate is None:
+            raise ValueError("client_key needs client_certificate")
+        return self
+
+    def tls_files(self, folder: Path) -> TlsFiles:
+        """Return the files, which are named from a folder on."""
+        names = (self.ca_file, self.client_certificate, self.client_key)
+        return TlsFiles(*(None if name is None else folder / name for name in names))

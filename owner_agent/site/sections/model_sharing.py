@@ -9,8 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 
 from pramana_core.errors import PramanaError
 from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, NumericAttribute
-from pramana_core.model_sharing.core.taxonomies import Taxonomy
+from pramana_core.model_sharing.core.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    Taxonomy,
+)
 from pramana_core.wire.base import Label
 
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana.reproduce.engine.experiment import Setting
-from pramana_core.mask.measures.core.expectations import Kind, expectation
+from pramana_core.mask.measures.core.compared import Kind, expectation
 from pramana_core.mixed.design import design_of
 from pramana_core.mixed.table import Floats, MixedTable
 

@@ -13,10 +13,10 @@ from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.frapp.data import MINIMUM, Survey
 from pramana.reproduce.frapp.mechanisms import Mechanism
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.itemset_errors import MEASURES, Supports, by_length, chosen
+from pramana.simulate.rules import MEASURES, Supports, by_length, chosen
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, SingularChannel
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import Marginals

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from pramana.reproduce.engine.experiment import Setting
-from pramana.simulate.itemset_errors import Supports, chosen
+from pramana.simulate.rules import Supports, chosen
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import Codes, ReportedCounts

@@ -11,7 +11,7 @@ from pramana.reproduce.engine.experiment import Finding
 from pramana.reproduce.frapp.accuracy import difference_p_value, side_by_side
 from pramana.reproduce.frapp.data import GAMMA, MINIMUM
 from pramana.reproduce.frapp.mechanisms import CUT, RHO, Mechanism
-from pramana.simulate.itemset_errors import MEASURES
+from pramana.simulate.rules import MEASURES
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import Comparison
 

@@ -17,7 +17,7 @@ from pramana.reproduce.frapp.mechanisms import (
     papers_mechanisms,
     with_our_estimator,
 )
-from pramana.simulate.itemset_errors import MEASURES
+from pramana.simulate.rules import MEASURES
 from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Set
 from pramana.reproduce.ma.chapter_5.structure_curves import BAYESIAN, BIC, PUBLISHED
 from pramana.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.links import compare
-from pramana.simulate.parameters import SMOOTHED, fitted
+from pramana.simulate.bayes_net import compare
+from pramana.simulate.study import SMOOTHED, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet, kl_divergence
-from pramana_core.learn.networks.options import Scoring
 from pramana_core.learn.networks.search.scores import judge_of
 from pramana_core.learn.networks.search.searches import k2
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import Scoring, Structure
 from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan

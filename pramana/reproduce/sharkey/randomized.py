@@ -19,7 +19,7 @@ from pramana.simulate.inputs.sources import TableSource
 from pramana.simulate.model_sharing.kept import Fold, Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
-from pramana.simulate.trials import Trial, Trials
+from pramana.simulate.study import Trial, Trials
 from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable
 from pramana_core.learn.tree.growth import learn_tree

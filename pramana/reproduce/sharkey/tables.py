@@ -11,8 +11,7 @@ import numpy as np
 
 from pramana.reproduce.engine.experiment import Setting
 from pramana.simulate.model_sharing.kept import Kept
-from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table
-from pramana.simulate.model_sharing.taxonomies import read_taxonomies
+from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table, read_taxonomies
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
 

@@ -10,7 +10,7 @@ import typer
 
 from pramana.simulate.commands import options as given
 from pramana_core.learn.common.options import limits_of
-from pramana_core.learn.networks.options import Draws, ScoreName, Scoring, Search, SearchName
+from pramana_core.learn.networks.structure import Draws, ScoreName, Scoring, Search, SearchName
 
 _score, _search = partial(given.learner, Scoring), partial(given.learner, Search)
 Score = Annotated[

@@ -213,10 +213,9 @@ def _simulate(
     taxonomies: Path | None,
     json: Path | None,
 ) -> None:
-    from pramana.simulate.commands.display_sharing import show_sharing
+    from pramana.simulate.commands.display import show_sharing
     from pramana.simulate.model_sharing.simulation import simulate
-    from pramana.simulate.model_sharing.tables import read_sharing_table
-    from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
+    from pramana.simulate.model_sharing.tables import called, read_sharing_table, taxonomies_for
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)

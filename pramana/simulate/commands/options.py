@@ -18,7 +18,7 @@ from pramana_core.terminal import console, progress_bar
 
 if TYPE_CHECKING:
     from pramana.simulate.inputs.sources import Source
-    from pramana.simulate.trials import Trials
+    from pramana.simulate.study import Trials
     from pramana_core.design import Goal
     from pramana_core.domain import Domain
     from pramana_core.estimation.estimated import Estimator
@@ -138,7 +138,7 @@ class Setup:
             UnknownVariable: no such target.
         """
         from pramana.simulate.inputs.sources import require_records, require_target
-        from pramana.simulate.trials import Trials, require_repeatable
+        from pramana.simulate.study import Trials, require_repeatable
 
         self._require_randomization()
         source, plan = self._source()

@@ -11,7 +11,7 @@ from pramana_core.channels import CONDITION_LIMIT, Symmetric, Transition
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, PlanError, SingularChannel
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 
 
 def symmetric(domain: Domain, p: float) -> Plan:

@@ -6,6 +6,7 @@ so that a cell finds what another one made, and gives the same numbers if nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,15 +16,14 @@ import numpy.typing as npt
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from pramana_core.errors import OptionError, RequirementUnmet
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.anonymity.requirements import Requirement
 from pramana_core.model_sharing.core.attributes import TreeSchema
 from pramana_core.model_sharing.core.schemas import schema_of
 from pramana_core.model_sharing.core.tree import SharedTree
-from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.learning import GlobalOptions, learn_global
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.options import GlobalOptions
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 
 Rows = npt.NDArray[np.intp]
@@ -132,3 +132,26 @@ def miner_stream(fold: Fold, options: SimulationOptions) -> np.random.Generator:
 def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.random.Generator:
     """Return the randomness of an owner's private tree."""
     return stream(options.seed, fold.run, _TREES, fold.number, options.owners, owner)
+
+
+# What a method makes of a fold, whichever method it is.
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a method makes of a fold.
+
+    Attributes:
+        models: what predicts; several are measured one by one, none if there is nothing to learn.
+        refused: how many owners released nothing.
+        leaves: of each released tree.
+        pseudo_records: how many the model was learned from; None where it was from none.
+    """
+
+    models: tuple[GlobalModel, ...]
+    refused: int = 0
+    leaves: tuple[float, ...] = ()
+    pseudo_records: int | None = None
+
+
+Way = Callable[[Kept, Fold, SimulationOptions], Made]

@@ -15,7 +15,7 @@ from pramana_core.errors import OptionError
 if TYPE_CHECKING:
     from pramana.simulate.publishing.publishers import Publisher
     from pramana_core.model_sharing.anonymity.requirements import Requirement
-    from pramana_core.model_sharing.core.taxonomies import Groups, Taxonomy
+    from pramana_core.model_sharing.core.attributes import Groups, Taxonomy
     from pramana_core.model_sharing.generation.options import GenerationOptions
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
@@ -129,7 +129,7 @@ class SimulationOptions:
                     where="least_gain",
                 )
         if self.epsilon is not None:
-            from pramana_core.model_sharing.private.options import require_epsilon
+            from pramana_core.model_sharing.private.growing import require_epsilon
 
             require_epsilon(self.epsilon)
         if self.epsilon is not None and self.requirement is not None:

@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from pramana.simulate.model_sharing.kept import Fold, Kept
-from pramana.simulate.model_sharing.made import Made
+from pramana.simulate.model_sharing.kept import Fold, Kept, Made
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.tables import SharingTable
 from pramana.simulate.model_sharing.ways import way_of
 from pramana.simulate.study import Series, spread
-from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
-from pramana_core.model_sharing.global_models.model import GlobalModel, TreeModel
+from pramana_core.model_sharing.global_models.model import (
+    GlobalModel,
+    TreeModel,
+    accuracy,
+    class_match,
+    path_match,
+)
 from pramana_core.progress import OnShare
 
 

@@ -5,19 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pramana.simulate.model_sharing.kept import Fold, Kept, miner_stream, owner_stream
-from pramana.simulate.model_sharing.made import Made, Way
+from pramana.simulate.model_sharing.kept import Fold, Kept, Made, Way, miner_stream, owner_stream
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
-from pramana.simulate.model_sharing.published import ldiversity
+from pramana.simulate.publishing.learning import learn_published
+from pramana.simulate.publishing.publishers import publisher_of
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.model_sharing.anonymity.pruning import PruningOptions, prune
-from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.combination.combining import CombineOptions, combine
 from pramana_core.model_sharing.combination.combining import Method as Combining
 from pramana_core.model_sharing.combination.votes import VoteOptions
 from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.global_models.learning import GlobalOptions
 from pramana_core.model_sharing.global_models.model import TreeModel
-from pramana_core.model_sharing.global_models.options import GlobalOptions
+
+# Records published l-diverse instead of trees: the baseline of Sharkey's section 4.2.
+
+
+def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+    """Return the model of the published training records; of none where nothing is published.
+
+    All training records are at one publisher, whatever the number of owners (section 4.2).
+
+    Raises:
+        NotInstalled: there is no publisher.
+        OptionError: nothing is required, or the publisher failed.
+    """
+    asked = options.judged
+    if asked is None:
+        raise OptionError("Records are made l-diverse for a given c and l.", where="l")
+    publisher = publisher_of(options.publisher)
+    table, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
+    (levels,) = publisher.publish(kept.schema, table, codes, [asked])
+    if levels is None:
+        return Made((), refused=options.owners)
+    learning = GlobalOptions(seed=options.seed)
+    model = learn_published(kept.schema, table, codes, levels, options.model, learning)
+    return Made((model,), pseudo_records=table.records)
 
 
 def way_of(method: str) -> Way:
@@ -85,8 +109,7 @@ def private(
     kept: Kept, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
-    from pramana_core.model_sharing.private.growing import grow_private_tree
-    from pramana_core.model_sharing.private.noise import GeneratorNoise
+    from pramana_core.model_sharing.private.growing import GeneratorNoise, grow_private_tree
 
     rows = kept.owners(fold, options)[owner]
     made = grow_private_tree(

@@ -10,9 +10,12 @@ import numpy.typing as npt
 
 from pramana_core.mixed.table import Floats, MixedTable
 from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.global_models.learning import learn_global
+from pramana_core.model_sharing.global_models.learning import (
+    GlobalName,
+    GlobalOptions,
+    learn_global,
+)
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
 from pramana_core.model_sharing.publishing.hierarchies import Hierarchy, generalized, hierarchies_of
 
 

@@ -41,8 +41,7 @@ def verify_log(
     json: Annotated[bool, typer.Option("--json", help="Write the result as JSON.")] = False,
 ) -> None:
     """Say whether every line follows the one before. Exit code 4 if one does not."""
-    from pramana_core.audit.anchors import anchor_of, read_anchors
-    from pramana_core.audit.verifying import Broken, verify
+    from pramana_core.audit.verifying import Broken, anchor_of, read_anchors, verify
 
     known = [anchor_of(text) for text in anchor or ()]
     if anchors is not None:

@@ -7,23 +7,108 @@ before it is made. Half a line, left by a crash, is cut off at the next line, an
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import hashlib
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pramana_core.audit.anchors import Anchor
 from pramana_core.audit.chain import BEGINS, LONGEST, TORN, Head, Link, link_after, read_link
-from pramana_core.audit.moments import head_before
-from pramana_core.audit.room import set_aside
+from pramana_core.audit.verifying import Anchor
 from pramana_core.errors import StoreCorrupt
-from pramana_core.full_disks import no_room, storing
+from pramana_core.full_disks import NO_ROOM, no_room, storing
+
+# What a chained log held at an earlier moment, found by halving the file.
+
+
+def head_before(descriptor: int, moment: datetime) -> Head:
+    """Return where a log's chain ended when a moment began; no line of it is hashed again.
+
+    Times of lines ascend, but for clocks that were set back; then it is where the chain ended at
+    some moment near that one.
+    """
+    low, high = 0, os.fstat(descriptor).st_size
+    while high - low > 2 * LONGEST:
+        middle = (low + high) // 2
+        at = middle + os.pread(descriptor, LONGEST, middle).find(b"\n") + 1
+        if _is_before(_line_at(descriptor, at), moment):
+            low = at
+        else:
+            high = middle
+    found, at = Head(), low
+    while (line := _line(descriptor, at)).endswith(b"\n"):
+        link = read_link(line)
+        if not _is_before(link, moment):
+            break
+        found, at = link.head if link is not None else found, at + len(line)
+    return found
+
+
+def _line(descriptor: int, at: int) -> bytes:
+    text = os.pread(descriptor, LONGEST + 1, at)
+    return text[: text.find(b"\n") + 1]
+
+
+def _line_at(descriptor: int, at: int) -> Link | None:
+    return read_link(_line(descriptor, at))
+
+
+def _is_before(link: Link | None, moment: datetime) -> bool:
+    """Whether a line was there before; what is none of the chain was there before all of it."""
+    return link is None or datetime.fromisoformat(link.time) < moment
+
+
+# Blocks set aside behind the end of a file: its length and what readers see stay as they are.
+
+_KEEP_SIZE = 1
+"""FALLOC_FL_KEEP_SIZE of Linux."""
+
+_UNKNOWN = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
+
+
+def set_aside(descriptor: int, start: int, length: int) -> bool:
+    """Set blocks aside for bytes from `start` on; whether there is room for them.
+
+    Where the file system cannot set blocks aside, the room there is at the moment is looked at.
+    """
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most != resource.RLIM_INFINITY and start + length > most:
+        return False
+    found = _fallocate(descriptor, start, length)
+    if found == 0:
+        return True
+    if found in NO_ROOM:
+        return False
+    if found in _UNKNOWN:
+        room = os.fstatvfs(descriptor)
+        return room.f_bavail * room.f_frsize >= length
+    raise OSError(found, os.strerror(found))
+
+
+def _fallocate(descriptor: int, start: int, length: int) -> int:
+    """Return 0, or the number of the system's error."""
+    call = _call()
+    if call is None:
+        return errno.ENOSYS
+    return 0 if call(descriptor, _KEEP_SIZE, start, length) == 0 else ctypes.get_errno()
+
+
+@cache
+def _call() -> Any:
+    call = getattr(ctypes.CDLL(None, use_errno=True), "fallocate64", None)
+    if call is not None:
+        call.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return call
+
 
 SPARE = 16
 """Lines for which there is always room beside those in flight: for other processes."""

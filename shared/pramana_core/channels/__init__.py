@@ -18,8 +18,11 @@ how a site file asks for it are not here but dispatched on these classes, each i
 """
 
 from pramana_core.channels.base import (
+    CATEGORIES,
     CONDITION_LIMIT,
     LISTED_ENTRIES,
+    RESOLUTION,
+    VARIABLES,
     Choice,
     Listed,
     ListedTransition,
@@ -28,9 +31,9 @@ from pramana_core.channels.base import (
     Units,
     UnitTransition,
     along_axis,
+    keys_of,
     left_inverse,
 )
-from pramana_core.channels.coordinated import COIN, Coordinated, pieces
 from pramana_core.channels.dense import Dense, require_prior
 from pramana_core.channels.grouped import PARTS, Grouped, StructuralZeros
 from pramana_core.channels.items import ITEMS, CutAndPaste, OneHot
@@ -41,8 +44,7 @@ from pramana_core.channels.mixture import (
     Withheld,
     most_accurate,
 )
-from pramana_core.channels.parameters import CATEGORIES, RESOLUTION, VARIABLES, keys_of
-from pramana_core.channels.product import Product
+from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
 from pramana_core.channels.symmetric import Identity, RandomSymmetric, Symmetric
 

@@ -5,17 +5,56 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import Len
+from annotated_types import Ge, Le, Len
 
-from pramana_core.channels.parameters import RESOLUTION, VARIABLES, Code, Probability, document
 from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
+
+# What a channel family declares of its parameters: their ranges, and their names in documents.
+#
+# A family is a frozen dataclass whose fields are integers, tuples of them, other channels, or
+# tuples of dataclasses of the same kind. Its canonical document has a key for each field; messages
+# on the wire are made from the same fields (`pramana_core.wire.channels`), ranges included.
+
+RESOLUTION = 1 << 32
+"""Probabilities are integers over this denominator."""
+
+CATEGORIES = 1 << 16
+"""A variable has at most this many categories."""
+
+VARIABLES = 1 << 12
+"""A block has at most this many variables."""
+
+Code = Annotated[int, Ge(0)]
+Size = Annotated[int, Ge(2), Le(RESOLUTION)]
+Probability = Annotated[int, Ge(0), Le(RESOLUTION)]
+Sizes = Annotated[tuple[Annotated[int, Ge(2), Le(CATEGORIES)], ...], Len(1, VARIABLES)]
+
+
+@cache
+def keys_of(declared: Any) -> dict[str, str]:
+    """Return the name of each field of a family and its key in documents, without `_units`."""
+    return {field.name: field.name.removesuffix("_units") for field in fields(declared)}
+
+
+def document(declared: Any) -> Any:
+    """Return the JSON form of a channel or of a parameter."""
+    if isinstance(declared, tuple):
+        # A matrix has millions of numbers, which are not looked at one by one.
+        numbers = all(isinstance(first, int) for first in declared[:1])
+        return list(declared) if numbers else [document(item) for item in declared]
+    if not is_dataclass(declared):
+        return declared
+    kind: Any = type(declared)
+    named = {"family": kind.family} if hasattr(kind, "family") else {}
+    return named | {key: document(getattr(declared, name)) for name, key in keys_of(kind).items()}
+
 
 Tensor = npt.NDArray[np.float64]
 Units = npt.NDArray[np.int64]
@@ -31,7 +70,7 @@ LISTED_ENTRIES = 1 << 26
 class Transition(ABC):
     """A row-stochastic channel from K true to L reported categories.
 
-    A family is a frozen dataclass of its published parameters (`pramana_core.channels.parameters`).
+    A family is a frozen dataclass of its published parameters (`pramana_core.channels.base`).
     """
 
     family: ClassVar[str]
@@ -387,3 +426,34 @@ def require_sizes(sizes: object) -> None:
         raise ChannelError(
             f"sizes must list each variable's number of categories, such as (2, 3), not {sizes!r}."
         )
+
+
+# The channel of some variables of a joint channel given as integers, where it exists.
+
+
+def lump(units: Units, sizes: Sequence[int], kept: Sequence[bool]) -> Units | None:
+    """Sum a square joint channel over the reports not kept.
+
+    Returns None if the truth of the variables not kept still matters. Integers make that test
+    exact: the sum of a row is 2^32, far from overflow.
+
+    Args:
+        units: n x n over 2^32, n the product of `sizes`.
+        sizes: the number of categories of each variable.
+        kept: which variables to keep.
+    """
+    shape = tuple(sizes)
+    dropped = [axis for axis, keep in enumerate(kept) if not keep]
+    rank = len(shape)
+    summed = units.reshape(shape + shape).sum(axis=tuple(rank + axis for axis in dropped))
+    size = math.prod(s for s, keep in zip(shape, kept, strict=True) if keep)
+    candidates = np.moveaxis(summed, dropped, range(len(dropped))).reshape(-1, size, size)
+    if np.any(candidates != candidates[0]):
+        return None
+    lumped: Units = candidates[0]
+    return lumped
+
+
+def kept_size(sizes: Sequence[int], kept: Sequence[bool]) -> int:
+    """Return the number of cells over the kept variables."""
+    return math.prod(size for size, keep in zip(sizes, kept, strict=True) if keep)

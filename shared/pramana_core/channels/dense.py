@@ -11,14 +11,16 @@ import numpy as np
 from annotated_types import Len
 
 from pramana_core.channels.base import (
+    CATEGORIES,
+    RESOLUTION,
     ListedTransition,
+    Probability,
     Tensor,
     Transition,
     Units,
     UnitTransition,
+    lump,
 )
-from pramana_core.channels.lumping import lump
-from pramana_core.channels.parameters import CATEGORIES, RESOLUTION, Probability
 from pramana_core.errors import ChannelError, NotStochastic, OptionError
 
 _ROW_SUM_TOLERANCE = 1e-9

@@ -14,15 +14,18 @@ import numpy as np
 from annotated_types import MaxLen
 
 from pramana_core.channels.base import (
+    CATEGORIES,
+    RESOLUTION,
+    Code,
+    Size,
     Tensor,
     Transition,
     Units,
     UnitTransition,
     condition_number,
+    lump,
 )
 from pramana_core.channels.dense import Dense
-from pramana_core.channels.lumping import lump
-from pramana_core.channels.parameters import CATEGORIES, RESOLUTION, Code, Size
 from pramana_core.channels.symmetric import Identity, Symmetric
 from pramana_core.errors import ChannelError
 

@@ -19,7 +19,11 @@ from annotated_types import Ge, Le
 
 from pramana_core.channels.base import (
     CONDITION_LIMIT,
+    RESOLUTION,
+    VARIABLES,
     ListedTransition,
+    Probability,
+    Sizes,
     Tensor,
     Transition,
     along_axis,
@@ -30,7 +34,6 @@ from pramana_core.channels.base import (
     require_sizes,
     require_units,
 )
-from pramana_core.channels.parameters import RESOLUTION, VARIABLES, Probability, Sizes
 from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
 
 ITEMS = 16

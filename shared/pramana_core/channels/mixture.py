@@ -14,16 +14,16 @@ from annotated_types import Ge, Le
 
 from pramana_core.channels.base import (
     CONDITION_LIMIT,
+    RESOLUTION,
     Tensor,
     Transition,
     Units,
     UnitTransition,
+    kept_size,
     require_gamma,
     require_size,
     require_units,
 )
-from pramana_core.channels.lumping import kept_size
-from pramana_core.channels.parameters import RESOLUTION
 from pramana_core.channels.symmetric import MixingTransition, Symmetric
 from pramana_core.errors import ChannelError, NotStochastic, SingularChannel
 

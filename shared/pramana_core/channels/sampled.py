@@ -19,15 +19,16 @@ from annotated_types import Len
 
 from pramana_core.channels.base import (
     CONDITION_LIMIT,
+    RESOLUTION,
     Choice,
     DecodedTransition,
+    Sizes,
     Tensor,
     Transition,
     condition_number,
     left_inverse,
 )
 from pramana_core.channels.mixture import Withheld
-from pramana_core.channels.parameters import RESOLUTION, Sizes
 from pramana_core.errors import ChannelError, LimitExceeded, NotStochastic, SingularChannel
 
 CHOICES = 1 << 16

@@ -14,17 +14,19 @@ import numpy as np
 
 from pramana_core.channels.base import (
     CONDITION_LIMIT,
+    RESOLUTION,
+    Probability,
+    Size,
     Tensor,
     Transition,
     Units,
     UnitTransition,
+    kept_size,
     require_gamma,
     require_probability,
     require_size,
     require_units,
 )
-from pramana_core.channels.lumping import kept_size
-from pramana_core.channels.parameters import RESOLUTION, Probability, Size
 from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
 
 

@@ -23,8 +23,7 @@ from pramana_core.design.families import families
 from pramana_core.design.goal import Goal, Learn, goal, reference
 from pramana_core.design.option import Option
 from pramana_core.design.overlaps import by_pooling
-from pramana_core.design.predict import best_weights, by_model, by_moments
-from pramana_core.design.predicted import PredictedErrors
+from pramana_core.design.predict import PredictedErrors, best_weights, by_model, by_moments
 from pramana_core.design.requirement import (
     Requirements,
     gamma_of_breach,

@@ -28,8 +28,14 @@ from scipy.linalg import lapack
 
 from pramana_core.channels import RESOLUTION, Transition
 from pramana_core.design.goal import Goal
-from pramana_core.design.predict import information_of_one, mean_squares, says_nothing
-from pramana_core.design.predicted import PredictedErrors, summary, wanted_cells
+from pramana_core.design.predict import (
+    PredictedErrors,
+    information_of_one,
+    mean_squares,
+    says_nothing,
+    summary,
+    wanted_cells,
+)
 from pramana_core.errors import LimitExceeded, SingularChannel
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan

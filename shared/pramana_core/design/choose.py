@@ -16,13 +16,13 @@ from pramana_core.design.mixed_sets import mixed, same_sets
 from pramana_core.design.option import Option
 from pramana_core.design.overlaps import by_pooling
 from pramana_core.design.predict import (
+    NOTHING,
     best_weights,
     by_model,
     by_moments,
     modelled_at_once,
     told_by_moments,
 )
-from pramana_core.design.predicted import NOTHING
 from pramana_core.design.requirement import Requirements
 from pramana_core.errors import ChannelError, LimitExceeded, OptionError, PlanError
 from pramana_core.marginals.counts import Tensor

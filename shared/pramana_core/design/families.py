@@ -23,8 +23,8 @@ from pramana_core.channels import (
     Transition,
     most_accurate,
 )
+from pramana_core.design.goal import shares
 from pramana_core.design.requirement import Requirements
-from pramana_core.design.shares import shares
 from pramana_core.errors import OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan

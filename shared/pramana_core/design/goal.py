@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -14,8 +16,7 @@ import numpy as np
 from pramana_core.channels import require_prior
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.learn.networks.options import Search
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import Search, Structure
 from pramana_core.marginals.counts import Tensor
 
 Learn = Literal["counts", "pairs", "itemsets", "structure", "tree", "classifier"]
@@ -341,3 +342,47 @@ def _prior(variable: Variable, given: Sequence[float]) -> Tensor:
             where=variable.name,
             remedy=f"Give {variable.size} probabilities that sum to 1, or none.",
         ) from None
+
+
+# How owners share the epsilon of a record where each reports its part of a set by itself.
+
+_STEPS = 512
+"""The epsilon is dealt out in so many equal steps."""
+
+
+def kept(cells: int, epsilon: float) -> float:
+    """Return how often the most accurate symmetric channel keeps one of so many cells."""
+    return math.expm1(epsilon) / (math.expm1(epsilon) + cells)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def shares(cells: Sequence[int], most: Sequence[float], epsilon: float) -> tuple[float, ...]:
+    """Return each part's epsilon, so that all parts are kept together as often as can be.
+
+    Independent reports of the parts have the Fisher information prod w_i^2 about the contrasts of
+    the interaction of all of them, w_i how often part i is kept. log w_i is concave in its epsilon,
+    so that steps to where they gain most are the best.
+
+    Args:
+        cells: the cells of each part.
+        most: the largest epsilon that each may have.
+        epsilon: what they have together.
+    """
+    step = epsilon / _STEPS
+
+    def gain(part: int, steps: int) -> float:
+        if (steps + 1) * step > most[part] * (1 + 1e-12):
+            return 0.0
+        return math.log(kept(cells[part], (steps + 1) * step) / kept(cells[part], steps * step))
+
+    # Every part begins with one step: with none it would say nothing.
+    taken = [1] * len(cells)
+    queue = [(-gain(part, 1), part) for part in range(len(cells))]
+    heapq.heapify(queue)
+    for _ in itertools.repeat(None, _STEPS - len(cells)):
+        best, part = queue[0]
+        if best == 0.0:
+            break
+        taken[part] += 1
+        heapq.heapreplace(queue, (-gain(part, taken[part]), part))
+    return tuple(float(min(most[part], steps * step)) for part, steps in enumerate(taken))

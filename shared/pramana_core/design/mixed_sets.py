@@ -24,7 +24,7 @@ from pramana_core.channels import CHOICES, RESOLUTION
 from pramana_core.design.families import Build, channel_of, sampled
 from pramana_core.design.goal import Goal
 from pramana_core.design.overlaps import Names, contrasts, information_of, kept_of, within
-from pramana_core.design.predicted import MODERATE, counted
+from pramana_core.design.predict import MODERATE, counted
 from pramana_core.design.requirement import Requirements
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Plan

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from pramana_core import ties
-from pramana_core.design.predicted import NOTHING, PredictedErrors
+from pramana_core.design.predict import NOTHING, PredictedErrors
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
 

@@ -21,9 +21,9 @@ import numpy as np
 from pramana_core.channels import RESOLUTION, Product, Transition
 from pramana_core.design.bound import least_squares
 from pramana_core.design.goal import Goal
-from pramana_core.design.predicted import PredictedErrors, summary
+from pramana_core.design.predict import PredictedErrors, summary
 from pramana_core.errors import SingularChannel
-from pramana_core.estimation.core.information import INFORMATION_CELLS
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block, Plan
 

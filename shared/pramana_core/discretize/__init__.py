@@ -9,8 +9,13 @@ stands for each. What its figures reveal is said by the function that makes it.
 from pramana_core.discretize.binnings import equal_frequency, equal_width, given_cuts
 from pramana_core.discretize.centres import CentredGroups, mgas_centres
 from pramana_core.discretize.discretization import Discretization, interval_labels
-from pramana_core.discretize.joint import JOINT_LIMIT, JointDiscretization, mgas_joint
-from pramana_core.discretize.mgas import GRID_STEPS, mgas
+from pramana_core.discretize.mgas import (
+    GRID_STEPS,
+    JOINT_LIMIT,
+    JointDiscretization,
+    mgas,
+    mgas_joint,
+)
 
 __all__ = [
     "GRID_STEPS",

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pramana_core.discretize.binnings import NumberGrid, require_enough, require_requirements
 from pramana_core.discretize.discretization import Floats, number_label
-from pramana_core.discretize.grid import NumberGrid
-from pramana_core.discretize.joint import JOINT_LIMIT, mgas_joint
-from pramana_core.discretize.mgas import GRID_STEPS
-from pramana_core.discretize.requirements import require_enough, require_requirements
+from pramana_core.discretize.mgas import GRID_STEPS, JOINT_LIMIT, mgas_joint
 from pramana_core.errors import OptionError
 from pramana_core.ties import exceeds, first_largest_of_rows
 

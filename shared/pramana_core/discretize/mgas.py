@@ -11,14 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
 import numpy.typing as npt
 
-from pramana_core.discretize.discretization import Discretization, finite
-from pramana_core.discretize.grid import Cluster, NumberGrid
-from pramana_core.discretize.requirements import require_enough, require_requirements
-from pramana_core.errors import OptionError
+from pramana_core.discretize.binnings import (
+    Cluster,
+    NumberGrid,
+    require_enough,
+    require_requirements,
+)
+from pramana_core.discretize.discretization import Discretization, Floats, finite
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.ties import TIE, exceeds, first_largest_of_rows, first_smallest
 
 GRID_STEPS = 64
 """The default grid has this many steps in the granularity."""
@@ -151,3 +158,213 @@ def _require_possible(singles: Sequence[Cluster], records: int, least: int, span
             where="granularity",
             remedy="Take a smaller granularity.",
         )
+
+
+# Ma's modified agglomerative scheme for several variables together (Ma 2.3).
+
+JOINT_LIMIT = 4_000
+"""More points than this are refused, for the time grows with their square or faster."""
+
+_CHUNK = 1 << 12
+_FARTHEST = 1e150
+
+Codes = npt.NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True, eq=False)
+class JointDiscretization:
+    """k groups of points.
+
+    `groups` of shape (n,) are the groups of the points they were made from, numbered by first
+    appearance; `means` of shape (k, d) and `counts` of shape (k,) are the groups' centroids and
+    numbers of points.
+    """
+
+    groups: Codes
+    means: Floats
+    counts: npt.NDArray[np.int64]
+
+    def assign(self, points: npt.ArrayLike) -> Codes:
+        """Return the group with the nearest mean for each of m points, shape (m, d) to (m,).
+
+        A point the groups were made from may be nearer to the mean of another group than of its
+        own; so the counts of what is assigned may differ from `counts`, and be below K. Raises
+        OptionError.
+        """
+        given = _points(points)
+        if given.shape[1] != self.means.shape[1]:
+            raise OptionError(
+                f"The points have {given.shape[1]} coordinates, the groups {self.means.shape[1]}.",
+                where="points",
+            )
+        # A chunk's differences to all means are held at once.
+        size = max(1, _CHUNK // len(self.means))
+        chunks = [given[start : start + size] for start in range(0, len(given), size)]
+        nearest = [
+            first_largest_of_rows(-_squares(chunk[:, None], self.means[None])) for chunk in chunks
+        ]
+        return np.concatenate(nearest).astype(self.groups.dtype)
+
+
+def mgas_joint(
+    points: npt.ArrayLike, *, minimum_count: int, granularity: float
+) -> JointDiscretization:
+    """Group points by the modified agglomerative scheme (Ma 2.3).
+
+    `points` has shape (n, d), n up to `JOINT_LIMIT`. Starting from single points, the two clusters
+    with the nearest centroids (Euclidean) merge; one of `minimum_count` points or more whose
+    bounding box has a diagonal of `granularity` or more is finished and leaves. A cluster that is
+    left over alone joins the finished one with the nearest centroid. With d > 1 a merged centroid
+    may come nearer to a third cluster, so the order matters and each merge is the best of all:
+    time grows as n^2 on ordinary data and at worst as n^3, memory as n. Distances that are equal
+    up to rounding are taken in the points' order.
+
+    The scale of the variables is the caller's choice and decides what is near: bring them to
+    comparable units first, by public constants if the groups are to be published. A group's mean
+    is that of its points as they are given, K or more of them, not rounded; it is a function of
+    the data and **not** differentially private.
+
+    Raises:
+        OptionError: points that are not finite numbers, too few or within less than `granularity`;
+            K below 1 or g below 0.
+        LimitExceeded: more than `JOINT_LIMIT` points.
+    """
+    require_requirements(minimum_count, granularity)
+    given = _points(points)
+    if len(given) > JOINT_LIMIT:
+        raise LimitExceeded(
+            f"{len(given)} points are more than the {JOINT_LIMIT} that are grouped jointly.",
+            where="points",
+            remedy="Group a sample and assign the others, or each variable alone.",
+        )
+    require_enough(len(given), minimum_count)
+    if exceeds(granularity, float(np.linalg.norm(np.ptp(given, axis=0)))):
+        raise OptionError(
+            "All points lie within less than the granularity, so they form no group.",
+            where="granularity",
+            remedy="Take a smaller granularity.",
+        )
+    return _Agglomeration(given, minimum_count, granularity).run()
+
+
+class _Agglomeration:
+    """Clusters in the slots of their first points; each knows its nearest in a later slot."""
+
+    def __init__(self, points: Floats, minimum_count: int, granularity: float) -> None:
+        n = len(points)
+        self._minimum_count, self._granularity = minimum_count, granularity
+        self._group = np.arange(n)
+        self._sum = points.copy()
+        self._count = np.ones(n, dtype=np.int64)
+        self._low, self._high = points.copy(), points.copy()
+        self._mean = points.copy()
+        self._open = np.ones(n, dtype=bool)
+        self._done: list[int] = []
+        self._nearest = np.zeros(n, dtype=np.int64)
+        self._distance = np.full(n, np.inf)
+
+    def run(self) -> JointDiscretization:
+        """Merge until nothing is open."""
+        for slot in range(len(self._open)):
+            self._settle(slot)
+        for slot in np.flatnonzero(self._open).tolist():
+            self._search(slot)
+        while self._open.sum() > 1:
+            self._merge()
+        for slot in np.flatnonzero(self._open).tolist():
+            self._absorb(slot)
+        return self._result()
+
+    def _settle(self, slot: int) -> None:
+        """Take a cluster out if it meets both requirements."""
+        narrow = exceeds(
+            self._granularity, float(np.linalg.norm(self._high[slot] - self._low[slot]))
+        )
+        if self._count[slot] >= self._minimum_count and not narrow:
+            self._open[slot] = False
+            self._done.append(slot)
+
+    def _search(self, slot: int) -> None:
+        """Find the nearest open cluster in a later slot."""
+        later = slot + 1 + np.flatnonzero(self._open[slot + 1 :])
+        self._distance[slot] = np.inf
+        if later.size:
+            squares = _squares(self._mean[later], self._mean[slot])
+            best = first_smallest(squares)
+            self._nearest[slot], self._distance[slot] = later[best], squares[best]
+
+    def _merge(self) -> None:
+        """Merge the two nearest clusters into the earlier slot."""
+        left = first_smallest(self._distance)
+        right = int(self._nearest[left])
+        self._unite(left, right)
+        self._open[right] = False
+        self._distance[[left, right]] = np.inf
+        self._settle(left)
+        lost = self._open & np.isin(self._nearest, (left, right))
+        for slot in np.flatnonzero(lost).tolist():
+            self._search(slot)
+        if self._open[left]:
+            self._search(left)
+            self._offer(left)
+
+    def _unite(self, left: int, right: int) -> None:
+        self._sum[left] += self._sum[right]
+        self._count[left] += self._count[right]
+        self._mean[left] = self._sum[left] / self._count[left]
+        self._low[left] = np.minimum(self._low[left], self._low[right])
+        self._high[left] = np.maximum(self._high[left], self._high[right])
+        self._group[self._group == right] = left
+
+    def _offer(self, moved: int) -> None:
+        """Let earlier clusters take the moved one as their nearest."""
+        earlier = np.flatnonzero(self._open[:moved])
+        squares = _squares(self._mean[earlier], self._mean[moved])
+        known = self._distance[earlier]
+        tied = (squares <= (1 + TIE) * known) & (moved < self._nearest[earlier])
+        better = (squares < (1 - TIE) * known) | tied
+        taken = earlier[better]
+        self._nearest[taken] = moved
+        self._distance[taken] = squares[better]
+
+    def _absorb(self, slot: int) -> None:
+        """Join what is left over to the finished cluster with the nearest centroid."""
+        done = np.array(sorted(self._done))
+        nearest = int(done[first_smallest(_squares(self._mean[done], self._mean[slot]))])
+        self._unite(*sorted((nearest, slot)))
+        self._done = [min(nearest, slot) if d == nearest else d for d in self._done]
+
+    def _result(self) -> JointDiscretization:
+        slots = np.array(sorted(self._done))
+        codes = np.searchsorted(slots, self._group)
+        dtype = np.min_scalar_type(len(slots) - 1)
+        return JointDiscretization(codes.astype(dtype), self._mean[slots], self._count[slots])
+
+
+def _squares(points: Floats, centre: Floats) -> Floats:
+    """Return squared distances along the last axis."""
+    squares: Floats = ((points - centre) ** 2).sum(axis=-1)
+    return squares
+
+
+def _points(points: npt.ArrayLike) -> Floats:
+    given = np.asarray(points, dtype=np.float64)
+    if given.ndim != 2 or 0 in given.shape:
+        raise OptionError(
+            f"Points must be rows of one or more coordinates, not an array of shape {given.shape}.",
+            where="points",
+        )
+    wrong = int(len(given) - np.isfinite(given).all(axis=1).sum())
+    if wrong:
+        raise OptionError(
+            f"{wrong} of {len(given)} points have a coordinate that is not a finite number.",
+            where="points",
+            remedy="Leave them out.",
+        )
+    if np.abs(given).max() > _FARTHEST:
+        raise OptionError(
+            f"A coordinate is larger than {_FARTHEST:g}; its square would not be a finite number.",
+            where="points",
+            remedy="Scale the coordinates.",
+        )
+    return given

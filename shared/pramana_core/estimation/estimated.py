@@ -35,17 +35,16 @@ from pramana_core.estimation.core.axes import (
     strata_of,
     sum_unasked,
 )
-from pramana_core.estimation.core.information import INFORMATION_CELLS, inverse_information
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.core.strata import Stratum, merged, moment
-from pramana_core.estimation.evidence.explanation import NetworkExplanation
-from pramana_core.estimation.evidence.tables import Evidence
+from pramana_core.estimation.evidence.independence import Evidence, NetworkExplanation
 from pramana_core.estimation.pooled.tables import PooledTables
 from pramana_core.estimation.subpopulations.by_tables import (
     CombinedSubpopulation,
     TabulatedSubpopulation,
 )
-from pramana_core.estimation.subpopulations.weighed import everyone_of
+from pramana_core.estimation.subpopulations.reported import everyone_of
 from pramana_core.estimation.supports.by_tables import (
     CombinedSupports,
     DividedSupports,
@@ -55,9 +54,12 @@ from pramana_core.estimation.supports.by_tables import (
 from pramana_core.estimation.supports.mixed import MixedSupports, served
 from pramana_core.estimation.supports.modelled import PairSupports
 from pramana_core.estimation.tables.estimates import CombinedTable, EstimatedTable, Estimates
-from pramana_core.estimation.tables.modelled import ModelledTable, ModelledTables
-from pramana_core.estimation.tables.pooled import PooledTable
-from pramana_core.estimation.taken import Taken
+from pramana_core.estimation.tables.modelled import (
+    FittedModel,
+    ModelledTable,
+    ModelledTables,
+    PooledTable,
+)
 from pramana_core.marginals.counts import (
     MARGINAL_CELLS,
     Independence,
@@ -66,11 +68,59 @@ from pramana_core.marginals.counts import (
     Supports,
     Tensor,
 )
-from pramana_core.marginals.lack_of_fit import LackOfFit
+from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.marginals.tabulated_counts import NoisyCounts, noise_of
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, unstopped
+
+# Which tables of a model were taken, and so what must be known of what was made of them.
+
+Names = tuple[str, ...]
+
+
+class Taken:
+    """A note of the tables that somebody took, in their order, whether or not they were kept.
+
+    Args:
+        pooled: what tests pooled tables.
+        whole: the note of which this is a part: what is noted here is noted there, too.
+    """
+
+    def __init__(self, pooled: PooledTables, whole: Taken | None = None):
+        self._tables, self._whole = pooled, whole
+        self._models: dict[tuple[Names, int], FittedModel] = {}
+        self._pooled: dict[Names, None] = {}
+        self._filled: dict[Names, None] = {}
+
+    def note(self, names: Names, table: ModelledTable | PooledTable) -> None:
+        """Note a table of some variables, named in the order of their domain."""
+        if isinstance(table, ModelledTable):
+            self._models[table.model.names, table.model.order] = table.model
+        else:
+            self._pooled[names] = None
+        if table.filled_in:
+            self._filled[names] = None
+        if self._whole is not None:
+            self._whole.note(names, table)
+
+    def note_filled(self, names: Names) -> None:
+        """Note variables of which something was made of smaller tables."""
+        self._filled[names] = None
+        if self._whole is not None:
+            self._whole.note_filled(names)
+
+    @property
+    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
+        """Of each model of these tables, whether the reports contradict it."""
+        models = tuple(model.lack_of_fit for model in list(self._models.values()))
+        return (*models, *self._tables.lack_of_fit(list(self._pooled)))
+
+    @property
+    def filled_in(self) -> tuple[Names, ...]:
+        """The variables of those tables that were made of smaller ones."""
+        return tuple(self._filled)
+
 
 Estimator = Literal["moment", "ml", "log-linear", "pooled"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)

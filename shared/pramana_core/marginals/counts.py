@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
-from pramana_core.marginals.lack_of_fit import LackOfFit
-from pramana_core.marginals.score_interval import MORE, Tilt
+from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
 
 Tensor = npt.NDArray[np.float64]

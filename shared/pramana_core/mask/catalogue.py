@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.core.method import Method, method_of
-from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.core.masked import Masked, Method, method_of
+from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.methods import registry
 from pramana_core.mask.synthetic import registry as synthetic
 

@@ -7,23 +7,24 @@ and the attacker's accuracy. Each is exact for structured channels of any size.
 all releases of a study told.
 """
 
-from pramana_core.privacy.accuracy import largest_proportion_se
 from pramana_core.privacy.amplification import (
     NOTHING,
     PRIOR,
     Amplification,
     composed,
+    conditional_entropy,
     epsilon,
     gamma,
     gamma_for_breach,
     gamma_within_groups,
 )
-from pramana_core.privacy.anonymity import KAnonymity, k_anonymity
-from pramana_core.privacy.information import conditional_entropy
 from pramana_core.privacy.posterior import (
     AttackerAccuracy,
+    KAnonymity,
     attacker_accuracy,
     downward_breach,
+    k_anonymity,
+    largest_proportion_se,
     posterior_range,
     upward_breach,
     worst_posterior,

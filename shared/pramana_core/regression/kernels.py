@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import EstimationError, LimitExceeded
-from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.kernel_regression.spectrum import Spectrum, decomposed, spanned
+from pramana_core.kernel_regression.options import KernelOptions, Spectrum, decomposed, spanned
 from pramana_core.kernel_regression.tuning import tuned, tuned_penalty
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
-from pramana_core.regression.fits import Fit
+from pramana_core.regression.diagnostics import Fit
 from pramana_core.regression.forms import KernelForm, Standard
 from pramana_core.regression.inputs import Copies
 from pramana_core.regression.options import RegressionOptions

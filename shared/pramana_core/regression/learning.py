@@ -10,13 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import EstimationError
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.mask.copies.combining import ONE_COPY, Combined, combine_copies
 from pramana_core.mixed.table import Floats, MixedTable
 from pramana_core.progress import Progress, unwatched
 from pramana_core.regression import kernels, pictured, trees
-from pramana_core.regression.diagnostics import diagnose, overall_test, scored
-from pramana_core.regression.fits import Basis, Fit, inflations, least_squares
+from pramana_core.regression.diagnostics import (
+    Basis,
+    Fit,
+    diagnose,
+    inflations,
+    least_squares,
+    overall_test,
+    scored,
+)
 from pramana_core.regression.forms import Form, LinearForm
 from pramana_core.regression.inputs import Copies, read_copies
 from pramana_core.regression.model import Coefficient, RegressionModel, Score, Test

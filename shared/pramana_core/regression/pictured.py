@@ -9,7 +9,7 @@ import numpy as np
 
 from pramana_core.mask.copies.combining import combine_copies
 from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
-from pramana_core.regression.fits import Basis, Fit
+from pramana_core.regression.diagnostics import Basis, Fit
 from pramana_core.regression.model import Cells, Curve, Strip
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pramana_core.audit.anchors import Anchor
+from pramana_core.audit.verifying import Anchor
 from pramana_core.wire.base import Message, Sha256
 
 

@@ -11,8 +11,7 @@ from pramana_core.channels import CHOICES, RESOLUTION
 from pramana_core.domain import Variable
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 from pramana_core.wire.base import MAX_VARIABLES, Label, Message, Name, Sha256
-from pramana_core.wire.channels import AnyChannel
-from pramana_core.wire.plans import NamedVariable
+from pramana_core.wire.channels import AnyChannel, NamedVariable
 from pramana_core.wire.privacy import AmplificationMessage
 
 MAX_OWNERS = 256

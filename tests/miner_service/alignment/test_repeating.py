@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from miner_service.alignment.repeating import Reports, repeated
+from miner_service.alignment.copies import Reports, repeated
 
 A, B, PAIR = ("a",), ("b",), ("a", "b")
 

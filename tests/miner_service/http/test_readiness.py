@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from miner_service.http.access.probing import Probes
+from miner_service.http.access.keyed import Probes
 from pramana_core.errors import NotReady, StorageFull
 from tests.postgres import own_postgres
 

@@ -8,12 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from miner_service.intake import examining, intake
+from miner_service.intake import intake
+from miner_service.intake import unbounded as examining
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.plausibility.bets import SHARES
-from pramana_core.estimation.plausibility.examination import PAIR_CELLS, PAIRS, RATE, RECORDS
+from pramana_core.estimation.plausibility.examination import (
+    PAIR_CELLS,
+    PAIRS,
+    RATE,
+    RECORDS,
+    SHARES,
+)
 from pramana_core.plan import Block, Plan
 from tests.places import ROOT
 

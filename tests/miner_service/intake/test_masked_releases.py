@@ -8,7 +8,8 @@ import httpx
 import numpy as np
 import pytest
 
-from miner_service.intake import intake, receiving, sweeping
+from miner_service.intake import intake, receiving
+from miner_service.intake import withdrawing as sweeping
 from miner_service.settings import Limits
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable

@@ -13,8 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
-from miner_service.alignment.align import AlignedSource, Aligner, require_aligned
-from miner_service.alignment.secrets import Secrets
+from miner_service.alignment.align import AlignedSource, Aligner, Secrets, require_aligned
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LinkageDiffers, RecordsDoNotAlign

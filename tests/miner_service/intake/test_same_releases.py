@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, Sent
-from miner_service.alignment.repeating import Reports
+from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, Reports, Sent
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan

@@ -16,7 +16,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.study_plans import StudyPlanMessage
 
 QUARTER = RESOLUTION // 4

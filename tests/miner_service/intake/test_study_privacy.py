@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from miner_service.alignment.align import apart
 from miner_service.cli.main import app
 from miner_service.intake import study_privacy
-from miner_service.store.remembered import Remembered
+from miner_service.store.database import Remembered
 from pramana_core.channels import Grouped, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 
 
 def block(name, gamma):

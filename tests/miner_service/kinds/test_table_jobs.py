@@ -24,15 +24,14 @@ from pramana_core.estimation.estimated import ESTIMATORS, EstimatedMarginals
 from pramana_core.learn.linear.exchange.documents import linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.tree.exchange.documents import tree_json
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.learning.counting import CountsSpec
-from pramana_core.wire.learning.regression import RecordsSpec
+from pramana_core.wire.learning.learners import CountsSpec, RecordsSpec
 from pramana_core.wire.releases.catalogue import KINDS
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}

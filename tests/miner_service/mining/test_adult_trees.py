@@ -11,11 +11,11 @@ import pytest
 from miner_service.kinds.common.base import SharedTrees, TreeSource
 from miner_service.kinds.sharing import SHARING
 from pramana.simulate.model_sharing.tables import sharing_table
-from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.core.schemas import schema_of
 from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.growing.growing import grow_tree
-from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.wire.learning.learners import ModelSharingSpec
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from tests.places import DATA
 

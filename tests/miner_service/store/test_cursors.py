@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from miner_service.store.cursors import KEY_FILE, KEY_LENGTH, Cursors, ListView, open_cursors
+from miner_service.store.database import KEY_FILE, KEY_LENGTH, Cursors, ListView, open_cursors
 from miner_service.store.databases.sqlite import SqliteStore
 from pramana_core.errors import OptionError, StoreCorrupt
 

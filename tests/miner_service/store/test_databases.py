@@ -18,7 +18,7 @@ from miner_service.store.people import create_study, find_study
 from miner_service.store.releases import find_release
 from miner_service.store.schema import PartRow, ReleaseRow, StudyRow, TokenRow
 from pramana_core.errors import InputError, NotFound
-from pramana_core.wire.people import StudyCreate
+from pramana_core.wire.privacy import StudyCreate
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, 789, UTC)
 

@@ -15,7 +15,7 @@ from miner_service.store.databases.postgres import parse_address, shown
 from miner_service.store.people import create_study, find_study
 from miner_service.store.schema import StudyRow
 from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
-from pramana_core.wire.people import StudyCreate
+from pramana_core.wire.privacy import StudyCreate
 
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 PASSWORD = "not-shown"

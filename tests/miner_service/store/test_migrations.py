@@ -26,7 +26,7 @@ from miner_service.store.holders.tokens import find_token
 from miner_service.store.jobs import job_message
 from miner_service.store.migrations import HEAD, REVISIONS
 from miner_service.store.migrations.upgrading import upgrade_tables
-from miner_service.store.people import find_study, owner_message, study_message
+from miner_service.store.people import credential_hash, find_study, owner_message, study_message
 from miner_service.store.releases import content_of, release_message
 from miner_service.store.schema import (
     Base,
@@ -37,7 +37,6 @@ from miner_service.store.schema import (
     ReleaseRow,
     TokenRow,
 )
-from miner_service.store.tokens import credential_hash
 from pramana_core.domain import Domain
 from pramana_core.errors import Conflict, NotInstalled, StoreCorrupt
 from pramana_core.plan import Plan

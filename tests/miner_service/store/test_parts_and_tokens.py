@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from miner_service.intake.quotas import require_within_quota
+from miner_service.intake.receiving import require_within_quota
 from miner_service.settings import Quotas
 from miner_service.store.holders.tokens import (
     find_token,

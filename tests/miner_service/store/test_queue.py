@@ -10,13 +10,20 @@ from sqlalchemy import select
 
 from miner_service.store.people import create_study
 from miner_service.store.queue.creating import create_job
-from miner_service.store.queue.fairness import LONGEST_WAIT, Rules, claim_next
-from miner_service.store.queue.leases import break_off, give_back, leased, take_back
-from miner_service.store.queue.states import finish
+from miner_service.store.queue.leases import (
+    LONGEST_WAIT,
+    Rules,
+    break_off,
+    claim_next,
+    finish,
+    give_back,
+    leased,
+    take_back,
+)
 from miner_service.store.schema import JobRow
 from pramana_core.errors import QuotaExceeded
 from pramana_core.wire.learning.jobs import JobSpec
-from pramana_core.wire.people import StudyCreate
+from pramana_core.wire.privacy import StudyCreate
 from pramana_core.wire.problems import ProblemDetail
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)

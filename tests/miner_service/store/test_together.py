@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
+from miner_service.store.people import Together
 from miner_service.store.schema import StudyRow
-from miner_service.store.together import Together
 from pramana_core.errors import Conflict, StorageFull
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from miner_service.settings import JobSettings, Settings
 from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.queue.leases import Lease
-from miner_service.workers.names import departed, named
+from miner_service.workers.process import departed, named
 from miner_service.workers.supervisor import Supervisor
 from miner_service.workers.worker import Run
 from pramana_core.errors import NotReady, StorageFull

@@ -8,7 +8,7 @@ import shutil
 import httpx
 import pytest
 
-from pramana_core.wire.people import TokenIssued
+from pramana_core.wire.privacy import TokenIssued
 from pramana_core.wire.releases import Consistency, RepeatedReports
 
 HEAD = "patient_id,smokes,age,region\n"

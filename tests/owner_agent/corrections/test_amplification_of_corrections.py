@@ -16,10 +16,9 @@ import pytest
 
 from owner_agent.corrections.memory import Memory
 from owner_agent.corrections.permanent import OwnRecords, Past, is_drawn, settle
-from owner_agent.randomize import reports as drawing
-from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.reports import randomize
-from owner_agent.randomize.uniform_words import Words
+from owner_agent.randomize import stream as drawing
+from owner_agent.randomize.draws import Words, pseudonyms
+from owner_agent.randomize.stream import randomize
 from owner_agent.state.keys import Keys
 from pramana_core.channels import RESOLUTION, Choice, Dense, Sampled, Symmetric
 from pramana_core.domain import Variable

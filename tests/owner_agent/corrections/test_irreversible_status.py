@@ -12,7 +12,7 @@ import pytest
 from owner_agent.corrections.memory import Memory
 from owner_agent.corrections.permanent import OwnRecords, Past, settle
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.reports import randomize
+from owner_agent.randomize.stream import randomize
 from owner_agent.state.keys import Keys
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable

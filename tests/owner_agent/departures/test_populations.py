@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from owner_agent.departures.ledger import Draw
-from owner_agent.departures.populations import (
+from owner_agent.departures.refusals import (
     SKETCH_RECORDS,
     population_of,
     same_records,

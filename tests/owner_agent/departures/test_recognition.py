@@ -9,21 +9,19 @@ import pytest
 from scipy.stats import hypergeom
 
 from owner_agent.departures.fingerprints import (
+    CHANCE,
+    LEAST_COMMON,
+    LEAST_KAPPA,
     SAMPLED,
     fingerprint_of,
     numbered,
     read_fingerprint,
+    recognized,
+    same_values,
     sample_of,
     values_of,
 )
 from owner_agent.departures.ledger import Draw
-from owner_agent.departures.recognition import (
-    CHANCE,
-    LEAST_COMMON,
-    LEAST_KAPPA,
-    recognized,
-    same_values,
-)
 from pramana_core.errors import StoreCorrupt
 
 KEY, OTHER_KEY = bytes(range(1, 33)), bytes(range(2, 34))
@@ -162,7 +160,7 @@ def test_independent_columns_of_many_categories_are_not_taken_for_one(monkeypatc
                 assert not same_values(*columns)
     all_differ = np.arange(SAMPLED), rng.permutation(SAMPLED)
     assert not same_values(*all_differ)
-    monkeypatch.setattr("owner_agent.departures.recognition.CHANCE", math.inf)
+    monkeypatch.setattr("owner_agent.departures.fingerprints.CHANCE", math.inf)
     assert same_values(*all_differ)
 
 

@@ -22,13 +22,15 @@ from owner_agent.design.design_file import (
     DesignFile,
     VariableDemand,
     design_from,
+    entries_of_file,
     load_design,
     of_site,
+    save,
     site_variables,
+    snippet,
     within,
 )
 from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of
-from owner_agent.design.snippet import entries_of_file, save, snippet
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from pramana_core.channels import Mixture, Sampled

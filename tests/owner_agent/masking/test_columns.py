@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from owner_agent.masking.columns import read_columns
+from owner_agent.masking.masking import read_columns
 from pramana_core.errors import EmptyTable, MissingColumn, PramanaError, TableError, UnknownCategory
 
 

@@ -7,10 +7,9 @@ import stat
 import numpy as np
 import pytest
 
-from owner_agent.cli.display.masking import show_mask_report
+from owner_agent.cli.display.releases import show_mask_report
 from owner_agent.departures.ledger import Ledger
-from owner_agent.masking.page import figure, measured, share
-from owner_agent.masking.pictures import explained
+from owner_agent.masking.page import explained, figure, measured, share
 from owner_agent.masking.report import FIRST
 from owner_agent.masking.words import NO_BOUND, protection
 from pramana_core.mask import METHODS

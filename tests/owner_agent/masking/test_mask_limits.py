@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from owner_agent.masking import report as reports
-from owner_agent.masking.checking import check_masking
+from owner_agent.masking.masking import check_masking
 from owner_agent.masking.page import mask_html
 from owner_agent.masking.publishing import MaskedNow, mask_table
 from owner_agent.masking.report import MaskReport

@@ -14,19 +14,21 @@ from owner_agent.costs.summaries import ledger_json
 from owner_agent.departures.composition import losses
 from owner_agent.departures.ledger import Ledger
 from owner_agent.model_sharing import kept
+from owner_agent.model_sharing.columns import TreeNoise
 from owner_agent.model_sharing.kept import FOLDER
-from owner_agent.model_sharing.noise import TreeNoise
 from owner_agent.model_sharing.publishing import publish_tree, shared_tree
 from owner_agent.model_sharing.report import report_of
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from pramana_core.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
-from pramana_core.model_sharing.core.conditions import Interval
+from pramana_core.model_sharing.core.tree import Interval
 from pramana_core.model_sharing.private import growing
-from pramana_core.model_sharing.private.growing import depth_for
-from pramana_core.model_sharing.private.noise import choice_probabilities
-from pramana_core.model_sharing.private.options import PrivateOptions
-from pramana_core.model_sharing.private.questions import thresholds_of
+from pramana_core.model_sharing.private.growing import (
+    PrivateOptions,
+    choice_probabilities,
+    depth_for,
+    thresholds_of,
+)
 
 
 def _unwatched(_stage, _done, _total):

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from owner_agent.departures.ledger import Ledger
-from owner_agent.peer.identity.signatures import state as signed
+from owner_agent.peer.identity.identity import state as signed
 from owner_agent.peer.protocol.messages import Offer, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
-from owner_agent.state.tokens import TokenStore
+from owner_agent.state.lock import Surroundings, TokenStore
 from pramana_core.errors import HistoryLost, StoreCorrupt
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}

@@ -15,7 +15,7 @@ from owner_agent.peer.exchange.outgoing import Share, share_of
 from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.session_file import SessionFile, proposal_of
-from owner_agent.randomize import reports
+from owner_agent.randomize import stream as reports
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.study_plan.adopting import Adopted

@@ -27,13 +27,12 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.session.journal import all_kept, earlier_status, kept_of
-from owner_agent.peer.transport.connections import opened
+from owner_agent.peer.session.session import all_kept, earlier_status, kept_of
+from owner_agent.peer.transport.remote import opened
 from owner_agent.randomize.draws import draw_id
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Patience, Surroundings
+from owner_agent.state.lock import Patience, Surroundings, publishing_alone
 from pramana_core.errors import (
     Conflict,
     NotFound,

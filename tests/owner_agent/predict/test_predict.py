@@ -10,9 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.predict.inputs import InputSource
-from owner_agent.predict.predicting import predict, read_model
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.predict.predicting import InputSource, predict, read_model
+from owner_agent.state.lock import Surroundings
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.linear.columns import Column

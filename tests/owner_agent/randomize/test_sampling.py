@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from owner_agent.randomize.draws import Words
 from owner_agent.randomize.sampling import sample_block, true_cells
-from owner_agent.randomize.uniform_words import Words
 from owner_agent.randomize.unit_sampling import sample
 from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
 from pramana_core.domain import Variable

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from owner_agent.randomize.draws import PER_CALL, Words, uniform_below, uniform_columns
 from owner_agent.randomize.draws import words as keyed_words
-from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import (
     impossible_records,
     join,
@@ -22,7 +22,7 @@ from owner_agent.randomize.sampling import (
     split,
     true_cells,
 )
-from owner_agent.randomize.uniform_words import PER_CALL, Words, uniform_below, uniform_columns
+from owner_agent.randomize.stream import randomize
 from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Keys
 from pramana_core.channels import (
@@ -98,7 +98,7 @@ def test_a_number_above_32_bits_takes_two_words():
 @pytest.mark.slow
 def test_all_words_of_eight_bits(monkeypatch):
     """The same code with 2^8 in place of 2^32: all pairs of an attempt and the next."""
-    monkeypatch.setattr("owner_agent.randomize.uniform_words.RESOLUTION", 256)
+    monkeypatch.setattr("owner_agent.randomize.draws.RESOLUTION", 256)
     pairs = np.array(list(itertools.product(range(256), repeat=2)))
     for n in (3, 7, 100, 129, 255):
         rows = np.pad(pairs, ((0, 0), (0, 2)))

@@ -11,7 +11,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from owner_agent.randomize import alike, sampling
 from owner_agent.randomize.draws import words
-from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import (
     COUNTED_CELLS,
     impossible_records,
@@ -19,6 +18,7 @@ from owner_agent.randomize.sampling import (
     sample_choices,
     true_cells,
 )
+from owner_agent.randomize.stream import randomize
 from owner_agent.randomize.unit_sampling import rows_by_label
 from owner_agent.state.keys import Keys
 from pramana_core.channels import (

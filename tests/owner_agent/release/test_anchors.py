@@ -7,13 +7,12 @@ import json
 import pytest
 
 from owner_agent.departures.ledger import Ledger
-from owner_agent.release.anchors import all_anchors, anchors_path
+from owner_agent.release.left import all_anchors, anchors_path
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
-from owner_agent.state.audit import audit_log
-from pramana_core.audit.anchors import written
+from owner_agent.state.history import audit_log
 from pramana_core.audit.log import AuditLog
-from pramana_core.audit.verifying import Verified, verify
+from pramana_core.audit.verifying import Verified, verify, written
 from pramana_core.wire.audit import AuditAnchor
 
 OPTIONS = PublishOptions(20)

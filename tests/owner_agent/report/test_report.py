@@ -15,8 +15,8 @@ from rich.console import Console
 from owner_agent.cli.display.plan import show_plan
 from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
+from owner_agent.report.curves import read_priors
 from owner_agent.report.figures import posterior_picture, width_picture
-from owner_agent.report.priors import read_priors
 from owner_agent.report.report import report
 from owner_agent.report.within_blocks import SEEN_ENTRIES, seen
 from owner_agent.site.planning import Planned, planned

@@ -41,7 +41,7 @@ from pramana_core.errors import (
     UnprotectedVariable,
 )
 from pramana_core.plan import Block
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 from tests.places import ROOT
 
 HEAD = """

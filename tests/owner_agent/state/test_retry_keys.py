@@ -3,7 +3,7 @@
 import pytest
 
 from owner_agent.state.history import state_directory
-from owner_agent.state.retry_keys import RetryKey
+from owner_agent.state.keys import RetryKey
 from pramana_core.errors import KeyFileError, StorageFull
 from tests.full_disk import files_no_longer_than
 

@@ -5,8 +5,13 @@ import json
 import pytest
 
 from owner_agent.site.planning import planned
-from owner_agent.study_plan.adopting import Adopted, read_study_plan, write_study_plan
-from owner_agent.study_plan.telling import adopted_json, told_lines
+from owner_agent.study_plan.adopting import (
+    Adopted,
+    adopted_json,
+    read_study_plan,
+    told_lines,
+    write_study_plan,
+)
 from pramana_core.channels import Product, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import (

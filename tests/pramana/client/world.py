@@ -19,8 +19,8 @@ from miner_service.jobs.runner import learn_model
 from miner_service.settings import Settings
 from miner_service.store.holders.tokens import rotate_admin_token
 from pramana.client.connecting import Miner
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from tests.miner_service.crew import crew_of
 

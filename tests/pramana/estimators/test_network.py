@@ -21,7 +21,7 @@ from pramana_core.errors import (
     PramanaError,
     UnknownVariable,
 )
-from pramana_core.learn.networks.options import DRAWS, ParameterOptions, Scoring, Search
+from pramana_core.learn.networks.structure import DRAWS, ParameterOptions, Scoring, Search
 
 BERKELEY = Domain.of(department=list("ABCDEF"), sex=["female", "male"], admitted=["no", "yes"])
 CLEAN = pm.Plan.unrandomized(BERKELEY)

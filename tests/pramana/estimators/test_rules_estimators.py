@@ -11,10 +11,9 @@ from mlxtend import frequent_patterns as theirs
 
 import pramana as pm
 from pramana_core.learn.rules.exchange.documents import read_found
-from pramana_core.learn.rules.exchange.export import rules_json
-from pramana_core.learn.rules.exchange.frames import ITEMSET_ERRORS, RULE_ERRORS
-from pramana_core.learn.rules.measures import MEASURES
+from pramana_core.learn.rules.exchange.export import ITEMSET_ERRORS, RULE_ERRORS, rules_json
 from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, RuleOptions
+from pramana_core.learn.rules.rules import MEASURES
 
 PEOPLE = pm.example("titanic")
 DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.exchange import files, networkx_graphs, pgmpy_models, pyagrum_models
+from pramana.exchange import libraries as files
+from pramana.exchange import networkx_graphs, pgmpy_models, pyagrum_models
 from pramana.exchange.libraries import load
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError

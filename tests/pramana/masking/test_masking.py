@@ -13,7 +13,7 @@ import pramana as pm
 from pramana.masking.earlier import _SESSION
 from pramana.masking.files import MARK
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.caution import gravity_of
+from pramana_core.mask.core.cautions import gravity_of
 
 X = ["expenditure", "debt"]
 

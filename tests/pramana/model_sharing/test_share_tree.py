@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from owner_agent.model_sharing.noise import TreeNoise
-from pramana.model_sharing.private import noise_of
+from owner_agent.model_sharing.columns import TreeNoise
+from pramana.model_sharing.sharing import noise_of
 from pramana_core.errors import NotInstalled, OptionError
-from pramana_core.model_sharing.anonymity.released import released_form
-from pramana_core.model_sharing.anonymity.requirements import meets
-from pramana_core.model_sharing.private.noise import GeneratorNoise
+from pramana_core.model_sharing.anonymity.requirements import meets, released_form
+from pramana_core.model_sharing.private.growing import GeneratorNoise
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 LISTED = {

@@ -10,8 +10,7 @@ import pramana as pm
 from pramana.exchange.libraries import load
 from pramana.networks.structures import scoring_of, structure_of
 from pramana_core.errors import NotInstalled, OptionError, StructureError
-from pramana_core.learn.networks.options import Scoring
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import Scoring, Structure
 
 WANTED = {"a": [], "b": ["a"], "c": ["a", "b"]}
 LINKS = [("a", "b"), ("a", "c"), ("b", "c")]

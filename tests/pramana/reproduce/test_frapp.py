@@ -40,7 +40,7 @@ from pramana_core.design import Requirements
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts

@@ -15,7 +15,7 @@ from pramana.reproduce.frapp.data import census
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.inputs.randomization import symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts

@@ -22,7 +22,14 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.reproduce.data import six_nodes
-from pramana.simulate.bayes_net import StructureOptions, _Comparison, _Learned, divergence_or_none
+from pramana.simulate.bayes_net import (
+    StructureOptions,
+    _Comparison,
+    _Learned,
+    compare,
+    directed,
+    divergence_or_none,
+)
 from pramana.simulate.inputs.columns import EMPTY, OTHER, intervals_for
 from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
 from pramana.simulate.inputs.sources import (
@@ -33,10 +40,7 @@ from pramana.simulate.inputs.sources import (
     topological,
 )
 from pramana.simulate.inputs.tables import read_source
-from pramana.simulate.links import compare, directed
-from pramana.simulate.parameters import fitted
-from pramana.simulate.study import Series, require_place, write_result
-from pramana.simulate.trials import Trials
+from pramana.simulate.study import Series, Trials, fitted, require_place, write_result
 from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
@@ -58,7 +62,7 @@ from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 from tests.places import DATA, ROOT
 
 FALSE_ALARM = 1e-6

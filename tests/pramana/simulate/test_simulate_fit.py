@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.simulate.commands.display import note
 from pramana.simulate.study import Fits
-from pramana_core.marginals.lack_of_fit import LackOfFit
+from pramana_core.marginals.score_interval import LackOfFit
 
 
 @pytest.fixture

@@ -23,9 +23,8 @@ from pramana.simulate.inputs import designs
 from pramana.simulate.inputs.randomization import symmetric
 from pramana.simulate.inputs.sources import TableSource
 from pramana.simulate.inputs.tables import MOST_INTERVALS, read_source
-from pramana.simulate.itemset_errors import by_length, overall
-from pramana.simulate.study import Series, spread
-from pramana.simulate.trials import Trials
+from pramana.simulate.rules import by_length, overall
+from pramana.simulate.study import Series, Trials, spread
 from pramana_core.design import Option, Problem, Requirements, compare, goal, reference
 from pramana_core.design.predict import NOTHING
 from pramana_core.domain import Domain, Variable

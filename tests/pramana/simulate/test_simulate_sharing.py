@@ -18,20 +18,25 @@ from pramana.simulate.model_sharing import options as named
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
 from pramana.simulate.model_sharing.simulation import simulate
-from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table, sharing_table
-from pramana.simulate.model_sharing.taxonomies import called, taxonomies_for
+from pramana.simulate.model_sharing.tables import (
+    SharingTable,
+    called,
+    read_sharing_table,
+    sharing_table,
+    taxonomies_for,
+)
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.model_sharing.anonymity.branches import JOINS
-from pramana_core.model_sharing.anonymity.merging import MERGES
-from pramana_core.model_sharing.anonymity.released import TELLS
-from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.anonymity.merging import JOINS, MERGES
+from pramana_core.model_sharing.anonymity.requirements import TELLS, Requirement
 from pramana_core.model_sharing.combination import combining, votes
 from pramana_core.model_sharing.generation import options as generation
-from pramana_core.model_sharing.global_models.learning import learn_global
-from pramana_core.model_sharing.global_models.measures import path_match
-from pramana_core.model_sharing.global_models.model import TreeModel
-from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
-from pramana_core.wire.learning.sharing import ModelSharingSpec
+from pramana_core.model_sharing.global_models.learning import (
+    GlobalName,
+    GlobalOptions,
+    learn_global,
+)
+from pramana_core.model_sharing.global_models.model import TreeModel, path_match
+from pramana_core.wire.learning.learners import ModelSharingSpec
 from tests.places import DATA
 
 

@@ -14,10 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from pramana_core.audit.anchors import Anchor, anchor_of, contradiction, read_anchors, written
 from pramana_core.audit.chain import BEGINS, GENESIS, LONGEST, TORN, Head, link_after, read_link
 from pramana_core.audit.log import AuditLog
-from pramana_core.audit.verifying import Broken, Verified, verify
+from pramana_core.audit.verifying import (
+    Anchor,
+    Broken,
+    Verified,
+    anchor_of,
+    contradiction,
+    read_anchors,
+    verify,
+    written,
+)
 from pramana_core.errors import LimitExceeded, OptionError, StorageFull, StoreCorrupt
 from tests.full_disk import files_no_longer_than
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from pramana_core.audit.chain import Head
-from pramana_core.audit.log import AuditLog
-from pramana_core.audit.moments import head_before
+from pramana_core.audit.log import AuditLog, head_before
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -35,8 +35,8 @@ from pramana_core.design.families import (
     sampled,
     subsets_of,
 )
+from pramana_core.design.goal import kept, shares
 from pramana_core.design.mixed_sets import best_sets, candidates, mixed
-from pramana_core.design.shares import kept, shares
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals

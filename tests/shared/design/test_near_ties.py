@@ -17,7 +17,7 @@ from pramana_core.design import (
 from pramana_core.design.choose import records_enough, useful
 from pramana_core.design.families import sampled
 from pramana_core.design.mixed_sets import _Search
-from pramana_core.design.predicted import wanted_cells
+from pramana_core.design.predict import wanted_cells
 from pramana_core.domain import Domain
 
 NUDGES = (1 - 1e-13, 1.0, 1 + 1e-13)

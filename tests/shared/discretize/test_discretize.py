@@ -22,12 +22,12 @@ from pramana_core.discretize import (
     mgas,
     mgas_joint,
 )
-from pramana_core.discretize.grid import Cluster
+from pramana_core.discretize.binnings import Cluster
 from pramana_core.discretize.mgas import agglomerate
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError, LimitExceeded, OptionError
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.plans import PlanMessage, VariableMessage
+from pramana_core.wire.channels import PlanMessage, VariableMessage
 
 
 def _centroid(cluster):

@@ -12,11 +12,11 @@ from pramana_core.channels import Choice, Dense, Grouped, Identity, Sampled, Sym
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.core.axes import Axis
-from pramana_core.estimation.core.information import inverse_information
+from pramana_core.estimation.core.curvature import inverse_information
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Tensor
-from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
 from pramana_core.plan import Block, Plan
 

@@ -10,7 +10,7 @@ from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled,
 from benchmarks.coverage.settings.together import parity
 from pramana_core.channels import CutAndPaste, Identity
 from pramana_core.domain import Domain, Variable
-from pramana_core.estimation.core.models import MOST_ORDER, default_order, fitting_order
+from pramana_core.estimation.core.loglinear import MOST_ORDER, default_order, fitting_order
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
 

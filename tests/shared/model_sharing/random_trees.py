@@ -15,8 +15,15 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+)
 
 
 def labels(number: int) -> tuple[str, ...]:

@@ -8,13 +8,11 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.anonymity.released import released_form
-from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
+from pramana_core.model_sharing.anonymity.requirements import Requirement, meets, released_form
 from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.conditions import Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
-from pramana_core.model_sharing.exchange.promises import promised
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.exchange.text import promised
 from pramana_core.model_sharing.growing.growing import grow_tree
 
 WARD = CategoricalAttribute("ward", ("north", "south"))

@@ -15,8 +15,16 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+    whole,
+)
 
 
 def random_schema(rng: np.random.Generator) -> TreeSchema:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pramana_core.domain import Domain
 from pramana_core.errors import PartInvalid
 from pramana_core.plan import Plan
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import (
     RecordSchema,
     decode_part,
@@ -21,7 +22,6 @@ from pramana_core.wire.parts import (
     encode_part,
     encode_part_json,
 )
-from pramana_core.wire.plans import PlanMessage
 from pramana_core.wire.releases import PartManifest, Release, ReleaseCreate, release_digest
 from pramana_core.wire.releases.catalogue import KINDS
 from pramana_core.wire.releases.masked import MaskedTableMessage

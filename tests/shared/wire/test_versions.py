@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from pramana_core.wire.base import Message, Page
 from pramana_core.wire.learning.dashboard import Dashboard
-from pramana_core.wire.people import TokenInfo
+from pramana_core.wire.privacy import TokenInfo
 from pramana_core.wire.versions import CURRENT, FIRST, SERVED, added, grew, written
 
 

@@ -20,7 +20,7 @@ from pramana_core.channels import (
     Transition,
 )
 from pramana_core.errors import PlanError
-from pramana_core.learn.rules.items import all_items
+from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.marginals.counts import ReportedCounts, Tensor
 from pramana_core.marginals.support_counts import Item
 from pramana_core.plan import Block

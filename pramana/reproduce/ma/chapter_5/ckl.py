@@ -10,7 +10,7 @@ import numpy as np
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.ratio_errors import parameter_errors
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.parameters import fitted
+from pramana.simulate.study import fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.marginals.counts import Codes, Tensor

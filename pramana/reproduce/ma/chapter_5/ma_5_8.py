@@ -13,7 +13,7 @@ from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_5 import ckl
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.parameters import SMOOTHED
+from pramana.simulate.study import SMOOTHED
 from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:

@@ -11,14 +11,13 @@ import pandas as pd
 
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from pramana.simulate.bayes_net import compare
 from pramana.simulate.inputs.sources import NetworkSource
-from pramana.simulate.links import compare
-from pramana.simulate.parameters import SMOOTHED, fitted
-from pramana.simulate.trials import Trials
+from pramana.simulate.study import SMOOTHED, Trials, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import kl_divergence
-from pramana_core.learn.networks.options import Scoring, Search
 from pramana_core.learn.networks.search.structure_learning import learn_structure
+from pramana_core.learn.networks.structure import Scoring, Search
 from pramana_core.pictures import plots as style
 
 if TYPE_CHECKING:

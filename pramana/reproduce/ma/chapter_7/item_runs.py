@@ -28,10 +28,9 @@ from pramana.reproduce.data.ma_tables import (
 )
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.itemset_errors import Supports, chosen, overall
+from pramana.simulate.rules import Supports, chosen, overall
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.items import present_items
-from pramana_core.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.itemsets import FoundItemsets, present_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts

@@ -16,9 +16,9 @@ from scipy.special import xlogy
 
 from pramana_core.errors import EstimationError, NotConverged
 from pramana_core.estimation.core.curvature import SeenReports, solved
-from pramana_core.estimation.core.models import Effects, FactoredModel
+from pramana_core.estimation.core.loglinear import Effects, FactoredModel
+from pramana_core.estimation.core.profile import climb_on_support
 from pramana_core.estimation.core.strata import Stratum, moment
-from pramana_core.estimation.core.support import climb_on_support
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Flags
 from pramana_core.progress import Tick, unstopped

@@ -20,11 +20,9 @@ from scipy import linalg
 
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
-from pramana_core.estimation.core.information import INFORMATION_CELLS
-from pramana_core.estimation.pooled.kept import Kept
-from pramana_core.estimation.pooled.maxent import fitted, product
-from pramana_core.estimation.pooled.positive import solved
-from pramana_core.estimation.pooled.readings import Readings, Told
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.pooled.maxent import fitted, product, solved
+from pramana_core.estimation.pooled.readings import Kept, Readings, Told
 from pramana_core.estimation.pooled.separable import (
     HELD_OF_PAIR,
     SEPARATED_CELLS,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.estimation.pooled.positive import divided, solved
+from pramana_core.estimation.pooled.maxent import divided, solved
 from pramana_core.estimation.pooled.readings import Told
 from pramana_core.estimation.pooled.shrinkage import (
     Kind,

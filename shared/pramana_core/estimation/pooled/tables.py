@@ -12,16 +12,16 @@ from scipy import special
 
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.core.information import INFORMATION_CELLS
-from pramana_core.estimation.core.models import default_order
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.core.loglinear import default_order
 from pramana_core.estimation.pooled.independence import PooledIndependence
-from pramana_core.estimation.pooled.kept import Kept
 from pramana_core.estimation.pooled.laws import KEPT_NUMBERS, Laws, Level, Names
 from pramana_core.estimation.pooled.maxent import product, slopes
+from pramana_core.estimation.pooled.readings import Kept
 from pramana_core.estimation.pooled.separable import HELD_OF_PAIR, SeparatePair
-from pramana_core.estimation.tables.pooled import PooledTable, Spread
+from pramana_core.estimation.tables.modelled import PooledTable, Spread
 from pramana_core.marginals.counts import ReportTables, Tensor
-from pramana_core.marginals.lack_of_fit import LackOfFit
+from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, unstopped
 

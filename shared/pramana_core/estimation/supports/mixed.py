@@ -19,7 +19,7 @@ import numpy as np
 
 from pramana_core.channels import Transition
 from pramana_core.errors import LimitExceeded, SingularChannel
-from pramana_core.estimation.supports.reported import reported_supports
+from pramana_core.estimation.supports.by_tables import reported_supports
 from pramana_core.marginals.counts import ReportTables
 from pramana_core.marginals.score_interval import MORE, Tilt
 from pramana_core.marginals.support_counts import (

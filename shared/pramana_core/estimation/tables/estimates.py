@@ -21,11 +21,16 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.core.axes import Axis, Moments, along_axes, arrange
-from pramana_core.estimation.core.information import INFORMATION_CELLS, ThirdMoments
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS, ThirdMoments
 from pramana_core.marginals.counts import LEVEL, Tensor
-from pramana_core.marginals.quantile import normal_quantile
 from pramana_core.marginals.ratio_interval import ratio_interval
-from pramana_core.marginals.score_interval import MORE, Tilt, possible, score_interval
+from pramana_core.marginals.score_interval import (
+    MORE,
+    Tilt,
+    normal_quantile,
+    possible,
+    score_interval,
+)
 
 _NUMBERS = (
     "count",

@@ -4,18 +4,130 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from pramana_core.errors import LimitExceeded, SingularChannel
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
-from pramana_core.learn.bayes_classifier.tables import is_raw
+from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.learn.networks.search.chow_liu import outward, spanning_forest
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
 from pramana_core.progress import Progress
 from pramana_core.ties import descending, exceeds
+
+# Conditional distributions from estimated counts: proper, and as bold as their noise allows.
+#
+# Raw counts of randomized records are right on average, may be negative, and may be mostly noise.
+# They are moved towards what is surer (an attribute's own shares, or those given the class alone)
+# by as much as noise would show of itself: the positive-part estimator of James and Stein for the
+# deviations from (conditional) independence, but half as far: a classifier adds up what many tables
+# tell, of which noise is the smaller part the more of them agree. (On public tables at gamma 19
+# half was right more often than all or nothing.) Counts that come shrunk are moved half way back.
+# What then is near 0 against its error is raised: the logarithm of a probability that is 0 by
+# chance would decide alone. Without randomization nothing is moved or raised.
+
+_RAISED = 0.25
+"""The share of its standard error by which an uncertain probability is kept from 0.
+
+More protects rare categories better, and makes less of categories that a class never has.
+"""
+
+_MOST_CONTRASTS = 600
+"""Deviations of larger tables are taken as they are: their covariance is too large to invert."""
+
+_ROUNDING = 1e-9
+
+
+def is_raw(table: MarginalTable, unbiased: MarginalTable | None) -> bool:
+    """Whether a table's counts are the unbiased ones, with all their noise: not shrunk already."""
+    return unbiased is not None and np.array_equal(unbiased.counts, table.counts)
+
+
+def half_kept(kept: float) -> float:
+    """Return the share kept where a table is moved half as far as it would be by itself."""
+    return (1 + kept) / 2
+
+
+def half_way(shrunk: LearnedFamily, unbiased: LearnedFamily) -> LearnedFamily:
+    """Return parameters between those of shrunk and of unbiased counts, with the latter's errors.
+
+    Where either are not known they are the shrunk ones.
+    """
+    both = ~np.isnan(shrunk.estimate) & ~np.isnan(unbiased.estimate)
+    middle = np.where(both, (shrunk.estimate + unbiased.estimate) / 2, shrunk.probability)
+    return replace(
+        shrunk,
+        probability=project_to_simplex(middle),
+        se_records=np.where(both, unbiased.se_records, shrunk.se_records),
+    )
+
+
+def share_kept(table: MarginalTable, strata: int) -> float:
+    """Return the share of its deviations from independence that a raw table keeps.
+
+    Args:
+        table: counts with the axes (strata..., parents..., node); the deviations are those from
+            the independence of parents and node in each stratum.
+        strata: the number of axes of the strata.
+    """
+    shape = table.counts.shape
+    rows, size = math.prod(shape[strata:-1]), shape[-1]
+    counts = table.counts.reshape(-1, rows, size)
+    if len(counts) * (rows - 1) * (size - 1) > _MOST_CONTRASTS:
+        return 1.0
+    total = np.maximum(counts.sum(axis=(1, 2), keepdims=True), 1.0)
+    margins = counts.sum(axis=1, keepdims=True) * counts.sum(axis=2, keepdims=True)
+    contrasts = np.kron(np.eye(len(counts)), np.kron(_contrasts(rows), _contrasts(size)))
+    apart = contrasts @ (counts - margins / total).ravel()
+    noise = table.covariance_of(contrasts.reshape(-1, *shape), population=False)
+    scale = _ROUNDING * max(float(np.abs(noise).max()), table.records)
+    values, vectors = np.linalg.eigh((noise + noise.T) / 2)
+    if values.max() <= scale:
+        return 1.0
+    statistic = float((np.square(vectors.T @ apart) / np.maximum(values, scale)).sum())
+    return max(0.0, 1.0 - len(apart) / statistic) if statistic > 0 else 0.0
+
+
+def _contrasts(size: int) -> Tensor:
+    """Return orthonormal rows that are orthogonal to the constant, (size - 1, size)."""
+    whole = np.concatenate([np.ones((size, 1)), np.eye(size)[:, : size - 1]], axis=1)
+    return np.linalg.qr(whole)[0][:, 1:].T
+
+
+def conditional(
+    family: LearnedFamily, margin: Tensor, towards: Tensor, kept: float, alpha: float
+) -> Tensor:
+    """Return the distributions that predict, in the shape of the family's.
+
+    Args:
+        family: the parameters as they are estimated.
+        margin: the counts of the parents, (parents' sizes...).
+        towards: what noisy rows are moved to.
+        kept: the share of the way from there that is kept.
+        alpha: added to the count of every cell.
+    """
+    known = ~np.isnan(family.estimate)
+    moved = towards + np.where(known, kept * (family.probability - towards), 0.0)
+    proper = _raised(moved, kept * _RAISED * np.where(known, family.se_records, 0.0))
+    count = np.maximum(margin, 0.0)[..., None]
+    found: Tensor = (count * proper + alpha) / (count + alpha * proper.shape[-1])
+    return found
+
+
+def _raised(shares: Tensor, errors: Tensor) -> Tensor:
+    """Return the means of normal distributions about shares, cut off at 0, to sum 1."""
+    some = errors > _ROUNDING
+    safe = np.where(some, errors, 1.0)
+    deviate = shares / safe
+    density = np.exp(-np.square(deviate) / 2 - log_ndtr(deviate)) / math.sqrt(2 * math.pi)
+    raised = shares + np.where(some, errors * density, 0.0)
+    found: Tensor = raised / raised.sum(axis=-1, keepdims=True)
+    return found
+
 
 Pair = tuple[str, str]
 

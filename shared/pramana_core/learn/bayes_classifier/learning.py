@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pramana_core.errors import DomainError, OptionError
 from pramana_core.learn.bayes_classifier.dependence import (
-    dependences,
-    information,
-    parents_of,
-    valid_shares,
-)
-from pramana_core.learn.bayes_classifier.evidence import Repeated, repeated
-from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
-from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
-from pramana_core.learn.bayes_classifier.tables import (
     conditional,
+    dependences,
     half_kept,
     half_way,
+    information,
     is_raw,
+    parents_of,
     share_kept,
+    valid_shares,
 )
+from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.bayes_classifier.replicates import Repeated, Replicates, repeated
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_family
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
 from pramana_core.progress import Progress, Tick, unwatched
@@ -175,3 +173,50 @@ class _Tables:
     def attribute(self, name: str, parents: tuple[str, ...]) -> Attribute:
         """Return what was learned of an attribute."""
         return Attribute(self._families[name, parents], self.told(name, parents) / math.log(2))
+
+
+# Naive Bayes as a linear function: what each category of an attribute adds to a class's score.
+#
+# The logarithm of P(class, x) is a sum of one number of each attribute. Its differences between the
+# classes are the only ones that predict, and they are the multinomial logistic regression that fits
+# the model's joint distribution best: exactly, for there its loss is least (Ng and Jordan 2002).
+
+
+@dataclass(frozen=True, eq=False)
+class LogOdds:
+    """The scores of some classes, less their mean over these classes, by bootstrap samples.
+
+    The first of each array is the model's own.
+
+    Attributes:
+        prior: shape (1 + draws, classes).
+        tables: what each category adds, by attribute, (1 + draws, classes, categories).
+    """
+
+    prior: Tensor
+    tables: Mapping[str, Tensor]
+
+
+def log_odds(replicates: Replicates, classes: Sequence[int], weight: float = 1.0) -> LogOdds:
+    """Return the scores of naive Bayes.
+
+    A sample moves a logarithm as it moves the probability, to first order: that of a category
+    hardly ever met may be 0 in a sample.
+
+    Args:
+        replicates: of a classifier whose attributes depend on the class alone.
+        classes: which are told apart.
+        weight: how much the attributes count (`BayesClassifier.weight`).
+    """
+    places = list(classes)
+    return LogOdds(
+        _centred(replicates.prior[:, places]),
+        {name: weight * _centred(table[:, places]) for name, table in replicates.tables.items()},
+    )
+
+
+def _centred(shares: Tensor) -> Tensor:
+    """Return logarithms less their mean over the classes (axis 1)."""
+    logs = np.log(shares[:1]) + (shares - shares[:1]) / shares[:1]
+    found: Tensor = logs - logs.mean(axis=1, keepdims=True)
+    return found

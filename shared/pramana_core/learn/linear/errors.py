@@ -23,13 +23,12 @@ from functools import cached_property, partial
 import numpy as np
 from scipy.special import expit
 
-from pramana_core.learn.linear.cells import CellGrid
-from pramana_core.learn.linear.columns import DesignMatrix
+from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.model import Accuracy
 from pramana_core.learn.linear.options import Loss
-from pramana_core.learn.linear.solving import Solution, definite, penalty
+from pramana_core.learn.linear.pocket import Solution, definite, penalty
 from pramana_core.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
-from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.progress import Tick, unstopped
 
 SCORE_NUMBERS = 1 << 24

@@ -12,9 +12,8 @@ from scipy.special import log_expit, softmax
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
-from pramana_core.learn.common.record_columns import record_columns
-from pramana_core.learn.linear.cells import Cells, ListedCells
-from pramana_core.learn.linear.columns import Column, DesignMatrix
+from pramana_core.learn.common.documents import record_columns
+from pramana_core.learn.linear.columns import Cells, Column, DesignMatrix, ListedCells
 from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import TIE

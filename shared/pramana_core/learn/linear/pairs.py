@@ -27,9 +27,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from pramana_core.domain import Domain
-from pramana_core.learn.bayes_classifier.odds import LogOdds
+from pramana_core.learn.bayes_classifier.learning import LogOdds
 from pramana_core.learn.linear.columns import DesignMatrix
-from pramana_core.learn.linear.solving import definite, penalty
+from pramana_core.learn.linear.pocket import definite, penalty
 from pramana_core.learn.linear.sources import Moments
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
 from pramana_core.progress import Tick

@@ -12,8 +12,14 @@ import numpy as np
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.linear.cells import CellGrid, Cells, ListedCells
-from pramana_core.learn.linear.columns import Column, DesignMatrix, Scaling
+from pramana_core.learn.linear.columns import (
+    CellGrid,
+    Cells,
+    Column,
+    DesignMatrix,
+    ListedCells,
+    Scaling,
+)
 from pramana_core.learn.networks.synthetic import sample_chunks
 from pramana_core.marginals.counts import Codes, Marginals, MarginalTable, Tensor
 from pramana_core.progress import OnShare

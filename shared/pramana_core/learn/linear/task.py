@@ -10,11 +10,10 @@ import numpy as np
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError
-from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier, log_odds
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.bayes_classifier.odds import log_odds
 from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.learn.linear.columns import DesignMatrix, Scaling
 from pramana_core.learn.linear.errors import JUDGED_NUMBERS, Equation, accuracy_of
 from pramana_core.learn.linear.model import (
@@ -27,8 +26,13 @@ from pramana_core.learn.linear.model import (
 )
 from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.linear.pairs import PairEquation, PairTables, odds_weights
-from pramana_core.learn.linear.pocket import pocket
-from pramana_core.learn.linear.solving import Solution, least_squares, logistic, require_independent
+from pramana_core.learn.linear.pocket import (
+    Solution,
+    least_squares,
+    logistic,
+    pocket,
+    require_independent,
+)
 from pramana_core.learn.linear.sources import (
     Classed,
     drawn_counts,
@@ -38,7 +42,7 @@ from pramana_core.learn.linear.sources import (
     raw_counts,
 )
 from pramana_core.marginals.counts import LEVEL, Codes, Marginals, MarginalTable, Tensor
-from pramana_core.marginals.quantile import normal_quantile
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.progress import OnShare, Tick
 
 CELLS = 1 << 20

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pramana_core.errors import OptionError
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.marginals.counts import Codes
 

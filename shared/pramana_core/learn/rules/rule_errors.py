@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.marginals.score_interval import possible
-from pramana_core.marginals.support_counts import ROUNDING, Floats, RuleCounts
+from pramana_core.marginals.support_counts import ROUNDING, Floats, Indices, Item, RuleCounts
 
 _STEPS, _NEAR = 100, 1e-14
 """The ends of intervals are sought in so many steps, or until none moves further than this."""
@@ -242,3 +242,34 @@ def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floa
     largest = np.abs(counts.counts).max(axis=1, initial=1.0) / counts.records**2
     scale = ROUNDING * np.square(gradient).max(axis=1, initial=0.0) * largest
     return np.asarray(np.where(variance > scale, variance, 0.0))
+
+
+# Itemsets counted some at a time, so that a long count shows progress and can be stopped.
+
+PIECE = 20_000
+"""About so many itemsets are counted at once."""
+
+
+def variables_of(items: tuple[Item, ...]) -> Indices:
+    """Return a number per item, the same for items of one variable."""
+    numbers = {name: number for number, (name, _) in enumerate(items)}
+    return np.array([numbers[name] for name, _ in items], dtype=np.int64)
+
+
+def pieces(itemsets: Indices, variables: Indices) -> list[Indices]:
+    """Return the rows of itemsets in pieces; those over one set of variables stay together.
+
+    Where supports are told from tables, these share one.
+
+    Args:
+        itemsets: shape (n, k).
+        variables: of `variables_of`.
+    """
+    if len(itemsets) <= PIECE:
+        return [np.arange(len(itemsets), dtype=np.int64)]
+    _, kind = np.unique(variables[itemsets], axis=0, return_inverse=True)
+    order = np.argsort(kind.ravel(), kind="stable")
+    starts = np.append(0, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)
+    # A set of variables is begun in the piece in which its first itemset falls.
+    firsts = np.append(True, np.diff(starts // PIECE) > 0)
+    return np.split(order, starts[firsts][1:])

@@ -13,18 +13,25 @@ import numpy as np
 
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.learn.bayes_classifier.evidence import UNKNOWN
 from pramana_core.learn.bayes_classifier.learning import learn_with_evidence
 from pramana_core.learn.bayes_classifier.model import ChosenModel
-from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.learn.bayes_classifier.subpopulations import ModelledSubpopulation
+from pramana_core.learn.bayes_classifier.replicates import (
+    UNKNOWN,
+    ModelledSubpopulation,
+    Replicates,
+)
 from pramana_core.learn.tree.evidence import EMPTY, valid_counts
-from pramana_core.learn.tree.leaves import class_counts
 from pramana_core.learn.tree.model import DecisionTree
-from pramana_core.learn.tree.node import Node, NodeClasses
+from pramana_core.learn.tree.node import Node, NodeClasses, class_counts
 from pramana_core.learn.tree.options import DEEPEST, TreeOptions
-from pramana_core.learn.tree.pruning import PAYS, pruned, pruned_by_gain, wrong
-from pramana_core.learn.tree.splitting import SplitCandidate, best_split
+from pramana_core.learn.tree.splitting import (
+    PAYS,
+    SplitCandidate,
+    best_split,
+    pruned,
+    pruned_by_gain,
+    wrong,
+)
 from pramana_core.marginals.counts import Marginals, Subpopulation
 from pramana_core.progress import Progress, unwatched
 from pramana_core.ties import reaches

@@ -2,22 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import DomainError
 from pramana_core.learn.bayes_classifier.model import ChosenModel
-from pramana_core.learn.common.record_columns import record_columns_or_missing
-from pramana_core.learn.tree.descent import Descent
-from pramana_core.learn.tree.missing import spread_probabilities
+from pramana_core.learn.common.documents import record_columns, record_columns_or_missing
 from pramana_core.learn.tree.node import Node
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.ties import first_largest_of_rows
+
+# How many records go down a tree together: the tree as arrays, walked a level at a time.
+
+_CHUNK = 1 << 15
+"""Records that go down together: what is known of them stays in the processor's cache."""
+
+_Places = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """A tree over some inputs.
+
+    `asked` is the row of the input that each node asks, `step[node, code]` the node it leads to (a
+    leaf leads to itself) and `leaf` the place of each leaf among the leaves.
+    """
+
+    inputs: Domain
+    depth: int
+    asked: _Places
+    step: _Places
+    leaf: npt.NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, inputs: Domain, root: Node) -> Descent:
+        """Number the nodes, each before its children."""
+        nodes = list(root)
+        asked = np.zeros(len(nodes), dtype=np.int32)
+        step = np.repeat(np.arange(len(nodes), dtype=np.int32)[:, None], max(inputs.shape), axis=1)
+        for number, node in enumerate(nodes):
+            if node.split is not None:
+                asked[number] = inputs.axis(node.split.attribute)
+                sizes = [0, *(sum(1 for _ in child) for child in node.children[:-1])]
+                step[number, : len(node.children)] = number + 1 + np.cumsum(sizes)
+        ends = np.cumsum([node.split is None for node in nodes]) - 1
+        return cls(inputs, root.depth, asked, step, ends.astype(np.uint32))
+
+    def leaf_of(self, codes: Mapping[str, Codes]) -> Codes:
+        """Return the place of each record's leaf.
+
+        Raises:
+            UnknownVariable, DomainError: see `record_columns`.
+        """
+        columns = record_columns(self.inputs, codes)
+        found = np.empty(len(columns[0]), dtype=np.uint32)
+        for start in range(0, len(found), _CHUNK):
+            part = np.concatenate([c[start : start + _CHUNK] for c in columns], dtype=np.int32)
+            found[start : start + _CHUNK] = self.leaf[self._walk(part)]
+        return found
+
+    def _walk(self, codes: _Places) -> _Places:
+        """Return the node at which each record ends, given its codes one input after another."""
+        size = len(codes) // len(self.inputs)
+        width = self.step.shape[1]
+        offset, step = self.asked * np.int32(size), self.step.ravel()
+        records = np.arange(size, dtype=np.int32)
+        node = np.zeros(size, dtype=np.int32)
+        for _ in range(self.depth):
+            node = step[node * width + codes[offset[node] + records]]
+        return node
+
+
+# How records with missing values go down a tree: to all children, by how many records each has.
+#
+# So does C4.5 (Quinlan 1993, section 3.2); a child's share of a record is its share of the records
+# that the tree was learned from.
+
+
+def spread_probabilities(
+    inputs: Domain, root: Node, columns: Sequence[Codes], classes: int
+) -> Tensor:
+    """Return the class probabilities of n records, (n, classes).
+
+    Args:
+        inputs: the tree's inputs.
+        root: the tree.
+        columns: codes by input; the number of categories stands for a missing value.
+        classes: how many there are.
+    """
+    found = np.zeros((len(columns[0]), classes))
+    everything = np.arange(len(found))
+    waiting: list[tuple[Node, npt.NDArray[np.int64], Tensor]] = [
+        (root, everything, np.ones(len(found)))
+    ]
+    while waiting:
+        node, places, weights = waiting.pop()
+        if not len(places):
+            continue
+        if node.split is None:
+            found[places] += weights[:, None] * np.array(node.classes.probabilities)
+            continue
+        codes = columns[inputs.axis(node.split.attribute)][places]
+        missing = codes == len(node.children)
+        for code, (child, share) in enumerate(zip(node.children, shares_of(node), strict=True)):
+            met = (codes == code) | (missing & (share > 0))
+            part = np.where(missing, share, 1.0) * weights
+            waiting.append((child, places[met], part[met]))
+    return found
+
+
+def shares_of(node: Node) -> Tensor:
+    """Return the share of a node's records in each child, equal ones where none are known."""
+    totals = np.maximum([child.classes.total for child in node.children], 0.0)
+    whole = float(totals.sum())
+    shares: Tensor = totals / whole if whole > 0 else np.full(len(totals), 1 / len(totals))
+    return shares
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from pramana_core.mask.advice.fits import (
     explained,
     gained,
 )
-from pramana_core.mask.core.randomness import Randomness
-from pramana_core.mask.core.ranks import normal_scores
+from pramana_core.mask.core.inputs import normal_scores
+from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed.table import Floats
 from pramana_core.ties import FITTED_TIE, exceeds, first_largest, reaches
 

@@ -10,7 +10,7 @@ from scipy import optimize
 
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed.design import basis_of, leverages, residual, with_constant
 from pramana_core.mixed.table import Floats
 

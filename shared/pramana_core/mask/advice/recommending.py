@@ -28,7 +28,7 @@ from pramana_core.mask.advice.dependence import (
 from pramana_core.mask.advice.fits import by_curves, by_lines
 from pramana_core.mask.advice.spread import Spread, spread
 from pramana_core.mask.core.inputs import Inputs, inputs
-from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
 from pramana_core.progress import Progress, unwatched
 from pramana_core.ties import first_largest

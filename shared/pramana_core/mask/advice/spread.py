@@ -14,7 +14,7 @@ from scipy import stats
 
 from pramana_core.mask.advice.dependence import MATTERS, Features, scores_of
 from pramana_core.mask.advice.fits import by_curves
-from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed.design import basis_of, with_constant
 from pramana_core.mixed.table import Floats
 from pramana_core.ties import exceeds, reaches

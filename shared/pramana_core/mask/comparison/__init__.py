@@ -3,8 +3,12 @@
 Measures are in `pramana_core.mask.measures`, the choice of a method in `pramana_core.mask.advice`.
 """
 
-from pramana_core.mask.comparison.comparing import MethodComparison, MethodRow, compare
+from pramana_core.mask.comparison.comparing import (
+    MethodComparison,
+    MethodRow,
+    compare,
+    noise_for_gain,
+)
 from pramana_core.mask.comparison.reports import measure_reports
-from pramana_core.mask.comparison.tuning import noise_for_gain
 
 __all__ = ["MethodComparison", "MethodRow", "compare", "measure_reports", "noise_for_gain"]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import MissingColumn, OptionError, TableError
-from pramana_core.mask.core.randomness import Randomness
+from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.measures import Measures, measure_all
 from pramana_core.mixed.table import (
     CategoricalColumn,

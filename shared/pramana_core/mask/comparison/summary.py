@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from pramana_core.mask.measures.core.measure import Measure, Measures
+from pramana_core.mask.measures.core.compared import Measure, Measures
 
 Group = Literal["utility", "security"]
 Reduce = Callable[[Sequence[float]], float]

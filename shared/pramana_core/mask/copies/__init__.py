@@ -4,8 +4,11 @@ Copies here are independent draws by one generator. How an owner draws and names
 `owner_agent`; the regressions whose results are combined are in `pramana_core.regression`.
 """
 
-from pramana_core.mask.copies.combining import Combined, combine_copies
-from pramana_core.mask.copies.limits import require_few_copies
-from pramana_core.mask.copies.making import masked_copies
+from pramana_core.mask.copies.combining import (
+    Combined,
+    combine_copies,
+    masked_copies,
+    require_few_copies,
+)
 
 __all__ = ["Combined", "combine_copies", "masked_copies", "require_few_copies"]

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import MaskingError, OptionError
-from pramana_core.mask.core.caution import Caution, Gravity
+from pramana_core.mask.core.cautions import Caution, Gravity
 from pramana_core.mixed.design import leverages
 from pramana_core.mixed.table import Floats
 from pramana_core.ties import descending, first_largest_of_rows

@@ -4,7 +4,7 @@
 `security`. Nothing here masks, and nothing compares methods.
 """
 
-from pramana_core.mask.measures.core.measure import Measure, Measures
+from pramana_core.mask.measures.core.compared import Measure, Measures
 from pramana_core.mask.measures.measuring import measure_all
 
 __all__ = ["Measure", "Measures", "measure_all"]

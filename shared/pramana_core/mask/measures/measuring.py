@@ -6,10 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from pramana_core.mask.core.influence import Influence
-from pramana_core.mask.core.randomness import Randomness
-from pramana_core.mask.measures.core.compared import TrueFits, compared
-from pramana_core.mask.measures.core.expectations import LANDMARKS, MOST_FITTED
-from pramana_core.mask.measures.core.measure import Measures
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mask.measures.core.compared import (
+    LANDMARKS,
+    MOST_FITTED,
+    Measures,
+    TrueFits,
+    compared,
+)
 from pramana_core.mask.measures.security.rows import security_rows, security_steps
 from pramana_core.mask.measures.security.snooper import MOST
 from pramana_core.mask.measures.utility.rows import utility_rows, utility_steps

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from scipy import optimize, special, stats
 
-from pramana_core.mask.core.caution import gravest_first
-from pramana_core.mask.core.cautions import cautions, facts
+from pramana_core.errors import OptionError
+from pramana_core.mask.core.cautions import cautions, facts, gravest_first
 from pramana_core.mask.core.influence import hidden, influence_of
 from pramana_core.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
+    from_normal_scores,
     inputs,
+    normal_scores,
+    reordered,
     require_maskable,
     require_secret,
 )
-from pramana_core.mask.core.latent import conditional, copula_correlations
 from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.core.noise import exact_noise
-from pramana_core.mask.core.randomness import Randomness, require_randomness
-from pramana_core.mask.core.ranks import (
-    from_normal_scores,
-    normal_scores,
+from pramana_core.mask.core.noise import (
+    Randomness,
+    conditional,
+    copula_correlations,
+    exact_noise,
+    require_randomness,
 )
 from pramana_core.mixed.table import Floats, MixedTable, NumericColumn, numeric_table
+from pramana_core.ties import FITTED_TIE, first_smallest
 
 
 def cgadp(
@@ -111,3 +117,214 @@ def of_scores(
     )
     made = numeric_table(given.x.names, scores)
     return Inputs(MixedTable(tuple(columns), given.records), made, made)
+
+
+# Families of marginal distributions, fitted to a column by maximum likelihood and compared.
+
+FARTHEST = 8.0
+"""Scores are cut off there: a normal number is farther out once in 10^15."""
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """A fitted family of (value - shift) / scale.
+
+    Attributes:
+        family: its name: "normal", "logistic", "log-normal", "gamma" or "weibull".
+        shift: where the support begins; the mean for the normal and the logistic.
+        scale: the column's standard deviation.
+        distribution: scipy's frozen distribution.
+        criterion: Akaike's, of the column in units of `scale`; the smallest is the best.
+        shifted: whether the support begins elsewhere than at 0, by the column's own minimum.
+    """
+
+    family: str
+    shift: float
+    scale: float
+    distribution: Any
+    criterion: float
+    shifted: bool = False
+
+    def scores(self, values: Floats) -> Floats:
+        """Return Phi^-1(F(value)) of each value, cut off far out."""
+        units = (values - self.shift) / self.scale
+        # The tail that a value is in is the one whose probability is small, and exact.
+        lower = special.ndtri_exp(self.distribution.logcdf(units))
+        upper = -special.ndtri_exp(self.distribution.logsf(units))
+        found: Floats = np.clip(np.where(lower < 0, lower, upper), -FARTHEST, FARTHEST)
+        return found
+
+    def __str__(self) -> str:
+        return f"shifted {self.family}" if self.shifted else self.family
+
+
+def fit_marginal(values: Floats) -> Marginal:
+    """Return the family that fits a column best by Akaike's criterion, of equals the first.
+
+    Families over all numbers are the normal and the logistic. The log-normal, the gamma and the
+    Weibull begin at 0, where all values are positive, or else a gap of range / n below the smallest
+    value, which counts as one more parameter.
+
+    Args:
+        values: n numbers that are not all the same.
+    """
+    scale = float(np.std(values / np.max(np.abs(values))) * np.max(np.abs(values)))
+    smallest, n = float(np.min(values)), len(values)
+    centre = float(np.mean(values))
+    found = [_fitted(name, centre, scale, values, 2) for name in ("normal", "logistic")]
+    below = smallest - float(np.ptp(values)) / n
+    for name in ("log-normal", "gamma", "weibull"):
+        if smallest > 0:
+            found.append(_fitted(name, 0.0, scale, values, 2))
+        found.append(_fitted(name, below, scale, values, 3))
+    fitted = [marginal for marginal in found if marginal is not None]
+    return fitted[first_smallest([m.criterion for m in fitted], scale=n, tie=FITTED_TIE)]
+
+
+def fitted_scores(values: Floats) -> Floats:
+    """Return the scores of columns, each by the family that fits it best: n x k."""
+    return np.column_stack([fit_marginal(column).scores(column) for column in values.T])
+
+
+def _fitted(
+    family: str, shift: float, scale: float, values: Floats, parameters: int
+) -> Marginal | None:
+    """Return a family fitted, or None where no parameters are the most likely."""
+    units = (values - shift) / scale
+    distribution = _FITS[family](units)
+    if distribution is None:
+        return None
+    likelihood = float(np.sum(distribution.logpdf(units)))
+    if not np.isfinite(likelihood):
+        return None
+    return Marginal(
+        family, shift, scale, distribution, 2 * (parameters - likelihood), shifted=parameters == 3
+    )
+
+
+def _normal(units: Floats) -> Any:
+    return stats.norm(np.mean(units), np.std(units))
+
+
+def _logistic(units: Floats) -> Any:
+    """Both equations of the maximum: sum F = n / 2 and sum z (2 F - 1) = n, z = (u - m) / s."""
+
+    def equations(parameters: Floats) -> list[float]:
+        z = (units - parameters[0]) * np.exp(-parameters[1])
+        share = 2 * special.expit(z) - 1
+        return [float(np.mean(share)), float(np.mean(z * share) - 1)]
+
+    start = [float(np.median(units)), float(np.log(np.std(units) * np.sqrt(3) / np.pi))]
+    solved = optimize.root(equations, start)
+    return stats.logistic(solved.x[0], np.exp(solved.x[1])) if solved.success else None
+
+
+def _log_normal(units: Floats) -> Any:
+    logs = np.log(units)
+    return stats.lognorm(np.std(logs), 0, np.exp(np.mean(logs)))
+
+
+def _gamma(units: Floats) -> Any:
+    """log a - digamma(a) = log mean - mean log."""
+    gap = float(np.log(np.mean(units)) - np.mean(np.log(units)))
+    shape = _root(lambda a: np.log(a) - special.digamma(a) - gap)
+    return None if shape is None else stats.gamma(shape, 0, np.mean(units) / shape)
+
+
+def _weibull(units: Floats) -> Any:
+    """sum u^k log u / sum u^k - 1 / k = mean log u."""
+    largest = np.max(units)
+    logs = np.log(units / largest)
+    mean = np.mean(logs)
+
+    def equation(k: float) -> float:
+        powers = np.exp(k * logs)
+        return float(np.sum(powers * logs) / np.sum(powers) - 1 / k - mean)
+
+    shape = _root(equation)
+    if shape is None:
+        return None
+    level = largest * np.mean(np.exp(shape * logs)) ** (1 / shape)
+    return stats.weibull_min(shape, 0, level)
+
+
+def _root(equation: Callable[[float], float]) -> float | None:
+    """Return where a monotone function of a shape is 0, None if that is beyond any sensible one."""
+    low, high = 1e-3, 1e6
+    if equation(low) * equation(high) >= 0:
+        return None
+    return float(optimize.brentq(equation, low, high, xtol=1e-9, rtol=1e-9))
+
+
+_FITS: dict[str, Callable[[Floats], Any]] = {
+    "normal": _normal,
+    "logistic": _logistic,
+    "log-normal": _log_normal,
+    "gamma": _gamma,
+    "weibull": _weibull,
+}
+
+
+# Data shuffling: the true values of X, reordered by the ranks of perturbed ones.
+
+Marginals = Literal["rank", "parametric"]
+
+
+def shuffle(
+    S: Any,  # noqa: N803 - the papers' names
+    X: Any,  # noqa: N803
+    rng: Randomness,
+    *,
+    marginals: Marginals = "rank",
+    max_leverage: float = MAX_LEVERAGE,
+    max_told: float | None = None,
+) -> Masked:
+    """Mask by data shuffling: released values are those of X, at other records.
+
+    Perturbed values Y* are drawn under a normal copula; then the i-th smallest value of each column
+    of X goes to the record with the i-th smallest Y*. Marginals are exactly the original; monotonic
+    relationships are kept. (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
+
+    Args:
+        S: the non-confidential columns, n x p, a frame or None.
+        X: the confidential columns, one or several: n numbers, n x q or a frame.
+        rng: the randomness.
+        marginals: how columns become normal. "rank": by their ranks alone; the copula's
+            correlations are 2 sin(pi r / 6) of the rank correlations r. "parametric": by a family
+            fitted to each column (see `fit_marginal`); the correlations are those of the scores.
+            Of indicators of categories and of columns with ties see `copula_correlations`.
+        max_leverage: the largest weight that a record's own score may have in its prediction.
+        max_told: the largest share that may be told of a record's score; see `gadp`.
+
+    Raises:
+        OptionError: an option is out of its range.
+        TableError: see `inputs`.
+        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
+            `max_told` is told of one, or there are too few records.
+    """
+    require_randomness(rng)
+    if marginals not in ("rank", "parametric"):
+        raise OptionError(
+            f'marginals must be "rank" or "parametric", not {marginals!r}.', where="marginals"
+        )
+    given = inputs(S, X)
+    if marginals == "rank":
+        scored = of_scores(given, normal_scores(given.matrix))
+        details = {}
+    else:
+        fitted = [fit_marginal(values) for values in given.matrix.T]
+        scores = [one.scores(values) for one, values in zip(fitted, given.matrix.T, strict=True)]
+        scored = of_scores(given, np.column_stack(scores), fitted_scores)
+        details = {"marginals": dict(zip(given.x.names, map(str, fitted), strict=True))}
+    perturbed = masked_scores(given, scored, rng, max_leverage, by_ranks=marginals == "rank")
+    values = reordered(given.matrix, perturbed)
+    influence = influence_of(scored.leverages, scored.both, columns=given.columns)
+    influence = hidden(influence, max_told)
+    return Masked(
+        "shuffle" if marginals == "rank" else "shuffle-parametric",
+        given.restore(values, same_type=True),
+        values,
+        details={**facts(scored), **details},
+        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
+        influence=influence,
+    )

@@ -10,13 +10,19 @@ import numpy.typing as npt
 
 from pramana_core.kernel_regression.fitting import KernelFit, explained, fit_kernel, leave_one_out
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.caution import Caution, Gravity
-from pramana_core.mask.core.cautions import NEARLY_TOLD
+from pramana_core.mask.core.cautions import NEARLY_TOLD, Caution, Gravity
 from pramana_core.mask.core.influence import Influence, influence_of
 from pramana_core.mask.core.inputs import Inputs, require_leverages
-from pramana_core.mask.core.randomness import Randomness
-from pramana_core.mask.methods.lone import ALONE, TAKEN, own_weights, with_vectors
-from pramana_core.mask.methods.squares import Squares, no_squares, squares_left
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mask.methods.squares import (
+    ALONE,
+    TAKEN,
+    Squares,
+    no_squares,
+    own_weights,
+    squares_left,
+    with_vectors,
+)
 from pramana_core.mixed.design import basis_of, leverages, residual
 from pramana_core.mixed.table import Floats
 

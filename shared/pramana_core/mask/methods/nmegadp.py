@@ -11,19 +11,19 @@ from typing import Any, Literal, get_args
 
 from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.mask.core.caution import gravest_first
-from pramana_core.mask.core.cautions import cautions, facts
+from pramana_core.mask.core.cautions import cautions, facts, gravest_first
 from pramana_core.mask.core.influence import Influence, hidden, require_bound
 from pramana_core.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
+    from_normal_scores,
     inputs,
+    normal_scores,
+    reordered,
     require_maskable,
 )
 from pramana_core.mask.core.masked import Masked
-from pramana_core.mask.core.noise import exact_noise, made_exact
-from pramana_core.mask.core.randomness import Randomness, require_randomness
-from pramana_core.mask.core.ranks import from_normal_scores, normal_scores, reordered
+from pramana_core.mask.core.noise import Randomness, exact_noise, made_exact, require_randomness
 from pramana_core.mask.methods.learned import Learned, learned
 from pramana_core.mixed.table import Floats
 

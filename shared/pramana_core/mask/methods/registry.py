@@ -12,12 +12,10 @@ from types import MappingProxyType
 
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.inputs import MAX_LEVERAGE
-from pramana_core.mask.core.method import Method
-from pramana_core.mask.methods.additive import NOISE, cadp, sadp
-from pramana_core.mask.methods.copula import cgadp
-from pramana_core.mask.methods.gadp import egadp, gadp, ipso
+from pramana_core.mask.core.masked import Method
+from pramana_core.mask.methods.copula import cgadp, shuffle
+from pramana_core.mask.methods.gadp import NOISE, cadp, egadp, gadp, ipso, sadp
 from pramana_core.mask.methods.nmegadp import nmegadp
-from pramana_core.mask.methods.shuffling import shuffle
 
 __all__ = ["METHODS", "Method"]
 

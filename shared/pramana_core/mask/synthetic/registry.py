@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pramana_core.mask.core.inputs import MAX_LEVERAGE
-from pramana_core.mask.core.method import Method
-from pramana_core.mask.synthetic.copula import synthetic_copula
-from pramana_core.mask.synthetic.trees import synthetic_trees
+from pramana_core.mask.core.masked import Method
+from pramana_core.mask.synthetic.trees import synthetic_copula, synthetic_trees
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from numbers import Real
 
 from pramana_core.errors import OptionError
-from pramana_core.model_sharing.anonymity.branches import (
+from pramana_core.model_sharing.anonymity.merging import (
     JOINS,
+    MERGES,
     Branch,
     branches_of,
     cut_back,
     node_of,
+    violates,
 )
-from pramana_core.model_sharing.anonymity.merging import MERGES, violates
 from pramana_core.model_sharing.anonymity.refusal import refusal
 from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.conditions import Condition
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree
+from pramana_core.model_sharing.core.tree import Condition, Leaf, SharedTree
 
 
 @dataclass(frozen=True)

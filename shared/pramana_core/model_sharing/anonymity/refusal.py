@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pramana_core.errors import RequirementUnmet
-from pramana_core.model_sharing.anonymity.branches import Branch, Join
-from pramana_core.model_sharing.anonymity.merging import Merge, merge_fewest
+from pramana_core.model_sharing.anonymity.merging import Branch, Join, Merge, merge_fewest
 from pramana_core.model_sharing.anonymity.requirements import Requirement
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
 

@@ -15,8 +15,7 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Condition, Values
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Condition, Leaf, Node, SharedTree, Split, Values
 
 _NAMED = 6
 """So many classes are named in a refusal."""

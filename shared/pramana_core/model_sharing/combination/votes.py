@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.errors import OptionError
-from pramana_core.mixed.table import Floats, MixedTable
+from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import SharedTree
-from pramana_core.ties import first_largest_of_rows
+from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.tree import (
+    MOST_DEPTH,
+    Condition,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+    whole,
+)
+from pramana_core.model_sharing.generation.generating import RECORDS_AT_ONCE, generate_chunks
+from pramana_core.model_sharing.generation.options import GenerationOptions, shared_out
+from pramana_core.model_sharing.generation.values import extent_of
+from pramana_core.ties import first_largest, first_largest_of_rows
 
 Weights = Literal["equal", "records", "leaves"]
 
@@ -120,3 +134,290 @@ def _table(tree: SharedTree, options: VoteOptions) -> Floats:
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
     found: Floats = shares * (tree.records if options.weights == "records" else 1.0)
     return found
+
+
+# The product of several owners' trees: one tree whose leaves are where all theirs meet.
+#
+# It predicts as their votes do, and can be read, drawn and shared as any tree. Its size is that of
+# the product partition, which grows quickly with numeric attributes and with owners.
+
+MOST_LEAVES = 20_000
+_LEAST_SHARE = 1e-9
+"""A part that counts no record keeps so many: its class shares are those of the votes, too."""
+
+
+def product_tree(votes: TreeVotes, most_leaves: int = MOST_LEAVES) -> SharedTree:
+    """Return the one tree that predicts as the votes of several do.
+
+    A leaf counts what is expected there if the records of each tree's leaf are spread evenly over
+    it, as PGEN spreads them, with the class shares of the votes.
+
+    Args:
+        votes: the trees' votes.
+        most_leaves: the most leaves that are made.
+
+    Raises:
+        LimitExceeded: there would be more leaves, or the tree would be too deep.
+    """
+    return SharedTree(votes.schema, _Product(votes, most_leaves).tree())
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A leaf of a tree by its number, its records, and the logarithm of its share of the volume."""
+
+    number: int
+    records: float
+    volume: float
+
+
+@dataclass(frozen=True)
+class _Fork:
+    attribute: str
+    parts: tuple[tuple[Condition, _Fork | _Place], ...]
+
+
+Box = dict[str, Condition]
+"""What is asked of some attributes; nothing is of the others."""
+
+
+class _Product:
+    def __init__(self, votes: TreeVotes, most: int) -> None:
+        self._votes, self._most, self._made = votes, most, 0
+        self._attributes: dict[str, Attribute] = {a.name: a for a in votes.schema.attributes}
+        self._whole = {name: whole(votes.schema, name) for name in votes.schema.names}
+
+    def tree(self) -> Node:
+        roots = []
+        for tree in self._votes.trees:
+            self._numbered = 0
+            roots.append(self._number(tree.root, {}))
+        return self._node(tuple(roots), {}, 0)
+
+    def _number(self, node: Node, box: Box) -> _Fork | _Place:
+        """Return a tree's nodes with its leaves numbered in the order of its paths."""
+        if isinstance(node, Leaf):
+            self._numbered += 1
+            return _Place(self._numbered - 1, node.records, self._volume(box))
+        name = node.attribute
+        parts = [(part, self._number(below, {**box, name: part})) for part, below in node.parts]
+        return _Fork(name, tuple(parts))
+
+    def _node(self, nodes: tuple[_Fork | _Place, ...], box: Box, depth: int) -> Node:
+        if depth > MOST_DEPTH:
+            raise self._limit(f"is deeper than {MOST_DEPTH} splits")
+        while True:
+            forks = ((k, node) for k, node in enumerate(nodes) if isinstance(node, _Fork))
+            place, fork = next(forks, (0, None))
+            if fork is None:
+                return self._leaf([node for node in nodes if isinstance(node, _Place)], box)
+            here = box.get(fork.attribute, self._whole[fork.attribute])
+            parts = []
+            for condition, below in fork.parts:
+                left = _both(here, condition)
+                if left is not None:
+                    parts.append((left, (*nodes[:place], below, *nodes[place + 1 :])))
+            if len(parts) > 1:
+                break
+            # A loop, not a call: of many deep trees there are many splits that split nothing.
+            nodes = parts[0][1]
+        return Split(
+            fork.attribute,
+            tuple(
+                (left, self._node(here, {**box, fork.attribute: left}, depth + 1))
+                for left, here in parts
+            ),
+        )
+
+    def _leaf(self, places: Sequence[_Place], box: Box) -> Leaf:
+        self._made += 1
+        if self._made > self._most:
+            raise self._limit(f"has more than {self._most:,} leaves")
+        volume = self._volume(box)
+        records = sum(p.records * math.exp(min(volume - p.volume, 0)) for p in places)
+        shares = self._votes.of_leaves([np.array([p.number]) for p in places])[0]
+        label = first_largest(shares)
+        counts = tuple((shares * max(records, _LEAST_SHARE)).tolist())
+        rest = sum(counts[:label]) + sum(counts[label + 1 :])
+        return Leaf(label, counts[label], rest, counts)
+
+    def _volume(self, box: Box) -> float:
+        """Return the logarithm of a box's share of all that can be."""
+        return sum(
+            math.log(_share(self._attributes[name], condition)) for name, condition in box.items()
+        )
+
+    def _limit(self, what: str) -> LimitExceeded:
+        return LimitExceeded(
+            f"The product of {len(self._votes.trees)} trees {what}.",
+            where="trees",
+            remedy="Use their votes, which are the same classifier, or smaller trees.",
+        )
+
+
+def _share(attribute: Attribute, condition: Condition) -> float:
+    """Return what share of an attribute's range or categories a condition leaves."""
+    if isinstance(attribute, CategoricalAttribute):
+        left = len(condition.codes) if isinstance(condition, Values) else 1
+        return left / len(attribute.categories)
+    extent = extent_of(attribute, condition if isinstance(condition, Interval) else None)
+    return max((extent.high - extent.low) / (attribute.high - attribute.low), _LEAST_SHARE)
+
+
+def _both(one: Condition, other: Condition) -> Condition | None:
+    """Return what meets both conditions; None if nothing does."""
+    if isinstance(one, Interval) and isinstance(other, Interval):
+        above, up_to = max(one.above, other.above), min(one.up_to, other.up_to)
+        return Interval(above, up_to) if above < up_to else None
+    if isinstance(one, Values) and isinstance(other, Values):
+        codes = tuple(sorted(set(one.codes) & set(other.codes)))
+        return Values(codes) if codes else None
+    return None
+
+
+# The pseudo-data of several owners' trees, together in one schema.
+
+
+def pooled_chunks(
+    trees: Sequence[SharedTree],
+    rng: np.random.Generator,
+    options: GenerationOptions | None = None,
+    per_chunk: int = RECORDS_AT_ONCE,
+) -> Iterator[MixedTable]:
+    """Return the pseudo-data of trees, one tree's after the other's, in chunks.
+
+    Each tree draws from randomness of its own, so that the same `rng` gives the same records
+    whatever the size of chunks, and a tree the same whatever trees come after it.
+
+    Args:
+        trees: the trees.
+        rng: the randomness.
+        options: as for one tree; a number of records is of all trees together, shared out in
+            proportion to their counts.
+        per_chunk: the most records of a chunk.
+
+    Raises:
+        ModelError: the trees cannot be combined, see `common_schema`, or count no records.
+        OptionError: see `generate_chunks`.
+    """
+    options = options or GenerationOptions()
+    schema = common_schema(trees)
+    streams = rng.spawn(len(trees))
+    for tree, stream, one in zip(trees, streams, _each(trees, options), strict=True):
+        if one is not None:
+            for chunk in generate_chunks(tree, stream, one, per_chunk):
+                yield _in_schema(chunk, schema)
+
+
+def together(tables: Sequence[MixedTable]) -> MixedTable:
+    """Return the records of tables with the same columns, one after the other.
+
+    Raises:
+        ModelError: there are no tables.
+    """
+    if not tables:
+        raise ModelError("There are no tables to put together.", where="tables")
+    columns: list[Column] = []
+    for name in tables[0].names:
+        parts = [table[name] for table in tables]
+        categorical = [part for part in parts if isinstance(part, CategoricalColumn)]
+        if categorical:
+            codes = np.concatenate([part.codes for part in categorical])
+            columns.append(CategoricalColumn(name, codes, categorical[0].categories))
+        else:
+            numbers = [part.values for part in parts if isinstance(part, NumericColumn)]
+            columns.append(NumericColumn(name, np.concatenate(numbers)))
+    return MixedTable(tuple(columns), sum(table.records for table in tables))
+
+
+def _each(
+    trees: Sequence[SharedTree], options: GenerationOptions
+) -> list[GenerationOptions | None]:
+    """Return the options of each tree; None where it gives no record."""
+    if options.records is None:
+        return [options] * len(trees)
+    counts = np.array([tree.records for tree in trees])
+    if not counts.sum():
+        counts = np.ones(len(trees))
+    sizes = shared_out(counts, options.records)
+    return [replace(options, records=int(size)) if size else None for size in sizes]
+
+
+def _in_schema(table: MixedTable, schema: TreeSchema) -> MixedTable:
+    attributes = schema.read(table)
+    told = table[schema.target.name]
+    if not isinstance(told, CategoricalColumn):
+        raise ModelError(f"{told.name!r} must be of classes, not of numbers.", where=told.name)
+    codes = told.codes
+    if told.categories != schema.target.categories:
+        known = {label: place for place, label in enumerate(schema.target.categories)}
+        codes = np.array([known[label] for label in told.categories], dtype=np.intp)[codes]
+    target = CategoricalColumn(told.name, codes, schema.target.categories)
+    return MixedTable((*attributes.columns, target), table.records)
+
+
+# Pseudo-data labelled by the votes of all trees, in place of the one tree each came from.
+#
+# A tree knows little of a region where its owner has few records; the votes know what all of them
+# know. A model learned from such records is the votes in another form (cf. Craven and Shavlik
+# 1996).
+
+Labels = Literal["likeliest", "drawn"]
+
+
+@dataclass(frozen=True)
+class LabellingOptions:
+    """How labelled pseudo-data are made.
+
+    Attributes:
+        generation: how many records are drawn, and how: from the paths ("pgen") or evenly
+            ("basegen").
+        labels: the "likeliest" class by the votes, or one "drawn" by its probability.
+
+    Raises:
+        OptionError: an option is out of range.
+    """
+
+    generation: GenerationOptions = field(default_factory=GenerationOptions)
+    labels: Labels = "likeliest"
+
+    def __post_init__(self) -> None:
+        if self.labels not in get_args(Labels):
+            raise OptionError(
+                f"labels must be one of {', '.join(get_args(Labels))}, not {self.labels!r}.",
+                where="labels",
+            )
+
+
+def labelled_chunks(
+    votes: TreeVotes,
+    rng: np.random.Generator,
+    options: LabellingOptions | None = None,
+    per_chunk: int = RECORDS_AT_ONCE,
+) -> Iterator[MixedTable]:
+    """Return pseudo-data of the trees, labelled by their votes, in chunks.
+
+    Args:
+        votes: the votes of the trees that records are drawn from.
+        rng: the randomness; the same gives the same records whatever the size of chunks.
+        options: how many records, how they are drawn, and how labelled.
+        per_chunk: the most records of a chunk.
+
+    Raises:
+        ModelError, OptionError: see `pooled_chunks`.
+    """
+    options = options or LabellingOptions()
+    records, labels = rng.spawn(2)
+    # Which classes misses take does not matter: all are labelled anew.
+    generation = replace(options.generation, misses="uniform")
+    for chunk in pooled_chunks(votes.trees, records, generation, per_chunk):
+        attributes = chunk.project(votes.schema.names)
+        if options.labels == "likeliest":
+            codes = votes.predict(attributes)
+        else:
+            sums = np.cumsum(votes.probabilities(attributes), axis=1)
+            drawn = labels.uniform(size=(chunk.records, 1)) * sums[:, -1:]
+            codes = np.count_nonzero(sums <= drawn, axis=1)
+        target = votes.schema.target
+        column = CategoricalColumn(target.name, codes, target.categories)
+        yield MixedTable((*attributes.columns, column), chunk.records)

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from pramana_core.errors import LimitExceeded
 from pramana_core.mixed.table import Floats
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.core.tree import whole
+from pramana_core.model_sharing.core.tree import Condition, Interval, Values, whole
 
 MOST_CELLS = 8_000_000
 """Paths times attributes that are compared at most."""

@@ -30,13 +30,13 @@ from pramana_core.model_sharing.core.boxes import (
     cut_numbers,
     keep_order,
 )
-from pramana_core.model_sharing.core.conditions import Values
 from pramana_core.model_sharing.core.tree import (
     MOST_DEPTH,
     Node,
     Path,
     SharedTree,
     Split,
+    Values,
     require_classes,
 )
 

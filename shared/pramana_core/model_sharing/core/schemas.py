@@ -25,10 +25,11 @@ from pramana_core.mixed.table import (
 from pramana_core.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
+    Groups,
     NumericAttribute,
+    Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.taxonomies import Groups, Taxonomy
 
 MOST_CLASSES = 50
 """Whole numbers of at most so many different values may be classes."""

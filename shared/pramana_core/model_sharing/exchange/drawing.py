@@ -2,21 +2,200 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
+
+from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
 from pramana_core.model_sharing.combination.combining import VotesModel
-from pramana_core.model_sharing.core.conditions import Condition
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree
+from pramana_core.model_sharing.core.attributes import (
+    Attribute,
+    CategoricalAttribute,
+    NumericAttribute,
+)
+from pramana_core.model_sharing.core.tree import Condition, Leaf, Node, SharedTree
 from pramana_core.model_sharing.exchange.layout import Conditions, Drawn, Marks
-from pramana_core.model_sharing.exchange.portraits import draw_forest, draw_naive_bayes, draw_rule
-from pramana_core.model_sharing.exchange.words import records_words
+from pramana_core.model_sharing.exchange.text import (
+    condition_words,
+    leaf_words,
+    records_words,
+    rounded,
+)
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
     RuleModel,
     TreeModel,
+    told_by_attribute,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel
-from pramana_core.pictures.svg import document, text
+from pramana_core.model_sharing.global_models.naive_bayes import (
+    Density,
+    NaiveBayesModel,
+    Normal,
+    Shares,
+)
+from pramana_core.pictures.svg import PALETTE, box, breadth, document, key, short, text, titled
+from pramana_core.ties import descending
+
+# Pictures of global models that are no trees: a rule, naive Bayes, and what a forest asks for.
+
+MOST_DRAWN = 40
+"""Attributes, or classes of an attribute, that are drawn; of the others it is said."""
+
+_MARGIN, _ROW, _BAR = 18.0, 24.0, 260.0
+_END = 'text-anchor="end"'
+_BOLD = 'font-weight="600"'
+
+
+def draw_rule(model: RuleModel) -> str:
+    """Return a picture of a rule: its conditions, and the classes on either side of it."""
+    schema = model.schema
+    labels = schema.target.categories
+    said = [condition_words(schema[name], condition) for name, condition in model.conditions]
+    said = [f"{'and ' if place else 'If '}{words}" for place, words in enumerate(said)]
+    parts, y = [], _MARGIN + 14
+    for words in said or ["Of all records"]:
+        parts.append(text(_MARGIN, y, short(words, 90), 14, "#222", _BOLD))
+        y += 20
+    sides = [("then", model.covered), ("otherwise", model.others)]
+    wide = max(map(breadth, [*(short(words, 90) for words in said), ""]))
+    for name, counts in sides if said else sides[:1]:
+        leaf = Leaf.of(counts)
+        words = short(leaf_words(schema, leaf), 70)
+        parts += [
+            text(_MARGIN, y + 12, name if said else "", 13),
+            _stacked(labels, [c / (leaf.records or 1) for c in counts], _MARGIN + 80, y),
+            text(_MARGIN + 80 + _BAR + 10, y + 12, words, 13, PALETTE[leaf.label % len(PALETTE)]),
+        ]
+        wide = max(wide, 80 + _BAR + 10 + breadth(words, 13))
+        y += _ROW + 4
+    return document(wide + 2 * _MARGIN, y + 8, f"Rule for {schema.target.name}", parts)
+
+
+def draw_forest(model: ForestModel) -> str:
+    """Return a picture of what the splits of a forest tell by attribute, the most first."""
+    told = told_by_attribute(model.trees)
+    order = descending([*told.values()], scale=1.0).tolist()[:MOST_DRAWN]
+    ranked = [[*told][at] for at in order]
+    heading = f"What splits tell of {model.schema.target.name}, in bits; mean of"
+    heading += f" {len(model.trees)} trees"
+    left = len(told) - len(ranked)
+    heading += f"; {left} attributes that tell less are not drawn" if left else ""
+    start = _MARGIN + max(breadth(short(name, 30), 13) for name in ranked) + 10
+    parts, y = [text(_MARGIN, _MARGIN + 13, heading, 14, "#222", _BOLD)], _MARGIN + 30
+    for name in ranked:
+        wide = _BAR * told[name] / (told[ranked[0]] or 1.0)
+        parts += [
+            text(start - 8, y + 12, short(name, 30), 13, "#333", _END),
+            titled(name, box(start, y, wide, 16, PALETTE[0])),
+            text(start + wide + 6, y + 12, f"{told[name]:.3f}", 12),
+        ]
+        y += _ROW
+    width = max(start + _BAR + 60, breadth(heading) + 2 * _MARGIN)
+    return document(width, y + 8, f"Forest for {model.schema.target.name}", parts)
+
+
+def draw_naive_bayes(model: NaiveBayesModel) -> str:
+    """Return a picture of what each attribute is like in each class.
+
+    Categories are parts of a bar, as long as they are frequent; a number is a mark at its mean, on
+    a line as long as a standard deviation to either side, on the scale of its range.
+    """
+    schema, target = model.schema, model.schema.target
+    drawn = list(zip(schema.attributes, model.densities, strict=True))[:MOST_DRAWN]
+    named = max(breadth(short(label, 24), 12) for label in target.categories)
+    start = _MARGIN + max(20 + named, 30 + breadth(target.name))
+    parts, y, wide = [text(_MARGIN, _MARGIN + 13, target.name, 14, "#222", _BOLD)], 44.0, 0.0
+    parts.append(_stacked(target.categories, model.prior, start, _MARGIN))
+    keys, end = key(start + _BAR + 14, _MARGIN + 1, _colours(target.categories))
+    parts.append(keys)
+    wide = max(wide, end)
+    for attribute, density in drawn:
+        parts.append(text(_MARGIN, y + 22, short(attribute.name, 60), 14, "#222", _BOLD))
+        if isinstance(attribute, CategoricalAttribute) and isinstance(density, Shares):
+            keys, end = key(start + _BAR + 14, y + 12, _colours(_shown(attribute, density)[0]))
+            parts.append(keys)
+            wide = max(wide, end)
+        y += 32
+        for label, bar in _of_classes(target, attribute, density, start, y):
+            parts += [
+                text(start - 8, y + 12, short(label, 24), 12, "#333", _END),
+                bar,
+            ]
+            y += _ROW - 4
+        wide = max(wide, start + _BAR + 180)
+    left = len(schema.attributes) - len(drawn)
+    if left:
+        parts.append(text(_MARGIN, y + 20, f"{left} more attributes are not drawn.", 12, "#555"))
+        y += 24
+    return document(wide + _MARGIN, y + 14, f"Naive Bayes for {target.name}", parts)
+
+
+def _of_classes(
+    target: Variable, attribute: Attribute, density: Density, x: float, y: float
+) -> Iterator[tuple[str, str]]:
+    """Yield the classes with their part of the picture, each a row below the other."""
+    for code, label in enumerate(target.categories[:MOST_DRAWN]):
+        if isinstance(density, Normal) and isinstance(attribute, NumericAttribute):
+            mean, spread = density.means[code], math.sqrt(density.variances[code])
+            yield label, _whisker(attribute, mean, spread, x, y)
+        elif isinstance(density, Shares) and isinstance(attribute, CategoricalAttribute):
+            labels, rows = _shown(attribute, density)
+            yield label, _stacked(labels, rows[code], x, y)
+        y += _ROW - 4
+
+
+def _shown(attribute: CategoricalAttribute, density: Shares) -> tuple[list[str], list[list[float]]]:
+    """Return the categories that are drawn, and their shares in each class.
+
+    Of many those most frequent in any class, in their order; the others are the last.
+    """
+    labels, rows = list(attribute.categories), [list(row) for row in density.probabilities]
+    if len(labels) <= len(PALETTE):
+        return labels, rows
+    most = [max(row[code] for row in rows) for code in range(len(labels))]
+    kept = sorted(descending(most).tolist()[: len(PALETTE) - 1])
+    named = [labels[code] for code in kept]
+    shares = [[row[code] for code in kept] for row in rows]
+    return [*named, "others"], [[*row, max(1 - sum(row), 0.0)] for row in shares]
+
+
+def _stacked(labels: Sequence[str], shares: Sequence[float], x: float, y: float) -> str:
+    """Return a bar of shares; hovering names them."""
+    parts, at = [], x
+    for code, share in enumerate(shares):
+        part = box(at, y, _BAR * share, 14, PALETTE[code % len(PALETTE)])
+        parts.append(titled(f"{labels[code]}: {100 * share:.1f} %", part))
+        at += _BAR * share
+    return "".join(parts)
+
+
+def _whisker(attribute: NumericAttribute, mean: float, spread: float, x: float, y: float) -> str:
+    """Return the mean and a standard deviation to either side, cut at the ends of the range."""
+
+    def place(value: float) -> float:
+        share = (value - attribute.low) / (attribute.high - attribute.low)
+        return x + _BAR * min(max(share, 0.0), 1.0)
+
+    low, high = place(mean - spread), place(mean + spread)
+    said = f"{rounded(mean)} ± {rounded(spread)}"
+    return titled(
+        said,
+        box(x, y + 6.5, _BAR, 1, "#ddd"),
+        box(low, y + 5, max(high - low, 1.0), 4, PALETTE[0]),
+        box(place(mean) - 1.5, y + 1, 3, 12, PALETTE[0]),
+        text(x + _BAR + 10, y + 11, said, 12, "#555"),
+    )
+
+
+def _colours(labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Return labels with their colours; of many the first."""
+    found = [(short(label, 20), PALETTE[code % len(PALETTE)]) for code, label in enumerate(labels)]
+    most = len(PALETTE)
+    return (
+        found if len(found) <= most else [*found[:most], (f"and {len(found) - most} more", "#fff")]
+    )
+
 
 _VOTERS = 8
 """So many trees of votes are drawn; of the others it is said that they are not."""

@@ -15,24 +15,27 @@ import numpy as np
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.core.conditions import Condition
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree
-from pramana_core.model_sharing.exchange.words import (
+from pramana_core.model_sharing.core.tree import Condition, Leaf, Node, SharedTree
+from pramana_core.model_sharing.exchange.text import (
     number,
     part_words,
     records_words,
 )
 from pramana_core.pictures.svg import (
+    GAP,
     MIDDLE,
     PALETTE,
+    Place,
     box,
     breadth,
+    columns,
     key,
+    laid_out,
+    line,
     short,
     text,
     titled,
 )
-from pramana_core.pictures.trees import GAP, Place, columns, laid_out, line
 
 MOST_DRAWN = 60
 """Rows of a picture; deeper trees are cut so that they have no more."""

@@ -17,8 +17,12 @@ from pramana_core.learn.common.documents import DocumentPart, faults
 from pramana_core.model_sharing.combination.combining import VotesModel
 from pramana_core.model_sharing.combination.votes import VoteOptions, Weights
 from pramana_core.model_sharing.core.tree import SharedTree
-from pramana_core.model_sharing.exchange.documents import require_length
-from pramana_core.model_sharing.exchange.nodes import Nodes, tree_nodes, tree_of_nodes
+from pramana_core.model_sharing.exchange.documents import (
+    Nodes,
+    require_length,
+    tree_nodes,
+    tree_of_nodes,
+)
 from pramana_core.model_sharing.exchange.schemas import (
     ConditionDocument,
     Count,

@@ -19,13 +19,14 @@ from pramana_core.errors import DomainError, ModelError
 from pramana_core.learn.common.documents import DocumentPart
 from pramana_core.mixed.table import LARGEST
 from pramana_core.model_sharing.core.attributes import (
+    MOST_LEVELS,
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
+    Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.core.taxonomies import MOST_LEVELS, Taxonomy
+from pramana_core.model_sharing.core.tree import Condition, Interval, Values
 
 LONGEST_LABEL = 256
 """Letters of the name of an attribute or a category."""

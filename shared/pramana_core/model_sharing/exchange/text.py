@@ -2,31 +2,111 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from pramana_core.errors import OptionError
+from pramana_core.errors import ModelError, OptionError
+from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
 from pramana_core.model_sharing.combination.combining import VotesModel
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree
-from pramana_core.model_sharing.exchange.words import (
-    condition_words,
-    conditions_words,
-    leaf_words,
-    records_words,
-    rounded,
-)
-from pramana_core.model_sharing.global_models.measures import told_by_attribute
+from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf, Node, SharedTree, whole
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
     RuleModel,
     TreeModel,
+    told_by_attribute,
 )
 from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Shares
 from pramana_core.ties import descending
+
+# Conditions, paths and leaves in words; text, pictures and pages say them alike.
+
+_CLASSES = 6
+"""So many other classes are named in a line; the rest are counted."""
+
+
+def condition_words(attribute: Attribute, condition: Condition) -> str:
+    """Return a condition: `safety = high`, `doors = 2 or 4`, `38 < hours <= 50`, `age > 45`."""
+    if isinstance(condition, Interval):
+        return interval_words(attribute.name, condition)
+    return f"{attribute.name} = {part_words(attribute, condition)}"
+
+
+def interval_words(name: str, interval: Interval) -> str:
+    """Return an interval of a number of some name."""
+    above, up_to = math.isfinite(interval.above), math.isfinite(interval.up_to)
+    if above and up_to:
+        return f"{number(interval.above)} < {name} <= {number(interval.up_to)}"
+    if above:
+        return f"{name} > {number(interval.above)}"
+    return f"{name} <= {number(interval.up_to)}" if up_to else f"{name}: any"
+
+
+def part_words(attribute: Attribute, condition: Condition) -> str:
+    """Return a condition where the attribute is named beside it: `2 or 4`, `> 38, <= 50`."""
+    if isinstance(condition, Interval):
+        ends = []
+        if math.isfinite(condition.above):
+            ends.append(f"> {number(condition.above)}")
+        if math.isfinite(condition.up_to):
+            ends.append(f"<= {number(condition.up_to)}")
+        return ", ".join(ends) or "any"
+    labels = attribute.categories if isinstance(attribute, CategoricalAttribute) else ()
+    names = [labels[code] for code in condition.codes]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def conditions_words(schema: TreeSchema, conditions: Iterable[tuple[str, Condition]]) -> str:
+    """Return conditions joined by `and`; those that always hold are left out."""
+    said = [
+        condition_words(schema[name], condition)
+        for name, condition in conditions
+        if condition != whole(schema, name)
+    ]
+    return " and ".join(said) or "all records"
+
+
+def leaf_words(schema: TreeSchema, leaf: Leaf) -> str:
+    """Return a leaf's class with its counts, and those of the other classes where they are told."""
+    label = schema.target.categories[leaf.label]
+    said = f"{label} ({number(leaf.hit)} of {records_words(leaf.records)}"
+    others = others_words(schema, leaf)
+    return f"{said}; {others})" if others else f"{said})"
+
+
+def others_words(schema: TreeSchema, leaf: Leaf) -> str:
+    """Return the counts of a leaf's other classes, the largest first; "" if untold or none."""
+    if leaf.distribution is None or not leaf.miss:
+        return ""
+    counts = {
+        code: count for code, count in enumerate(leaf.distribution) if count and code != leaf.label
+    }
+    ranked = sorted(counts, key=lambda code: -counts[code])
+    named = [f"{schema.target.categories[c]} {number(counts[c])}" for c in ranked[:_CLASSES]]
+    left = len(ranked) - _CLASSES
+    return ", ".join(named) + (f" and {left} more" if left > 0 else "")
+
+
+def records_words(records: float) -> str:
+    """Return a count of records: `1 record`, `12 records`."""
+    return f"{number(records)} record{'' if records == 1 else 's'}"
+
+
+def number(value: float) -> str:
+    """Return a number, shortly: thousands are parted, and of fractions six digits are told."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.6g}"
+
+
+def rounded(value: float, digits: int = 4) -> str:
+    """Return a number of some significant digits; what is before the point is told in full."""
+    return number(float(f"{value:.{digits}g}"))
+
 
 _INDENT = "|   "
 
@@ -199,3 +279,127 @@ def _wrapped(lines: Iterator[str], width: int) -> str:
 def _percent(share: float) -> str:
     # The sign stays with its number at the end of a line.
     return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
+
+
+# What a shared tree promises that its receiver can check, and what it does not, in sentences.
+
+NO_BOUND = (
+    "A shared tree carries no gamma and no epsilon: nothing bounds what it tells of one record to"
+    " somebody who knows the others."
+)
+SUBTRACTION = (
+    "Two trees of tables that differ by one record give that record's path and class away, by"
+    " subtracting their counts."
+)
+UNPROTECTED = (
+    "Nothing is required of the paths of this tree: one may be of a single person, and tells the"
+    " class of that person."
+)
+STRUCTURE = (
+    "Which splits there are was learned from the records, too. Thresholds are rounded, and lie"
+    " between values of two records; ranges are declared or rounded, never a person's extreme."
+)
+HOMOGENEOUS = (
+    "That does not hide classes: a path whose records are all of one class tells the class of"
+    " everybody known to be on it; (c, l)-diversity is for that."
+)
+EVEN_MISSES = (
+    "Misses are taken to be spread evenly over other classes, and need not be: a path whose misses"
+    " are all of one class can pass."
+)
+
+_PRIVATE = (
+    "It holds whatever else anybody knows; how many records there are is taken to be known.",
+    "Ranges and categories must have been declared without looking at the records.",
+    "Epsilons of releases of the same records add.",
+    "Each path tells how many of its records are of each class, with noise.",
+    "What holds for most people on a path is told of each of them, in the table or not.",
+)
+
+_TOLD = {
+    "hits": "Each path tells its class, how many of its records are of it and how many are not, and"
+    " not which other classes there are.",
+    "distribution": "Each path tells how many of its records are of each class, rare ones too.",
+}
+
+_LISTED = 12
+"""A sentence names so many columns."""
+
+
+def read_words(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return what must be known of columns whose categories or range nobody declared.
+
+    Args:
+        columns: their names; for none there is nothing to say.
+    """
+    if not columns:
+        return ()
+    named = ", ".join(repr(name) for name in columns[:_LISTED])
+    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+    said = (
+        f"Nobody declared the categories or the range of {named}{more}: they were read from the"
+        " records; a category tells that somebody has it, and a range is rounded but follows them."
+    )
+    return (said,)
+
+
+def promised(tree: SharedTree, requirement: Requirement | None) -> Requirement | None:
+    """Return what of a requirement the counts of a tree show, as it leaves.
+
+    Diversity by the exact counts cannot be seen from hits and misses; then it is promised by hits
+    and misses, or k alone, or nothing.
+
+    Args:
+        tree: the tree as it leaves.
+        requirement: what its paths met when they told all counts.
+    """
+    if requirement is None:
+        return None
+    weaker = [requirement, requirement.by_hits]
+    weaker += [] if requirement.k is None else [Requirement(k=requirement.k)]
+    for candidate in weaker:
+        try:
+            if meets(tree, candidate):
+                return candidate
+        except ModelError:
+            continue
+    return None
+
+
+def protection_words(
+    requirement: Requirement | None, classes: int, epsilon: float | None = None, tell: str = "hits"
+) -> tuple[str, ...]:
+    """Return what must be known of a tree before it leaves, a sentence each: none of its records.
+
+    Args:
+        requirement: what its paths meet.
+        classes: how many classes there are.
+        epsilon: of a private tree.
+        tell: what the leaves of another tree tell, as `released_form` has it.
+    """
+    if epsilon is not None:
+        bound = (
+            "The whole tree, its splits and its counts, is differentially private with epsilon"
+            f" {epsilon:g}: replacing one record by any other changes the probability of no tree by"
+            f" more than a factor of e to the {epsilon:g}."
+        )
+        return (bound, *_PRIVATE)
+    required = (UNPROTECTED,) if requirement is None else _required(requirement, classes)
+    return (NO_BOUND, *required, _TOLD[tell], SUBTRACTION, STRUCTURE)
+
+
+def _required(asked: Requirement, classes: int) -> tuple[str, ...]:
+    said = []
+    if asked.k is not None:
+        said.append(f"Each path is of at least {asked.k:g} records (k-anonymity).")
+    if asked.c is None or asked.l is None:
+        return (*said, HOMOGENEOUS)
+    by = (
+        "by the counts of all its classes, the most frequent one is less than"
+        f" {asked.c:g} times all from number {asked.l} on together"
+        if asked.exact
+        else f"by hits and misses, its class is less than {asked.c:g} times the average of"
+        f" {asked.l - 1} others"
+    )
+    said.append(f"Each path is (c, l)-diverse with c = {asked.c:g}, l = {asked.l}: {by}.")
+    return (*said, EVEN_MISSES) if not asked.exact and classes > 2 else tuple(said)

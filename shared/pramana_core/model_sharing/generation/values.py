@@ -6,6 +6,7 @@ what it takes to look its value up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,10 +21,59 @@ from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
 )
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.generation.estimates import category_shares, cell_shares
-from pramana_core.model_sharing.generation.options import GenerationOptions, Quantiles
-from pramana_core.model_sharing.generation.ranges import extent_of
+from pramana_core.model_sharing.core.tree import Condition, Interval, Values
+from pramana_core.model_sharing.generation.options import (
+    GenerationOptions,
+    Quantiles,
+    Spread,
+    category_shares,
+    cell_shares,
+)
+
+# Which numbers pseudo-data may take within an interval: never one outside of it.
+#
+# The declared range of an attribute narrows what an interval leaves. Where the two have nothing in
+# common, the interval wins, with the number nearest to the range: a record is always on its path
+# (proposition 1). For the same reason an attribute of whole numbers takes another where an interval
+# has no whole number in it.
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The numbers above `low` and at most `high` are drawn from; none below `least` is taken.
+
+    With `whole`, what is drawn is rounded up: all whole numbers of the extent are alike.
+    """
+
+    low: float
+    high: float
+    least: float
+    whole: bool
+
+
+def extent_of(attribute: NumericAttribute, interval: Interval | None) -> Extent:
+    """Return what is left of an attribute's range in an interval; without one, all of it."""
+    above, up_to = (interval.above, interval.up_to) if interval else (-math.inf, math.inf)
+    if up_to < attribute.low:
+        last = float(math.floor(up_to)) if attribute.whole else up_to
+        return _single(last if above < last else up_to)
+    if above >= attribute.high:
+        first = float(math.floor(above)) + 1 if attribute.whole else above
+        return _single(first if above < first <= up_to else math.nextafter(above, math.inf))
+    least = attribute.low if above < attribute.low else math.nextafter(above, math.inf)
+    high = min(up_to, attribute.high)
+    if attribute.whole:
+        first, last = math.ceil(least), math.floor(high)
+        if first <= last:
+            return Extent(float(first) - 1, float(last), float(first), True)
+    if least >= high:
+        return _single(high)
+    return Extent(max(above, attribute.low), high, least, False)
+
+
+def _single(number: float) -> Extent:
+    return Extent(number, number, number, False)
+
 
 Indices = npt.NDArray[np.intp]
 
@@ -207,3 +257,58 @@ def _given(name: str, quantiles: Quantiles) -> tuple[Floats, Floats]:
             f"The quantiles of {name!r} must ascend, from a lower to a higher.", where="quantiles"
         )
     return edges, np.linspace(0, 1, len(edges))
+
+
+# The numbers from 0 to 1 that values are made of, one for each record and attribute.
+
+RecordRows = npt.NDArray[np.intp]
+
+
+class Places:
+    """Where each record of a path lies in the unit cube, a dimension for each attribute.
+
+    "independent" draws each number evenly. "even" takes them from an additive recurrence: record r
+    of a path lies at s + r g, modulo 1, where the steps g are the powers of the generalized golden
+    ratio (Roberts 2018), which fill the cube evenly however many are taken, and the start s is
+    drawn evenly for each path and attribute, so that every record alone is distributed evenly
+    (Cranley and Patterson 1976). Which attribute takes which step is drawn for each path as well.
+    """
+
+    def __init__(
+        self,
+        sizes: npt.NDArray[np.int64],
+        attributes: int,
+        spread: Spread,
+        rng: np.random.Generator,
+    ) -> None:
+        """Take the paths' numbers of records, in the order in which records are numbered."""
+        self._attributes, self._rng = attributes, rng
+        self._even = spread == "even"
+        self._first = np.cumsum(sizes) - sizes
+        if self._even:
+            self._starts = rng.uniform(size=(len(sizes), attributes))
+            steps = np.broadcast_to(_steps(attributes), (len(sizes), attributes))
+            self._steps = rng.permuted(steps, axis=1)
+
+    def of(self, records: RecordRows, paths: RecordRows) -> Floats:
+        """Return the places of the next n records: n x attributes, from 0 to below 1.
+
+        Args:
+            records: their numbers among all records.
+            paths: their paths.
+        """
+        if not self._even:
+            # Row by row: which chunk a record is in does not change what it is made of.
+            return self._rng.uniform(size=(len(records), self._attributes))
+        within = (records - self._first[paths])[:, None]
+        found: Floats = (self._starts[paths] + within * self._steps[paths]) % 1.0
+        return found
+
+
+def _steps(dimensions: int) -> Floats:
+    """Return 1/g, 1/g^2, ... for the g with g^(d + 1) = g + 1, in d dimensions."""
+    ratio = 2.0
+    for _ in range(64):
+        ratio = (1 + ratio) ** (1 / (dimensions + 1))
+    found: Floats = ratio ** -np.arange(1.0, dimensions + 1)
+    return found

@@ -13,11 +13,14 @@ from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.anonymity.requirements import Requirement
 from pramana_core.model_sharing.core.attributes import TreeSchema
 from pramana_core.model_sharing.core.tree import MOST_DEPTH, SharedTree
-from pramana_core.model_sharing.growing.questions import contracted
+from pramana_core.model_sharing.growing.offers import contracted
 from pramana_core.model_sharing.growing.records import Records
-from pramana_core.model_sharing.growing.required import grow_required
-from pramana_core.model_sharing.growing.simplified import MOST_CONFIDENCE, simplified
-from pramana_core.model_sharing.growing.unrestricted import grow_unrestricted
+from pramana_core.model_sharing.growing.required import (
+    MOST_CONFIDENCE,
+    grow_required,
+    grow_unrestricted,
+    simplified,
+)
 
 MOST_FIRST_SPLITS = 100
 """So many splits of each attribute are tried at the root at most."""

@@ -2,16 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.growing.questions import apart, halves
+from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf, Node, Split, Values
 from pramana_core.model_sharing.growing.records import Codes, Records
-from pramana_core.model_sharing.growing.subsets import subsets
+
+# Trees of questions with two answers, and the shared tree that they make.
+#
+# Questions for one attribute that follow one another become a single split of several parts: two
+# questions for a category are one split into three, as in the paper's figure 2.
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question for one attribute: the two parts of what reaches it, and what comes after them."""
+
+    attribute: str
+    sides: tuple[tuple[Condition, Asked], tuple[Condition, Asked]]
+
+
+Asked = Leaf | Question
+
+
+def leaves_of(node: Asked) -> Iterator[Leaf]:
+    """Return the leaves below a node."""
+    if isinstance(node, Leaf):
+        yield node
+        return
+    for _, below in node.sides:
+        yield from leaves_of(below)
+
+
+def contracted(node: Asked) -> Node:
+    """Return the node that questions make: those of one attribute in a row are one split.
+
+    Its parts are in order: intervals ascend, and sets of categories by their first.
+    """
+    if isinstance(node, Leaf):
+        return node
+    parts: list[tuple[Condition, Node]] = []
+    waiting = list(node.sides)
+    while waiting:
+        condition, below = waiting.pop()
+        if isinstance(below, Question) and below.attribute == node.attribute:
+            waiting += below.sides
+        else:
+            parts.append((condition, contracted(below)))
+    return Split(node.attribute, tuple(sorted(parts, key=lambda part: _rank(part[0]))))
+
+
+def halves(extent: Interval, threshold: float) -> tuple[Interval, Interval]:
+    """Return the numbers of an interval up to a threshold, and those above."""
+    return Interval(extent.above, threshold), Interval(threshold, extent.up_to)
+
+
+def apart(extent: Values, codes: set[int]) -> tuple[Values, Values]:
+    """Return the categories of a set that are among some codes, and those that are not."""
+    inside = tuple(code for code in extent.codes if code in codes)
+    return Values(inside), Values(tuple(code for code in extent.codes if code not in codes))
+
+
+def _rank(condition: Condition) -> float:
+    return condition.above if isinstance(condition, Interval) else condition.codes[0]
+
+
+# Which categories a question may part from the others.
+
+ALL_OF = 8
+"""Of so many categories all subsets are tried: 127 splits."""
+
+
+def subsets(table: Floats) -> Floats:
+    """Return subsets of m categories, each of which is a split into it and the others.
+
+    Of few categories they are all. Of many they are each alone, and the first 1 .. m - 1 of them in
+    the order of the share of each class; for two classes the best split by entropy or by Gini's
+    index is among these (Breiman et al. 1984, section 4.2.2).
+
+    Args:
+        table: the counts of the classes of each category: m x classes.
+
+    Returns:
+        Zeros and ones: splits x m; the first category, of few, is never in the subset.
+    """
+    m, classes = table.shape
+    if m <= ALL_OF:
+        return _all_of(m)
+    shares = table / table.sum(axis=1, keepdims=True)
+    found = [np.eye(m)]
+    below = np.tri(m - 1, m)
+    for code in range(classes if classes > 2 else 1):
+        order = np.argsort(shares[:, code], kind="stable")
+        ordered = np.empty((m - 1, m))
+        ordered[:, order] = below
+        found.append(ordered)
+    return np.unique(np.concatenate(found), axis=0)
+
+
+@cache
+def _all_of(m: int) -> Floats:
+    numbers = np.arange(1, 1 << (m - 1))
+    rest = (numbers[:, None] >> np.arange(m - 1)) & 1
+    found = np.column_stack([np.zeros(len(numbers)), rest])
+    found.flags.writeable = False
+    return found
+
 
 Choice = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
 """An attribute, the conditions of its two sides, and which of the rows are on the first."""

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.core.attributes import NumericAttribute, TreeSchema
-from pramana_core.model_sharing.core.conditions import Condition
-from pramana_core.model_sharing.core.tree import Leaf, whole
+from pramana_core.model_sharing.core.tree import Condition, Leaf, whole
 from pramana_core.model_sharing.growing.thresholds import between
 
 Codes = npt.NDArray[np.intp]

@@ -12,21 +12,90 @@ first splits are tried, each with all that grows below it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import special
 from scipy.special import chdtri
 
-from pramana_core.errors import RequirementUnmet
+from pramana_core.errors import LimitExceeded, RequirementUnmet
 from pramana_core.mixed.table import Floats
 from pramana_core.model_sharing.anonymity.requirements import SLACK, Requirement
-from pramana_core.model_sharing.core.conditions import Condition
-from pramana_core.model_sharing.core.tree import Leaf
-from pramana_core.model_sharing.growing.allowed import allowed, evidence, impurity
-from pramana_core.model_sharing.growing.offers import Choice, Subsets, Thresholds, offered
-from pramana_core.model_sharing.growing.questions import Asked, Question, leaves_of
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute
+from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf
+from pramana_core.model_sharing.growing.offers import (
+    Asked,
+    Choice,
+    Question,
+    Subsets,
+    Thresholds,
+    apart,
+    halves,
+    leaves_of,
+    offered,
+)
 from pramana_core.model_sharing.growing.records import Codes, Records
 from pramana_core.ties import TIE, descending, first_largest, first_smallest
+
+# What is asked of many splits at once: whether parts meet a requirement, and how pure they are.
+
+
+def allowed(requirement: Requirement, counts: Floats) -> npt.NDArray[np.bool_]:
+    """Return of m parts whether a leaf of each would meet a requirement (`Requirement.met_by`).
+
+    Args:
+        requirement: the requirement.
+        counts: how many records of each part are of each class: m x classes.
+    """
+    records = counts.sum(axis=1)
+    met = np.ones(len(counts), dtype=bool)
+    if requirement.k is not None:
+        met &= records >= requirement.k * (1 - SLACK)
+    if requirement.c is None or requirement.l is None:
+        return met
+    most = counts.max(axis=1)
+    if requirement.exact:
+        rest = np.sort(counts, axis=1)[:, : max(counts.shape[1] - requirement.l + 1, 0)].sum(axis=1)
+    else:
+        rest = (records - most) / (requirement.l - 1)
+        met &= records - most >= (requirement.l - 1) * (1 - SLACK)
+    found: npt.NDArray[np.bool_] = met & (most < requirement.c * rest * (1 - SLACK))
+    return found
+
+
+def evidence(parts: Floats, counts: Floats) -> Floats:
+    """Return twice the logarithm of the likelihood ratio of splits against none.
+
+    By chance alone it has nearly the chi-square distribution with one degree of freedom less than
+    there are classes (Wilks 1938).
+
+    Args:
+        parts: the counts of the classes on the first sides: splits x classes.
+        counts: those of both sides together.
+    """
+    whole = impurity(counts[None, :], "entropy")
+    return 2 * (whole - impurity(parts, "entropy") - impurity(counts - parts, "entropy"))
+
+
+def impurity(counts: Floats, criterion: str) -> Floats:
+    """Return the impurity of m parts, times their records: entropy in nats, or Gini's index.
+
+    Args:
+        counts: how many records of each part are of each class: m x classes.
+        criterion: "entropy" or "gini".
+    """
+    records = counts.sum(axis=1)
+    if criterion == "gini":
+        squares = np.divide((counts**2).sum(axis=1), records, where=records > 0, out=records.copy())
+        return np.asarray(records - squares)
+    logs = np.log(np.where(counts > 0, counts, 1.0))
+    return np.asarray(
+        records * np.log(np.where(records > 0, records, 1.0)) - (counts * logs).sum(axis=1)
+    )
+
 
 _NAT = 1.0
 """The scale of impurities: a gain rounds as the entropies do that it is made of."""
@@ -180,3 +249,145 @@ class _Growth:
         fits &= evidence(parts, counts) >= (1 - TIE) * least
         fits[fits] = allowed(self.requirement, parts[fits]) & allowed(self.requirement, rest[fits])
         return np.where(fits, lowered, -np.inf)
+
+
+# Trees cut back where their splits tell no more than chance: C4.5's pruning (Quinlan 1993, ch. 4).
+#
+# A leaf of n records that errs in e of them is expected to err in the upper confidence limit of
+# e/n. A subtree whose leaves together are expected to err as often as the single leaf in its place,
+# or nearly, is replaced. Nothing is held out for it, and nothing is protected by it: what anonymity
+# asks for is pruned in `anonymity`.
+
+CONFIDENCE = 0.25
+"""What C4.5 and Weka's J48, the paper's learner, take unless told otherwise."""
+
+MOST_CONFIDENCE = 0.5
+
+_NEARLY = 0.1
+"""As in C4.5: a subtree expected to save less than a tenth of an error is not worth having."""
+
+
+def simplified(node: Asked, confidence: float = CONFIDENCE) -> Asked:
+    """Return a tree of questions without the subtrees that are not worth having.
+
+    Args:
+        node: the tree; its leaves count whole records of all classes.
+        confidence: the chance that a leaf's rate of errors is above its limit: the smaller, the
+            more is cut.
+    """
+    return _cut(node, confidence)[0]
+
+
+def expected_errors(counts: Floats, confidence: float) -> float:
+    """Return how many errors are expected at a leaf that has counted its records by classes."""
+    records, wrong = counts.sum(), counts.sum() - counts.max()
+    if not records - wrong:
+        return 0.0
+    return float(records * special.betaincinv(wrong + 1, records - wrong, 1 - confidence))
+
+
+def _cut(node: Asked, confidence: float) -> tuple[Asked, Floats, float]:
+    """Return what is left of a tree, its counts of the classes and the errors expected there."""
+    if isinstance(node, Leaf):
+        counts = np.array(node.distribution, dtype=np.float64)
+        return node, counts, expected_errors(counts, confidence)
+    (one, first), (other, second) = node.sides
+    left, right = _cut(first, confidence), _cut(second, confidence)
+    counts, errors = left[1] + right[1], left[2] + right[2]
+    alone = expected_errors(counts, confidence)
+    if alone <= errors + _NEARLY:
+        return Leaf.of(counts), counts, alone
+    return Question(node.attribute, ((one, left[0]), (other, right[0]))), counts, errors
+
+
+# Trees as far as they go, by scikit-learn: on ranks of numbers and an indicator of each category.
+#
+# scikit-learn reads numbers as float32, in which near ones are the same; their ranks are not. Its
+# tree says only what is asked: records are counted, and thresholds set, by a walk of our own.
+
+MOST_CELLS = 400_000_000
+"""Records times indicators that are laid out at most, four bytes each."""
+
+MOST_RANKS = 1 << 24
+"""So many whole numbers are told apart in float32."""
+
+
+def grow_unrestricted(
+    records: Records, criterion: str, depth: int, min_leaf: int, seed: int
+) -> Asked:
+    """Return the tree of scikit-learn's questions.
+
+    Raises:
+        LimitExceeded: there are more than `MOST_CELLS` indicators or `MOST_RANKS` numbers.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+
+    places = indicated(records)
+    grown = DecisionTreeClassifier(
+        criterion=criterion,
+        max_depth=depth,
+        min_samples_leaf=min_leaf,
+        random_state=seed % (1 << 32),
+    ).fit(indicators(records, places), records.classes)
+    walk = Walk(records, places, grown.tree_)
+    return walk.node(0, np.arange(len(records)), records.everything())
+
+
+def indicated(records: Records) -> list[tuple[str, int | None]]:
+    """Return of each column of the matrix the attribute, and the category that it indicates."""
+    places: list[tuple[str, int | None]] = []
+    for attribute in records.schema.attributes:
+        if isinstance(attribute, CategoricalAttribute):
+            # One that no record has, or all have, tells nothing.
+            present = np.unique(records.codes[attribute.name]).tolist()
+            places += [(attribute.name, code) for code in present]
+        else:
+            places.append((attribute.name, None))
+    most_ranks = max(map(len, records.values.values()), default=0)
+    if len(places) * len(records) > MOST_CELLS or most_ranks > MOST_RANKS:
+        raise LimitExceeded(
+            f"{len(records):,} records with {len(places):,} categories and numbers are too many to"
+            " learn a tree from.",
+            remedy="Leave out attributes of many categories, or group their categories.",
+        )
+    return places
+
+
+def indicators(records: Records, places: list[tuple[str, int | None]]) -> Any:
+    """Return the columns: ranks of numbers, and whether a record is of a category."""
+    found = np.empty((len(records), len(places)), dtype=np.float32, order="F")
+    for place, (name, code) in enumerate(places):
+        codes = records.codes[name]
+        found[:, place] = codes if code is None else codes == code
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The walk of the records through scikit-learn's tree, or through one of its forest."""
+
+    records: Records
+    places: list[tuple[str, int | None]]
+    grown: Any
+
+    def node(self, at: int, rows: Codes, box: dict[str, Condition]) -> Asked:
+        """Return what is asked of the rows that reach a node, within the box that it is of."""
+        if self.grown.children_left[at] < 0:
+            return self.records.leaf(rows)
+        name, code = self.places[self.grown.feature[at]]
+        codes = self.records.codes[name][rows]
+        extent = box[name]
+        first: Condition
+        second: Condition
+        if isinstance(extent, Interval):
+            left = codes <= math.floor(self.grown.threshold[at])
+            neighbours = int(codes[left].max()), int(codes[~left].min())
+            first, second = halves(extent, self.records.threshold(name, *neighbours))
+        else:
+            left = codes != code
+            second, first = apart(extent, {int(code or 0)})
+        below = (
+            self.node(int(self.grown.children_left[at]), rows[left], {**box, name: first}),
+            self.node(int(self.grown.children_right[at]), rows[~left], {**box, name: second}),
+        )
+        return Question(name, ((first, below[0]), (second, below[1])))

@@ -28,15 +28,14 @@ from pramana_core.channels import (
     Withheld,
 )
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.structures.columns import ColumnsStructure
+from pramana_core.privacy.structures.columns import ChannelStructure, ColumnsStructure
 from pramana_core.privacy.structures.composite import (
     GroupedStructure,
+    MixtureStructure,
     PossibleStructure,
     RevealedStructure,
 )
-from pramana_core.privacy.structures.mixture import MixtureStructure
 from pramana_core.privacy.structures.sampled import SampledSet, SampledStructure
-from pramana_core.privacy.structures.structure import ChannelStructure
 
 
 @singledispatch

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.structures.prior import require_possible
-from pramana_core.privacy.structures.structure import ChannelStructure, Plausible
+from pramana_core.privacy.structures.columns import ChannelStructure, Plausible, require_possible
 
 _AXES = 64
 """The most axes a tensor can have; that many variables have more cells than can be listed."""

@@ -12,7 +12,7 @@ from scipy import stats
 from pramana_core.pictures import plots
 from pramana_core.pictures.chart import Chart
 from pramana_core.pictures.svg import breadth, short
-from pramana_core.regression.exchange.words import asked, number, said_of_model
+from pramana_core.regression.exchange.documents import asked, number, said_of_model
 from pramana_core.regression.forms import TreeForm, TreeNode
 from pramana_core.regression.model import Coefficient, Curve, RegressionModel
 

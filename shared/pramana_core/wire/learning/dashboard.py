@@ -10,8 +10,7 @@ from pydantic import Field
 from pramana_core.wire.base import Message
 from pramana_core.wire.learning.jobs import Job
 from pramana_core.wire.learning.models import ModelEntry
-from pramana_core.wire.people import Owner, Study, TokenEnding
-from pramana_core.wire.privacy import StudyPrivacy
+from pramana_core.wire.privacy import Owner, Study, StudyPrivacy, TokenEnding
 from pramana_core.wire.releases import Alignment, Release
 
 

@@ -8,16 +8,16 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag, TypeAdapter
 
 from pramana_core.wire.base import Message, Name
-from pramana_core.wire.learning.counting import ContingencyTableSpec
 from pramana_core.wire.learning.learners import (
     AssociationRulesSpec,
     BayesClassifierSpec,
+    ContingencyTableSpec,
     DecisionTreeSpec,
     LinearClassifierSpec,
+    ModelSharingSpec,
+    RegressionSpec,
 )
 from pramana_core.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
-from pramana_core.wire.learning.regression import RegressionSpec
-from pramana_core.wire.learning.sharing import ModelSharingSpec
 from pramana_core.wire.problems import ProblemDetail
 
 

@@ -8,16 +8,168 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.common.options import Seed, Share
 from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence, RuleOptions
 from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label
-from pramana_core.wire.learning.counting import CountsSpec, Variables
+from pramana_core.model_sharing.combination.combining import (
+    MOST_PSEUDO_RECORDS,
+    CombineOptions,
+    Method,
+    generation_for,
+)
+from pramana_core.model_sharing.combination.votes import MOST_LEAVES, Labels, VoteOptions, Weights
+from pramana_core.model_sharing.generation.options import (
+    Absent,
+    Misses,
+    Numeric,
+    Spread,
+)
+from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
+from pramana_core.regression.options import RegressionOptions
+from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name
 from pramana_core.wire.learning.options import WithOptions, options_from, options_in
+from pramana_core.wire.releases.knowledge import RequirementMessage
+from pramana_core.wire.study_plans import MAX_OWNERS
+
+# Model sharing: what is asked of the miner on released trees, and what is answered of them.
+
+_Positive = Annotated[float, Field(gt=0, le=1_000)]
+_NotNegative = Annotated[float, Field(ge=0, le=1_000_000)]
+
+
+@options_from(GlobalOptions)
+class _Learned(WithOptions):
+    kind: Literal["model-sharing"]
+    target: Label | None = None
+    owners: Annotated[list[Name], Field(min_length=1, max_length=MAX_OWNERS)] | None = None
+    method: Method = CombineOptions.method
+    model: GlobalName = CombineOptions.model
+    pseudo_records: Annotated[int, Field(ge=1, le=MOST_PSEUDO_RECORDS, strict=True)] | None = None
+    scale: _Positive = 1.0
+    numeric: Numeric | None = None
+    absent: Absent | None = None
+    misses: Misses | None = None
+    spread: Spread | None = None
+    labels: Labels = "likeliest"
+    weights: Weights = "equal"
+    smoothing: _NotNegative = 1.0
+    product_leaves: Annotated[int, Field(ge=2, le=MOST_LEAVES, strict=True)] = MOST_LEAVES
+
+
+class ModelSharingSpec(_Learned):
+    """Combine the trees that owners released to one model, without any records.
+
+    `target` is the class, by default the one of all trees, and `owners` whose trees are used, by
+    default everybody's. `method` is how: `model` is learned from pseudo-data drawn from the paths
+    (`pgen`), drawn evenly and labelled by the owner's tree (`basegen`), or labelled by all trees
+    (`labelled`); or the trees themselves are the model, as `votes` or as their `product`, one tree.
+    There are as many pseudo-data as the trees count, times `scale`, or `pseudo_records` in all.
+    `numeric`, `absent`, `misses` and `spread` say what values they take where a path leaves them
+    open, by default all evenly for `pgen` and `basegen`, and for `labelled` by the trees' own
+    estimates, `labels` whether a label is the likeliest or drawn, `weights` and `smoothing` how
+    trees are weighed that vote. A product has at most `product_leaves` leaves. `seed` decides all
+    that is drawn; the other options are those of the model that is learned.
+    """
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ModelSharingSpec:
+        if self.owners is not None and len(set(self.owners)) < len(self.owners):
+            raise ValueError("an owner is named twice")
+        return self
+
+    def options(self) -> CombineOptions:
+        """Return how the trees are combined. Raises OptionError."""
+        learning = options_in(self, GlobalOptions)
+        return CombineOptions(
+            method=self.method,
+            model=self.model,
+            generation=generation_for(
+                self.method,
+                records=self.pseudo_records,
+                scale=self.scale,
+                numeric=self.numeric,
+                absent=self.absent,
+                misses=self.misses,
+                spread=self.spread,
+            ),
+            labels=self.labels,
+            votes=VoteOptions(self.weights, self.smoothing),
+            learning=learning,
+            most_leaves=self.product_leaves,
+            seed=learning.seed,
+        )
+
+
+class UsedTreeMessage(Message):
+    """A released tree that a model was made of, as its owner describes it, and how they agree.
+
+    `paths` and `counted` are its paths and the records they count; `requirement`, `counts` and
+    `epsilon` are what the release promises (see `KnowledgeModelMessage`). `class_match` is the
+    share of pseudo-data, or where there are none of records drawn evenly, of which the model and
+    this tree tell the same class, with its standard error; `path_match` the share of their paths
+    that both have, null where the model is not one tree. Neither says how often the model is
+    right: that cannot be known without true records.
+    """
+
+    release: str
+    owner: str
+    paths: int
+    counted: float
+    requirement: RequirementMessage | None
+    counts: Literal["exact", "propagated", "noised"]
+    epsilon: float | None
+    class_match: float
+    class_match_se: float
+    path_match: float | None
+
+
+# What all jobs have in common, and the job that only counts.
+
+Variables = Annotated[list[Label], Field(min_length=1, max_length=MAX_VARIABLES)]
+
+
+class CountsSpec(Message):
+    """Which records a job counts, and how the true counts are estimated.
+
+    `estimator` is that of the counts: by moments, by maximum likelihood, by a log-linear model with
+    interactions of up to `order` variables, or pooled over all sets of variables that hold them, of
+    up to `order` variables that interact. The last two can tell tables that no record reports
+    whole; the log-linear model is of few variables, the pooled tables are of few out of hundreds.
+    An `order` that is left out follows the records: a table of up to 8 variables that they report
+    together is told with all interactions, others by those of fewer. Of pooled tables the job says
+    which it is, of itemsets and log-linear models it hangs on the table.
+    `records` says what to do if the owners' records are not the same set: refuse
+    (`identical`), use only those at every owner (`common`), or use all (`any`): what an owner does
+    not report of a record is missing there, by no fault of its value, and several owners may report
+    one variable of different records. Where a variable is missing of some records, `any` needs the
+    estimator `ml` or `pooled`.
+    """
+
+    estimator: Literal["moment", "ml", "log-linear", "pooled"] = "moment"
+    order: Annotated[int | None, Field(ge=1, le=8, strict=True)] = None
+    records: Literal["identical", "common", "any"] = "identical"
+
+    @property
+    def models(self) -> bool:
+        """Whether the estimator may make tables of smaller ones."""
+        return self.estimator in ("log-linear", "pooled")
+
+    @property
+    def interacting(self) -> int:
+        """The order; 2 where it is not settled yet."""
+        return self.order or 2
+
+
+class ContingencyTableSpec(CountsSpec):
+    """Estimate how many records have each combination of categories of some variables."""
+
+    kind: Literal["contingency-table"]
+    variables: Variables
+
 
 MAX_LENGTH = 12
 """Longer itemsets no job mines: its tables grow with the categories of as many variables."""
@@ -157,3 +309,53 @@ class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
     that tell more (`kdb`), or (`auto`) the tree less its links that do not earn their parameters
     under the noise of the reports. `alpha` is added to every count.
     """
+
+
+# Regression on masked releases: what is asked of the miner, and what is answered.
+
+
+class RecordsSpec(Message):
+    """Which records a job uses that learns from records as they are, and not from counts.
+
+    `records` says what to do if the owners' records are not the same set: refuse (`identical`), use
+    only those at every owner (`common`), or use all (`any`), of which each must have every column.
+    """
+
+    records: Literal["identical", "common", "any"] = "identical"
+
+
+@options_from(RegressionOptions)
+class _FittedRegression(WithOptions):
+    kind: Literal["regression"]
+    target: Label
+    features: Variables | None = None
+
+    def options(self) -> RegressionOptions:
+        """Return how the regression is fitted. Raises OptionError."""
+        return options_in(self, RegressionOptions)
+
+
+class RegressionSpec(_FittedRegression, RecordsSpec):
+    """Learn how a numeric column depends on others, from masked records.
+
+    `target` is the column and `features` what it is explained by, by default all others. `model` is
+    `linear` or `polynomial` (least squares; powers up to `degree`, with `interactions` also
+    products of columns), `kernel` (any smooth relationship) or `tree` (of at most `max_depth`
+    questions, with at least `min_leaf` records in a leaf). `confidence` is that of all intervals.
+    `seed` decides which records are left out together when a model is judged by records that it was
+    not fitted to.
+    """
+
+
+class MaskingMessage(Message):
+    """How the records of a release were masked, as its owner declares it.
+
+    `masked` are the columns that hold no true values of their records, `copies` how many masked
+    tables were released.
+    """
+
+    release: str
+    owner: str
+    method: str
+    masked: list[str]
+    copies: Annotated[int, Field(ge=1)]

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pramana_core.learn.common.options import Positive, Seed, Share
-from pramana_core.learn.networks.options import DRAWS, Draws, ParameterOptions, Scoring, Search
+from pramana_core.learn.networks.structure import DRAWS, Draws, ParameterOptions, Scoring, Search
 from pramana_core.wire.base import MAX_VARIABLES, Label
-from pramana_core.wire.learning.counting import CountsSpec, Variables
+from pramana_core.wire.learning.learners import CountsSpec, Variables
 from pramana_core.wire.learning.options import WithOptions, options_from, options_in
 
 

@@ -12,6 +12,7 @@ from pydantic import StringConstraints
 
 from pramana_core.plan import Plan
 from pramana_core.wire.base import Message
+from pramana_core.wire.channels import PlanMessage, VariableMessage
 from pramana_core.wire.parts import RecordSchema
 
 MAX_SENTENCES = 20
@@ -125,3 +126,23 @@ class ReleaseKind(Generic[MessageT, ContentT]):
     def parse(self, text: str) -> ContentT:
         """Return the content of its stored JSON. Raises ValueError and as `read`."""
         return self.read(self.message.model_validate_json(text))
+
+
+# Records that were randomized under a plan, the first kind of release.
+
+
+def _variables(plan: PlanMessage) -> list[VariableMessage]:
+    return [variable for block in plan.blocks for variable in block.variables]
+
+
+RANDOMIZED_RECORDS: ReleaseKind[PlanMessage, Plan] = ReleaseKind(
+    name=RANDOMIZED,
+    field="plan",
+    message=PlanMessage,
+    names=lambda plan: [variable.name for variable in _variables(plan)],
+    categories=lambda plan: sum(len(v.categories) for v in _variables(plan)),
+    read=PlanMessage.to_plan,
+    columns=lambda plan: {n: b.channel.is_identity for b in plan.blocks for n in b.names},
+    schema=RecordSchema.of,
+    plan=lambda plan: plan,
+)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pramana_core.wire.releases.base import ReleaseKind
+from pramana_core.wire.releases.base import RANDOMIZED_RECORDS, ReleaseKind
 from pramana_core.wire.releases.knowledge import KNOWLEDGE_MODEL
 from pramana_core.wire.releases.masked import MASKED_RECORDS
-from pramana_core.wire.releases.randomized import RANDOMIZED_RECORDS
 
 _KINDS: tuple[ReleaseKind[Any, Any], ...] = (RANDOMIZED_RECORDS, MASKED_RECORDS, KNOWLEDGE_MODEL)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from pramana_core.wire.base import KEY_COLUMN, MAX_PARTS, MAX_RECORDS, Label, Message, Name, Sha256
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.privacy import DrawIds, require_one_each
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS

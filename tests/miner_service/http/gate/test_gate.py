@@ -11,10 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from miner_service.http.gate import gate
-from miner_service.http.gate.bodies import Incoming
-from miner_service.http.gate.headers import HEADERS
+from miner_service.http.gate.bodies import HEADERS, Incoming, Spooled, gather, spool
 from miner_service.http.gate.pace import Pace
-from miner_service.http.gate.spool import Spooled, gather, spool
 from miner_service.http.routes import releases
 from miner_service.settings import Limits, WebSettings
 

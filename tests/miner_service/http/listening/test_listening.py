@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from miner_service.http.app import create_app
-from miner_service.http.listening.connections import Connections
+from miner_service.http.listening.protocol import Connections
 from miner_service.http.listening.tls import Tls, open_tls
 from miner_service.http.server import bind, configured, url_of
 from miner_service.settings import Settings, WebSettings

@@ -10,8 +10,8 @@ import pytest
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure import noise
-from owner_agent.peer.disclosure.mechanism import NoiseMechanism
 from owner_agent.peer.disclosure.memory import disclosures
+from owner_agent.peer.disclosure.noisy_tables import NoiseMechanism
 from pramana_core.errors import (
     ConfigError,
     Conflict,

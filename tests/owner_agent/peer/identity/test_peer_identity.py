@@ -12,8 +12,9 @@ from owner_agent.peer.identity.identity import (
     make_identity,
     pinned,
     restrict_to_peers,
+    state,
+    statement_of,
 )
-from owner_agent.peer.identity.signatures import state, statement_of
 from owner_agent.peer.protocol.messages import Agreed, Offer, Signed
 from owner_agent.site.site import load_site
 from pramana_core.errors import ConfigError, KeyFileError, PeerDeviated

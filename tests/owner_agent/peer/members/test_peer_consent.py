@@ -7,15 +7,14 @@ import httpx
 import pytest
 
 from owner_agent.departures.ledger import Ledger
-from owner_agent.peer.identity.identity import make_identity
-from owner_agent.peer.identity.signatures import CLOCKS_APART, Call, signed_headers
+from owner_agent.peer.identity.identity import CLOCKS_APART, Call, make_identity, signed_headers
 from owner_agent.peer.protocol.messages import (
     Statements,
 )
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.lock import Patience
 from pramana_core.errors import (
     ConfigError,
     Conflict,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from owner_agent.peer.exchange.incoming import check_package
-from owner_agent.peer.identity.signatures import state
+from owner_agent.peer.identity.identity import state
 from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import (
     Agreed,
@@ -21,7 +21,7 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, COMMIT, OFFERS, PARTS, PROPOSE
 from pramana_core.errors import PeerDeviated, StateError
-from pramana_core.wire.plans import PlanMessage
+from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.releases import release_digest
 
 SESSION = "ab" * 16

@@ -5,7 +5,7 @@ import pytest
 from owner_agent.peer.exchange.outgoing import share_of
 from owner_agent.peer.exchange.packages import counted_names
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.protocol.needs import (
+from owner_agent.peer.protocol.steps import (
     cross_parents,
     cross_variables,
     owner_of,

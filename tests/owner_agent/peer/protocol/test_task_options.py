@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from owner_agent.peer.protocol.task_messages import (
+from owner_agent.peer.protocol.messages import (
     LinearTask,
     ParametersTask,
     RulesTask,
@@ -17,7 +17,7 @@ from owner_agent.peer.protocol.task_messages import (
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import types_of
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.options import ParameterOptions, Scoring, Search
+from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.wire.learning.jobs import read_job_spec

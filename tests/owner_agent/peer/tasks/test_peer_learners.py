@@ -12,10 +12,9 @@ from rich.console import Console
 
 from owner_agent.cli.display.sessions import show_outcome
 from owner_agent.departures.ledger import Ledger
-from owner_agent.peer.protocol.messages import CountTables
+from owner_agent.peer.protocol.messages import CountTables, LinearTask, RulesTask, TreeTask
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import PROPOSE
-from owner_agent.peer.protocol.task_messages import LinearTask, RulesTask, TreeTask
 from owner_agent.peer.tasks.catalogue import TASKS
 from owner_agent.peer.tasks.own_tasks import MOST_TABLES
 from pramana_core.errors import Forbidden, LimitExceeded, OptionError, UnknownCategory

@@ -7,7 +7,7 @@ import pytest
 
 from pramana_core.channels import Symmetric, Withheld
 from pramana_core.errors import EstimationError
-from pramana_core.estimation.core.information import inverse_information
+from pramana_core.estimation.core.curvature import inverse_information
 from pramana_core.estimation.core.strata import Stratum
 
 

@@ -9,10 +9,9 @@ import pytest
 from scipy import stats
 
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
-from pramana_core.estimation.core import lack_of_fit
-from pramana_core.estimation.core.lack_of_fit import ScoreTest, score_test, why_untested
+from pramana_core.estimation.core import profile as lack_of_fit
 from pramana_core.estimation.core.loglinear import design, fit
-from pramana_core.estimation.core.profile import Profile
+from pramana_core.estimation.core.profile import Profile, ScoreTest, score_test, why_untested
 from pramana_core.estimation.core.strata import Stratum
 
 SHAPE = (3, 4, 4)

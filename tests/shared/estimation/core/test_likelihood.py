@@ -13,7 +13,7 @@ from scipy.special import softmax, xlogy
 from pramana_core.channels import Dense, Identity, Listed, Symmetric
 from pramana_core.errors import EstimationError, NotConverged
 from pramana_core.estimation.core.likelihood import climb, likelihood, maximize, saturated, start
-from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.loglinear import FactoredModel
 from pramana_core.estimation.core.strata import Stratum, moment
 from tests.shared.estimation.core.strata_cases import (
     RECTANGULAR,

@@ -13,11 +13,12 @@ from scipy.optimize import minimize
 
 from pramana_core.channels import Dense, Grouped, Identity, Listed, Symmetric, Transition, Withheld
 from pramana_core.errors import JobCancelled
-from pramana_core.estimation.core import curvature, support
+from pramana_core.estimation.core import curvature
+from pramana_core.estimation.core import profile as support
 from pramana_core.estimation.core.likelihood import climb, likelihood, maximize, start
-from pramana_core.estimation.core.models import FactoredModel
+from pramana_core.estimation.core.loglinear import FactoredModel
+from pramana_core.estimation.core.profile import climb_on_support
 from pramana_core.estimation.core.strata import Stratum
-from pramana_core.estimation.core.support import climb_on_support
 from pramana_core.progress import unstopped
 from tests.shared.estimation.core.strata_cases import (
     LAYOUTS,

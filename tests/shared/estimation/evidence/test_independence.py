@@ -525,6 +525,6 @@ def test_unknown_variables_and_large_tables_are_refused(monkeypatch: pytest.Monk
     for marginals in (EstimatedMarginals(*sources[0]), EstimatedMarginals.of(sources)):
         with pytest.raises(UnknownVariable, match="'q'"):
             marginals.independence(["x"], ["q"], [])
-    monkeypatch.setattr("pramana_core.estimation.evidence.tables.TEST_CELLS", 7)
+    monkeypatch.setattr("pramana_core.estimation.evidence.independence.TEST_CELLS", 7)
     with pytest.raises(LimitExceeded, match="8 cells; at most 7"):
         EstimatedMarginals(*sources[0]).independence(["x"], ["z"], ["g"])

@@ -26,10 +26,10 @@ from pramana_core.channels import (
 )
 from pramana_core.domain import Variable
 from pramana_core.estimation.plausibility import examination
-from pramana_core.estimation.plausibility.bets import Betting
 from pramana_core.estimation.plausibility.examination import (
     PAIRS,
     RATE,
+    Betting,
     Examined,
     Plausibility,
     examine,

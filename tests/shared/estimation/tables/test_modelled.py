@@ -14,7 +14,7 @@ from pramana_core.estimation.tables import modelled
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
-from pramana_core.marginals.lack_of_fit import LackOfFit, warnings_of
+from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Block, Plan
 
 DOMAIN = Domain.of(a="xy", b="pqr", c="uv")

@@ -10,11 +10,11 @@ import pytest
 
 from pramana_core.errors import DomainError, InputError, PramanaError, UnknownVariable
 from pramana_core.learn.bayes_classifier.exchange.documents import (
+    draw_bayes_classifier,
     read_bayes_classifier_json,
     write_bayes_classifier_json,
+    write_bayes_classifier_text,
 )
-from pramana_core.learn.bayes_classifier.exchange.drawing import draw_bayes_classifier
-from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.networks.exchange.bif import read_bif, write_bif

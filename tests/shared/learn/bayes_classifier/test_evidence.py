@@ -13,14 +13,14 @@ from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.evidence import repeated
 from pramana_core.learn.bayes_classifier.exchange.documents import (
     read_bayes_classifier_json,
     write_bayes_classifier_json,
+    write_bayes_classifier_text,
 )
-from pramana_core.learn.bayes_classifier.exchange.text import write_bayes_classifier_text
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.bayes_classifier.replicates import repeated
 from pramana_core.plan import Block, Plan
 from tests.shared.learn.bayes_classifier.bayes_cases import counted, drawn
 

@@ -11,13 +11,15 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.evidence import UNKNOWN, Repeated
-from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier, log_odds
 from pramana_core.learn.bayes_classifier.model import BayesClassifier
-from pramana_core.learn.bayes_classifier.odds import log_odds
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
-from pramana_core.learn.bayes_classifier.replicates import Replicates
-from pramana_core.learn.bayes_classifier.subpopulations import ModelledSubpopulation
+from pramana_core.learn.bayes_classifier.replicates import (
+    UNKNOWN,
+    ModelledSubpopulation,
+    Repeated,
+    Replicates,
+)
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 

@@ -8,7 +8,7 @@ import pytest
 from pramana_core.errors import OptionError
 from pramana_core.learn.common.options import limits_of, require_limits, types_of
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.networks.options import Search
+from pramana_core.learn.networks.structure import Search
 from pramana_core.learn.tree.options import TreeOptions
 
 

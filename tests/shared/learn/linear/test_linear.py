@@ -14,8 +14,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.linear import errors, task
-from pramana_core.learn.linear.cells import CellGrid, ListedCells
-from pramana_core.learn.linear.columns import DesignMatrix, columns_of
+from pramana_core.learn.linear.columns import CellGrid, DesignMatrix, ListedCells, columns_of
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions

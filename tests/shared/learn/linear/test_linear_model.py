@@ -20,11 +20,11 @@ from pramana_core.errors import (
 )
 from pramana_core.learn.linear.columns import Column
 from pramana_core.learn.linear.exchange.documents import (
+    draw_weights,
     linear_json,
     read_linear_json,
     write_linear_json,
 )
-from pramana_core.learn.linear.exchange.drawing import draw_weights
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.options import LinearOptions

@@ -17,10 +17,9 @@ from pramana_core.errors import (
     UnknownCategory,
     UnknownVariable,
 )
-from pramana_core.learn.networks import inference
+from pramana_core.learn.networks import network as inference
 from pramana_core.learn.networks.exchange.bif import read_bif
-from pramana_core.learn.networks.inference import posterior
-from pramana_core.learn.networks.network import BayesNet
+from pramana_core.learn.networks.network import BayesNet, posterior
 from pramana_core.learn.networks.structure import Structure
 from tests.places import DATA
 

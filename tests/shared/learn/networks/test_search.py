@@ -17,8 +17,8 @@ from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.evidence import explanation, independence
-from pramana_core.learn.networks.options import Search
+from pramana_core.estimation.evidence import independence
+from pramana_core.estimation.evidence import independence as explanation
 from pramana_core.learn.networks.search import optimum, searches
 from pramana_core.learn.networks.search.choice import (
     LEAST_GAIN,
@@ -39,7 +39,7 @@ from pramana_core.learn.networks.search.scores import (
 )
 from pramana_core.learn.networks.search.searches import by_families, climb, k2
 from pramana_core.learn.networks.search.structure_learning import learn_structure
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import Search, Structure
 from pramana_core.plan import Block, Plan
 
 

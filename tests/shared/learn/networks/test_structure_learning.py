@@ -19,11 +19,10 @@ from pramana_core.errors import LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.exchange.bif import read_bif
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.options import Scoring, Search
 from pramana_core.learn.networks.search import structure_learning
 from pramana_core.learn.networks.search.scores import LikelihoodJudge, judge_of, value_of
 from pramana_core.learn.networks.search.structure_learning import LearnedStructure, learn_structure
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import Scoring, Search, Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.places import DATA, ROOT
@@ -389,7 +388,7 @@ import numpy as np
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.networks.options import Search
+from pramana_core.learn.networks.structure import Search
 from pramana_core.learn.networks.search.structure_learning import learn_structure
 from pramana_core.plan import Block, Plan
 from pramana_core.channels import Symmetric
@@ -479,7 +478,7 @@ def test_what_cannot_be_learned_is_refused(
 
 
 def test_tables_too_large_to_test_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pramana_core.estimation.evidence.tables.TEST_CELLS", 3)
+    monkeypatch.setattr("pramana_core.estimation.evidence.independence.TEST_CELLS", 3)
     with pytest.raises(LimitExceeded, match="Allow fewer parents|fewer categories"):
         learn_structure(drawn(SIX, 0.1, 1000, 9), draws=0)
 

@@ -18,23 +18,21 @@ from pramana_core.channels import Symmetric, Transition
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules import piecewise
+from pramana_core.learn.rules import rule_errors as piecewise
 from pramana_core.learn.rules import rules as ruling
 from pramana_core.learn.rules.decisions import VERDICTS
 from pramana_core.learn.rules.exchange.drawing import draw_itemsets, draw_rules
 from pramana_core.learn.rules.exchange.export import (
+    ITEMSET_ERRORS,
     itemsets_csv,
+    itemsets_frame,
     itemsets_json,
     listed_itemsets_csv,
     listed_rules_csv,
     rules_csv,
     rules_json,
 )
-from pramana_core.learn.rules.exchange.frames import (
-    ITEMSET_ERRORS,
-    itemsets_frame,
-)
-from pramana_core.learn.rules.items import all_items, item_label
+from pramana_core.learn.rules.itemsets import all_items, item_label
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.rules.rule_errors import confidences, leverages, lifts, supports

@@ -19,8 +19,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.rules.decisions import discovered, of_the_examined
-from pramana_core.learn.rules.items import all_items
-from pramana_core.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts

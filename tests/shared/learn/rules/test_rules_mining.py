@@ -26,9 +26,8 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules import mining, piecewise
-from pramana_core.learn.rules.candidates import Trie, next_candidates
-from pramana_core.learn.rules.consistency import consistent_supports
+from pramana_core.learn.rules import mining
+from pramana_core.learn.rules import rule_errors as piecewise
 from pramana_core.learn.rules.decisions import (
     FREQUENT,
     NOT_FREQUENT,
@@ -36,9 +35,16 @@ from pramana_core.learn.rules.decisions import (
     p_values,
     verdicts,
 )
-from pramana_core.learn.rules.items import all_items, chosen_items, item_label, present_items
-from pramana_core.learn.rules.itemsets import FoundItemsets
-from pramana_core.learn.rules.mining import mine_itemsets
+from pramana_core.learn.rules.itemsets import (
+    FoundItemsets,
+    Trie,
+    all_items,
+    chosen_items,
+    item_label,
+    next_candidates,
+    present_items,
+)
+from pramana_core.learn.rules.mining import consistent_supports, mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt

@@ -21,10 +21,9 @@ from pramana_core.learn.tree.evidence import (
     weigh,
 )
 from pramana_core.learn.tree.growth import learn_tree
-from pramana_core.learn.tree.leaves import class_counts
-from pramana_core.learn.tree.node import Node, Split
+from pramana_core.learn.tree.node import Node, Split, class_counts
 from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.pruning import pruned, worth
+from pramana_core.learn.tree.splitting import pruned, worth
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

@@ -19,8 +19,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.tree.exchange import drawing
 from pramana_core.learn.tree.exchange.documents import read_tree_json, tree_json, write_tree_json
 from pramana_core.learn.tree.exchange.drawing import draw_tree
-from pramana_core.learn.tree.exchange.text import write_tree_text
-from pramana_core.learn.tree.exchange.words import shown_children
+from pramana_core.learn.tree.exchange.text import shown_children, write_tree_text
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split

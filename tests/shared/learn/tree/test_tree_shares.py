@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
-from pramana_core.learn.tree.shares import share_intervals
+from pramana_core.learn.tree.node import share_intervals
 from pramana_core.marginals.counts import CellMoments
 from pramana_core.plan import Block, Plan
 

@@ -21,7 +21,7 @@ from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.learn.tree.pruning import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
+from pramana_core.learn.tree.splitting import LEAST_TOLD, PAYS, REPEATED, pruned_by_gain
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.comparison.tuning import expected_gain, most_gain, noise_for_gain
+from pramana_core.mask.comparison.comparing import expected_gain, most_gain, noise_for_gain
 from pramana_core.mask.core.inputs import inputs
-from pramana_core.mask.methods.additive import cadp, sadp
+from pramana_core.mask.methods.gadp import cadp, sadp
 
 METHODS = {"sadp": sadp, "cadp": cadp}
 

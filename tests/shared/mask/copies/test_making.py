@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.copies.making import MOST_COPIES, masked_copies
+from pramana_core.mask.copies.combining import MOST_COPIES, masked_copies
 from pramana_core.mask.methods.gadp import egadp
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pramana_core.errors import MaskingError
 from pramana_core.mask import egadp, nmegadp
-from pramana_core.mask.core.caution import Caution, Gravity, gravest_first
+from pramana_core.mask.core.cautions import Caution, Gravity, gravest_first
 
 
 def table(weight: float, records: int = 60) -> tuple[Any, Any]:

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.core.inputs import inputs
-from pramana_core.mask.core.latent import (
+from pramana_core.mask.core.inputs import inputs, normal_scores
+from pramana_core.mask.core.noise import (
     _correlation,
     _hermite,
     _possible,
     conditional,
     copula_correlations,
 )
-from pramana_core.mask.core.ranks import normal_scores
 
 RHO = np.array([[1, 0.6, -0.5], [0.6, 1, 0.3], [-0.5, 0.3, 1]])
 

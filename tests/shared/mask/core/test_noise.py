@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.core.noise import exact_noise, made_exact, symmetric_root
-from pramana_core.mask.core.randomness import require_randomness
+from pramana_core.mask.core.noise import exact_noise, made_exact, require_randomness, symmetric_root
 from pramana_core.mixed.design import basis_of
 
 RNG = np.random.default_rng(1)

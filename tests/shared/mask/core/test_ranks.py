@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from pramana_core.mask.core.ranks import from_normal_scores, normal_scores, reordered
+from pramana_core.mask.core.inputs import from_normal_scores, normal_scores, reordered
 
 VALUES = np.random.default_rng(1).gamma(2, size=(101, 2))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.methods.marginals import FARTHEST, fit_marginal, fitted_scores
+from pramana_core.mask.methods.copula import FARTHEST, fit_marginal, fitted_scores
 
 N = 3000
 

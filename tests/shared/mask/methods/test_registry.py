@@ -9,7 +9,7 @@ import pytest
 
 from pramana_core.errors import OptionError
 from pramana_core.mask import METHODS, mask
-from pramana_core.mask.core.method import Method
+from pramana_core.mask.core.masked import Method
 from tests.shared.mask.examples import linear
 from tests.shared.mask.moments import covariance_difference, mean_difference
 

@@ -16,8 +16,15 @@ from pramana_core.mixed.table import Floats
 from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
 from pramana_core.model_sharing.core.attributes import NumericAttribute, TreeSchema
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.tree import (
+    MOST_DEPTH,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+)
 from tests.shared.model_sharing.anonymity.trees import (
     SCHEMA,
     by_age,

@@ -3,7 +3,7 @@
 import pytest
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.core.tree import Leaf
 from tests.shared.model_sharing.anonymity.trees import by_city, leaf
 

@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.anonymity.measures import measures_words, tree_measures
-from pramana_core.model_sharing.anonymity.requirements import Requirement, meets, parse_requirement
+from pramana_core.model_sharing.anonymity.requirements import (
+    Requirement,
+    measures_words,
+    meets,
+    parse_requirement,
+    tree_measures,
+)
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
 

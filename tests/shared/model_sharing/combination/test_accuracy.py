@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import read_mixed
-from pramana_core.model_sharing.anonymity.released import released_form
+from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.combination.combining import CombineOptions, combine
 from pramana_core.model_sharing.core.schemas import schema_of
 from pramana_core.model_sharing.generation.options import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import learn_global
-from pramana_core.model_sharing.global_models.measures import accuracy
+from pramana_core.model_sharing.global_models.model import accuracy
 from pramana_core.model_sharing.growing.growing import grow_tree
 from tests.places import DATA
 

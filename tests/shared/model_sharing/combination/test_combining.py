@@ -10,7 +10,7 @@ import pytest
 
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
-from pramana_core.learn.common.resampling import stream
+from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing.combination.combining import (
     CombineOptions,
@@ -26,11 +26,10 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.options import GenerationOptions
-from pramana_core.model_sharing.global_models.measures import accuracy
-from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
+from pramana_core.model_sharing.global_models.model import accuracy
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

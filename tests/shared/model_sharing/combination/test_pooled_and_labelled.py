@@ -10,16 +10,20 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.mixed.table import CategoricalColumn, NumericColumn
-from pramana_core.model_sharing.combination.labelling import LabellingOptions, labelled_chunks
-from pramana_core.model_sharing.combination.pooled import pooled_chunks, together
-from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.combination.votes import (
+    LabellingOptions,
+    VoteOptions,
+    labelled_chunks,
+    pooled_chunks,
+    together,
+    votes_of,
+)
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.options import GenerationOptions
 
 

@@ -12,11 +12,10 @@ from pramana_core.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
+    Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Values
-from pramana_core.model_sharing.core.taxonomies import Taxonomy
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
 
 WARM = Taxonomy((("warm",), ("cold",)))
 

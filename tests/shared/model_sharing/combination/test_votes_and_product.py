@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, OptionError, UnknownCategory
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.combination.product import product_tree
-from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.combination.votes import VoteOptions, product_tree, votes_of
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.conditions import Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.generating import generate
 from pramana_core.model_sharing.generation.options import GenerationOptions
 from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree

@@ -19,9 +19,17 @@ from pramana_core.model_sharing.core.attributes import (
     TreeSchema,
 )
 from pramana_core.model_sharing.core.boxes import codes_of, mask_of
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
 from pramana_core.model_sharing.core.paths import tree_of
-from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, Path, SharedTree, Split
+from pramana_core.model_sharing.core.tree import (
+    MOST_DEPTH,
+    Condition,
+    Interval,
+    Leaf,
+    Path,
+    SharedTree,
+    Split,
+    Values,
+)
 from tests.shared.model_sharing.random_trees import (
     labels,
     random_schema,

@@ -18,8 +18,15 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.tree import (
+    MOST_DEPTH,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+)
 from tests.shared.model_sharing.random_trees import random_schema, random_table, random_tree
 
 SCHEMA = TreeSchema(

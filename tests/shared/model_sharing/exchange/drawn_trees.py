@@ -10,11 +10,19 @@ from pramana_core.domain import Variable
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
+    Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.core.taxonomies import Taxonomy
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split, whole
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+    whole,
+)
 
 COLOUR = CategoricalAttribute(
     "colour", ("red", "green", "blue"), Taxonomy((("warm",), ("cold",), ("cold",)))

@@ -18,8 +18,7 @@ from pramana_core.errors import (
     ModelError,
 )
 from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.conditions import Interval
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split
 from pramana_core.model_sharing.exchange import documents
 from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
 from pramana_core.model_sharing.combination.combining import VotesModel
 from pramana_core.model_sharing.combination.votes import VoteOptions
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json, write_model_json
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,

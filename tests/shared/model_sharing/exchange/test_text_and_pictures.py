@@ -10,12 +10,23 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.core.conditions import Condition, Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    SharedTree,
+    Split,
+    Values,
+)
 from pramana_core.model_sharing.exchange.drawing import draw_model, draw_pruning, draw_shared_tree
-from pramana_core.model_sharing.exchange.text import write_model_text, write_shared_tree_text
-from pramana_core.model_sharing.exchange.words import condition_words, leaf_words, number
-from pramana_core.model_sharing.global_models.measures import told_by_attribute
+from pramana_core.model_sharing.exchange.text import (
+    condition_words,
+    leaf_words,
+    number,
+    write_model_text,
+    write_shared_tree_text,
+)
+from pramana_core.model_sharing.global_models.model import told_by_attribute
 from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, shared_trees
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
 from tests.shared.pictures.reading import texts

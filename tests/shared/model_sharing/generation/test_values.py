@@ -16,11 +16,10 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.generating import generate
 from pramana_core.model_sharing.generation.options import GenerationOptions
-from pramana_core.model_sharing.generation.ranges import extent_of
+from pramana_core.model_sharing.generation.values import extent_of
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)
 REAL = NumericAttribute("size", 0, 10)

@@ -16,7 +16,7 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
+from pramana_core.model_sharing.core.tree import Interval, Values
 from pramana_core.model_sharing.global_models.conjunctive import learn_rule
 from pramana_core.model_sharing.global_models.model import RuleModel
 

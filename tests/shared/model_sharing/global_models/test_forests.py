@@ -14,9 +14,8 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.global_models.forests import grow_forest
+from pramana_core.model_sharing.global_models.learning import GlobalOptions, grow_forest
 from pramana_core.model_sharing.global_models.model import ForestModel
-from pramana_core.model_sharing.global_models.options import GlobalOptions
 
 SCHEMA = TreeSchema(
     Variable("class", ("a", "b", "c", "never")),

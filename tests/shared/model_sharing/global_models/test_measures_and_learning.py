@@ -16,12 +16,18 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
-from pramana_core.model_sharing.global_models.learning import learn_global
-from pramana_core.model_sharing.global_models.measures import accuracy, class_match, path_match
-from pramana_core.model_sharing.global_models.model import TreeModel
-from pramana_core.model_sharing.global_models.options import GlobalName, GlobalOptions
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.global_models.learning import (
+    GlobalName,
+    GlobalOptions,
+    learn_global,
+)
+from pramana_core.model_sharing.global_models.model import (
+    TreeModel,
+    accuracy,
+    class_match,
+    path_match,
+)
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

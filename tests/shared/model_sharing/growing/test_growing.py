@@ -17,9 +17,16 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import MOST_DEPTH, Leaf, SharedTree, Split
-from pramana_core.model_sharing.growing import growing, unrestricted
+from pramana_core.model_sharing.core.tree import (
+    MOST_DEPTH,
+    Interval,
+    Leaf,
+    SharedTree,
+    Split,
+    Values,
+)
+from pramana_core.model_sharing.growing import growing
+from pramana_core.model_sharing.growing import required as unrestricted
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from tests.shared.model_sharing.random_trees import (
     labels,

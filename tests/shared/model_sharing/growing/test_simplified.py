@@ -10,11 +10,10 @@ from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.conditions import Values
-from pramana_core.model_sharing.core.tree import Leaf
+from pramana_core.model_sharing.core.tree import Leaf, Values
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.growing.questions import Asked, Question
-from pramana_core.model_sharing.growing.simplified import expected_errors, simplified
+from pramana_core.model_sharing.growing.offers import Asked, Question
+from pramana_core.model_sharing.growing.required import expected_errors, simplified
 
 
 @pytest.mark.parametrize(("wrong", "records"), [(0, 1), (0, 6), (1, 16), (3, 10), (40, 90)])

@@ -14,9 +14,12 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.private.growing import grow_private_tree
-from pramana_core.model_sharing.private.noise import choice_probabilities
-from pramana_core.model_sharing.private.options import PrivateOptions, PrivateTree
+from pramana_core.model_sharing.private.growing import (
+    PrivateOptions,
+    PrivateTree,
+    choice_probabilities,
+    grow_private_tree,
+)
 
 SCHEMA = TreeSchema(
     Variable("y", ("no", "yes")),

@@ -7,13 +7,18 @@ from pramana_core.errors import EmptyTable, ModelError, OptionError
 from pramana_core.model_sharing.anonymity.pruning import prune
 from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
 from pramana_core.model_sharing.core.attributes import NumericAttribute
-from pramana_core.model_sharing.core.conditions import Interval, Values
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split
-from pramana_core.model_sharing.private.counts import count_records, noise_counts, with_counts
-from pramana_core.model_sharing.private.growing import depth_for, grow_private_tree
-from pramana_core.model_sharing.private.noise import GeneratorNoise
-from pramana_core.model_sharing.private.options import PrivateOptions
-from pramana_core.model_sharing.private.questions import Questions, thresholds_of
+from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.private.growing import (
+    GeneratorNoise,
+    PrivateOptions,
+    Questions,
+    count_records,
+    depth_for,
+    grow_private_tree,
+    noise_counts,
+    thresholds_of,
+    with_counts,
+)
 from tests.shared.model_sharing.private.mechanisms import RECORDS, SCHEMA, Script, table_of
 
 TABLE, CLASSES = table_of([*RECORDS, *[(0, 0.5, 1)] * 40, *[(2, 1.5, 0)] * 60])

@@ -16,9 +16,9 @@ from pramana_core.model_sharing.anonymity.requirements import Requirement
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
+    Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.taxonomies import Taxonomy
 from pramana_core.model_sharing.core.tree import Leaf
 from pramana_core.model_sharing.publishing.full_domain import Cells, Groups, best_levels
 from pramana_core.model_sharing.publishing.hierarchies import (

@@ -12,13 +12,15 @@ import pytest
 
 from pramana_core.errors import InputError
 from pramana_core.regression.exchange.documents import (
+    asked,
     read_regression_json,
     regression_json,
+    warnings,
     write_regression_csv,
     write_regression_json,
+    write_regression_text,
 )
 from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
-from pramana_core.regression.exchange.words import asked, warnings, write_regression_text
 from pramana_core.regression.forms import TreeNode
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.options import RegressionOptions

@@ -7,8 +7,9 @@ that the reports do not tell is null.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +21,14 @@ from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json, write_json
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Tensor
+from pramana_core.pictures import plots
+from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.svg import breadth
+from pramana_core.ties import descending
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 KIND = "bayes-classifier"
 
@@ -145,3 +154,128 @@ def _read(listed: list[Any], shape: tuple[int, ...], node: str) -> Tensor:
             f"An array of {node!r} is not one of numbers of the shape {list(shape)}.", where=node
         )
     return numbers
+
+
+# How a Bayesian network classifier is put into words.
+
+NAMES: dict[ChosenModel, str] = {
+    "naive-bayes": "naive Bayes",
+    "tan": "tree-augmented naive Bayes",
+    "kdb": "k-dependence Bayesian classifier",
+}
+
+
+def summary(model: BayesClassifier) -> str:
+    """Return what a classifier is, in a line."""
+    chosen = " (chosen)" if model.options.model == "auto" else ""
+    repeated = (
+        f"; what they tell counts {model.weight:.2f} times, for they repeat each other"
+        if model.weight < 1
+        else ""
+    )
+    return (
+        f"{NAMES[model.model]}{chosen} of {model.target.name}: {len(model.inputs)} attributes,"
+        f" {len(model.links)} links between them, {model.records:,} records{repeated}"
+    )
+
+
+def beside(parents: tuple[str, ...]) -> str:
+    """Return on what an attribute depends besides the class; empty if on nothing."""
+    return f" given {', '.join(parents)}" if parents else ""
+
+
+# Pictures of Bayesian network classifiers: what each attribute tells.
+
+_DRAWN = 60
+"""Attributes in a picture; of more, those that tell the most."""
+
+_AROUND = 24
+"""Points beside the heading."""
+
+
+def draw_bayes_classifier(model: BayesClassifier) -> str:
+    """Return the picture of `bayes_chart` as self-contained SVG."""
+    return bayes_chart(model).svg()
+
+
+def bayes_chart(model: BayesClassifier) -> Chart:
+    """Return a picture of what each attribute tells of the class, in bits, the most first.
+
+    The bar of an attribute that depends on others is what it tells beside them, and in another
+    colour; these are named with the number.
+    """
+    order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
+    ranked = [model.attributes[at] for at in order]
+    notes = [f"{a.information:.3f}{beside(a.parents)}" for a in ranked]
+
+    def draw(axes: Sequence[Axes]) -> None:
+        (axis,) = axes
+        plots.rows(axis, [a.name for a in ranked], notes)
+        for row, attribute in enumerate(ranked):
+            colour = plots.ORANGE if attribute.parents else plots.BLUE
+            (bar,) = axis.barh(row, attribute.information, 0.6, color=colour)
+            plots.entitle(bar, f"{attribute.name}: {notes[row]} bits")
+        axis.set_xlim(left=0)
+        axis.set_xlabel(_label(model), fontsize=9, parse_math=False)
+
+    width, height = plots.size_of([a.name for a in ranked], notes)
+    size = max(width, (breadth(_heading(model), 10) + _AROUND) / 72), height + 0.5
+    title = "What each attribute tells of the class"
+    return Chart(title, "bayes", size, draw, _heading(model))
+
+
+def _label(model: BayesClassifier) -> str:
+    return f"bits that an attribute tells of {model.target.name}" + (
+        "; orange: given the attributes named" if model.links else ""
+    )
+
+
+def _heading(model: BayesClassifier) -> str:
+    left = len(model.attributes) - _DRAWN
+    return summary(model) + (f"; {left} that tell less are not drawn" if left > 0 else "")
+
+
+# Bayesian network classifiers as plain text.
+
+_ROWS_SHOWN = 64
+"""Of a larger table the rest is left to the JSON."""
+
+
+def write_bayes_classifier_text(model: BayesClassifier) -> str:
+    """Return what each attribute tells, the most first, with the probabilities that predict.
+
+    A line for each class (and each combination of other parents) has the probability of each
+    category in percent, in brackets its 95 % interval against the population, where the reports
+    tell it.
+    """
+    return "\n".join(_lines(model)) + "\n"
+
+
+def _lines(model: BayesClassifier) -> Iterator[str]:
+    yield summary(model)
+    yield from model.notes
+    yield ""
+    shares = zip(model.target.categories, model.prior.probability, strict=True)
+    yield f"{model.target.name}: " + ", ".join(f"{label} {100 * p:.1f}" for label, p in shares)
+    for at in descending([a.information for a in model.attributes]).tolist():
+        attribute = model.attributes[at]
+        yield ""
+        yield f"{attribute.name}{beside(attribute.parents)}: {attribute.information:.3f} bits"
+        yield from _rows(model, attribute)
+
+
+def _rows(model: BayesClassifier, attribute: Attribute) -> Iterator[str]:
+    family = attribute.family
+    parents = model.domain.project(family.parents)
+    labels = model.inputs[attribute.name].categories
+    indices = list(np.ndindex(*parents.shape))
+    for index in indices[:_ROWS_SHOWN]:
+        given = ", ".join(v.categories[i] for v, i in zip(parents, index, strict=True))
+        cells = [
+            f"{label} {100 * family.probability[(*index, code)]:.1f}"
+            f" [{100 * family.low[(*index, code)]:.1f} to {100 * family.high[(*index, code)]:.1f}]"
+            for code, label in enumerate(labels)
+        ]
+        yield f"    {given}: {', '.join(cells)}"
+    if len(indices) > _ROWS_SHOWN:
+        yield f"    and {len(indices) - _ROWS_SHOWN} more"

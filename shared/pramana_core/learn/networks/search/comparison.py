@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from pramana_core.learn.networks.search.moves import Parents, identity
+from pramana_core.learn.networks.search.choice import Parents, identity
 from pramana_core.learn.networks.search.searches import Better
 from pramana_core.marginals.counts import Marginals
 

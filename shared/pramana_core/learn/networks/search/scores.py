@@ -19,8 +19,8 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from pramana_core.errors import LimitExceeded
-from pramana_core.learn.common.projection import project_to_simplex
-from pramana_core.learn.networks.options import Scoring
+from pramana_core.learn.common.documents import project_to_simplex
+from pramana_core.learn.networks.structure import Scoring
 from pramana_core.marginals.counts import Independence, Marginals, Tensor
 
 CONTEST_CELLS = 1 << 16

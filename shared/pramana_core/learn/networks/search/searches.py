@@ -11,13 +11,25 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pramana_core.learn.networks.options import Search
-from pramana_core.learn.networks.search.choice import LEAST_GAIN, best, first_of
-from pramana_core.learn.networks.search.equivalence import CPDAG, settle_class
-from pramana_core.learn.networks.search.moves import Parents, Reach, candidates, identity
-from pramana_core.learn.networks.search.optimum import FAMILIES, better_structure, families
-from pramana_core.learn.networks.search.orders import Relocation
+from pramana_core.learn.networks.search.choice import (
+    CPDAG,
+    LEAST_GAIN,
+    Parents,
+    Reach,
+    best,
+    candidates,
+    first_of,
+    identity,
+    settle_class,
+)
+from pramana_core.learn.networks.search.optimum import (
+    FAMILIES,
+    Relocation,
+    better_structure,
+    families,
+)
 from pramana_core.learn.networks.search.scores import Judge, value_of
+from pramana_core.learn.networks.structure import Search
 from pramana_core.progress import Progress
 
 Better = Callable[[Parents, Parents], float]

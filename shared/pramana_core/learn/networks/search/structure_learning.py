@@ -11,17 +11,15 @@ import numpy as np
 from scipy.special import expit
 
 from pramana_core.errors import OptionError, SingularChannel, UnknownVariable
+from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_limit
-from pramana_core.learn.common.resampling import stream
-from pramana_core.learn.networks.options import DRAWS, Draws, Scoring, Search
+from pramana_core.learn.networks.search.choice import CPDAG, Parents
 from pramana_core.learn.networks.search.chow_liu import from_pairs
 from pramana_core.learn.networks.search.comparison import on_one_table
 from pramana_core.learn.networks.search.dependence import Coefficients
-from pramana_core.learn.networks.search.equivalence import CPDAG
-from pramana_core.learn.networks.search.moves import Parents
 from pramana_core.learn.networks.search.scores import Judge, judge_of, value_of
 from pramana_core.learn.networks.search.searches import by_families, climb, k2
-from pramana_core.learn.networks.structure import Structure
+from pramana_core.learn.networks.structure import DRAWS, Draws, Scoring, Search, Structure
 from pramana_core.marginals.counts import Marginals, Tensor
 from pramana_core.progress import Progress, unwatched
 

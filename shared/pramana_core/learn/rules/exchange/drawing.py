@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from pramana_core.domain import Domain
 from pramana_core.learn.rules.decisions import Verdict
-from pramana_core.learn.rules.items import item_label
-from pramana_core.learn.rules.itemsets import FoundItemsets
+from pramana_core.learn.rules.itemsets import FoundItemsets, item_label
 from pramana_core.learn.rules.rules import Rule
 from pramana_core.pictures import plots
 from pramana_core.pictures.chart import Chart

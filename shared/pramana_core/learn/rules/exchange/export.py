@@ -12,13 +12,22 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pramana_core.learn.rules.items import item_label
-from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset
-from pramana_core.learn.rules.rules import Rule
+import numpy as np
+
+from pramana_core.domain import Domain
+from pramana_core.learn.rules.decisions import VERDICTS
+from pramana_core.learn.rules.itemsets import FoundItemsets, Itemset, Level, item_label
+from pramana_core.learn.rules.rules import MEASURES, Rule, measures
+from pramana_core.marginals.score_interval import possible
+from pramana_core.marginals.support_counts import Item
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 Word = Callable[[Any], str]
 """Says in words what stands for an item: `variable=category`."""
@@ -141,3 +150,105 @@ def _plain(value: Any) -> Any:
 
 def _missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+# Itemsets and rules as data frames: mlxtend's columns first, then errors.
+
+ITEMSET_ERRORS = (
+    "support_se",
+    "support_low",
+    "support_high",
+    "se_records",
+    "se_population",
+    "verdict",
+    "p_value",
+    "consistent",
+)
+"""Our columns of itemsets, after `support` and `itemsets`."""
+
+MEASURED, ENDS = ("support", "confidence", "lift", "leverage"), ("se", "low", "high")
+
+RULE_ERRORS = tuple(f"{name}_{end}" for name in MEASURED for end in ENDS)
+"""Our columns of rules, after mlxtend's."""
+
+
+def itemsets_frame(
+    found: FoundItemsets,
+    *,
+    examined: bool = False,
+    names: Mapping[Item, Any] | None = None,
+) -> pd.DataFrame:
+    """Return the itemsets, a row each: `support`, `itemsets` (frozensets), and `ITEMSET_ERRORS`.
+
+    `support_se` and the interval are against what the options say; `consistent` is NaN where it
+    was not asked for.
+
+    Args:
+        found: the itemsets.
+        examined: list all that were examined, not only those held frequent.
+        names: what stands for each item; by default `variable=category`.
+    """
+    import pandas as pd
+
+    called = [names[item] for item in found.items] if names else list(found.item_labels)
+    kept = [np.ones(len(v), np.bool_) if examined else v.chosen for v in found.levels]
+    itemsets = [
+        frozenset(called[place] for place in row)
+        for level, rows in zip(found.levels, kept, strict=True)
+        for row in level.itemsets[rows].tolist()
+    ]
+    population = found.options.against == "population"
+    columns = [_columns(level, population=population) for level in found.levels]
+    joined = {
+        name: np.concatenate([part[name][rows] for part, rows in zip(columns, kept, strict=True)])
+        for name in ("support", *ITEMSET_ERRORS)
+    }
+    # An empty column of objects, not of floats, where nothing was found.
+    sets = pd.Series(itemsets, dtype=object)
+    return pd.DataFrame({"support": joined.pop("support"), "itemsets": sets, **joined})
+
+
+def rules_frame(domain: Domain, rules: Sequence[Rule]) -> pd.DataFrame:
+    """Return rules, a row each: `antecedents`, `consequents`, `MEASURES` and `RULE_ERRORS`.
+
+    Args:
+        domain: the variables.
+        rules: the rules; their sides become frozensets of `variable=category`.
+    """
+    import pandas as pd
+
+    sides = {
+        f"{side}s": pd.Series(
+            [frozenset(item_label(domain, i) for i in getattr(rule, side)) for rule in rules],
+            dtype=object,
+        )
+        for side in ("antecedent", "consequent")
+    }
+    supports = ("support", "antecedent_support", "consequent_support")
+    measured = measures(*(np.array([getattr(r, s) for r in rules], float) for s in supports))
+    errors = {
+        f"{name}_{end}": np.array([_told(rule, name)[place] for rule in rules], float)
+        for name in MEASURED
+        for place, end in enumerate(ENDS)
+    }
+    return pd.DataFrame({**sides, **{name: measured[name] for name in MEASURES}, **errors})
+
+
+def _told(rule: Rule, name: str) -> tuple[float, float, float]:
+    return getattr(rule, f"{name}_se"), *getattr(rule, f"{name}_interval")
+
+
+def _columns(level: Level, *, population: bool) -> dict[str, Any]:
+    unasked = np.full(len(level), np.nan)
+    low, high = possible(level.low, level.high, level.support)
+    return {
+        "support": level.support,
+        "support_se": level.se_population if population else level.se_records,
+        "support_low": low,
+        "support_high": high,
+        "se_records": level.se_records,
+        "se_population": level.se_population,
+        "verdict": np.array(VERDICTS, dtype=object)[level.verdict],
+        "p_value": level.p_value,
+        "consistent": unasked if level.consistent is None else level.consistent,
+    }

@@ -13,7 +13,7 @@ from functools import partial
 
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
-from pramana_core.learn.tree.exchange.words import (
+from pramana_core.learn.tree.exchange.text import (
     BoundedClasses,
     own_records,
     p_value,
@@ -26,18 +26,22 @@ from pramana_core.learn.tree.exchange.words import (
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses
 from pramana_core.pictures.svg import (
+    GAP,
     MIDDLE,
     PALETTE,
+    Place,
     box,
     breadth,
+    columns,
     document,
     key,
+    laid_out,
+    line,
     outlined,
     short,
     text,
     titled,
 )
-from pramana_core.pictures.trees import GAP, Place, columns, laid_out, line
 
 _ROW, _BOX, _MARGIN, _BAR = 62.0, 54.0, 18.0, 110.0
 _LONGEST, _NAME, _NOTE = 26, 14, 11

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from pramana_core.errors import MaskingError, TableError
-from pramana_core.mixed.design import Design, basis_of, design_of, with_constant
+from pramana_core.kernel_regression.fitting import fit_kernel
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mixed.design import Design, basis_of, design_of, leverages, with_constant
 from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, read_mixed
+from pramana_core.ties import descending
 
 Found = TypeVar("Found")
 
@@ -90,12 +96,12 @@ class Compared:
     @cached_property
     def true(self) -> Floats:
         """X in its own units, n x q."""
-        return _plain(self._true, self.x)
+        return _in_own_units(self._true, self.x)
 
     @cached_property
     def masked(self) -> Floats:
         """Y in the units of X and with its columns if they are alike, else in its own: n x k."""
-        return _plain(self._true if self.alike else design_of(self.y), self.y)
+        return _in_own_units(self._true if self.alike else design_of(self.y), self.y)
 
     @cached_property
     def scales(self) -> Floats:
@@ -172,7 +178,7 @@ def _same_categories(x: MixedTable, y: MixedTable) -> tuple[MixedTable, MixedTab
     return MixedTable(tuple(trues), x.records), MixedTable(tuple(masks), y.records)
 
 
-def _plain(design: Design, table: MixedTable) -> Floats:
+def _in_own_units(design: Design, table: MixedTable) -> Floats:
     """Return a design's columns in their own units."""
     return design.matrix(table) * design.scales + design.centres
 
@@ -183,3 +189,264 @@ def _places(column: Column, labels: tuple[str, ...]) -> list[int]:
     else:
         own = {column.name}
     return [place for place, label in enumerate(labels) if label in own]
+
+
+# Conditional expectations E(targets | features), linear or by a kernel, and left-out fits.
+
+Kind = Literal["linear", "kernel"]
+
+MOST_FITTED = 2_000
+"""Kernels are fitted on at most so many records, drawn at random, and predict the others."""
+
+LANDMARKS = 100
+"""A kernel is spanned by so many records: measures want hundreds of fits, not the last digit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Fitted expectations of q targets at n records.
+
+    Attributes:
+        fitted: n x q.
+        left_out: the same, each by a fit in which the record itself had no part.
+        leverages: how much each record's own target weighs in its fitted one; 0 for records that
+            the fit was not made of.
+        predict: expectations at other features, m x k to m x q.
+    """
+
+    fitted: Floats
+    left_out: Floats
+    leverages: Floats
+    predict: Callable[[Floats], Floats]
+
+
+def expectation(
+    kind: Kind,
+    features: Floats,
+    targets: Floats,
+    rng: Randomness,
+    *,
+    standardize: bool = True,
+    most: int = MOST_FITTED,
+    landmarks: int = LANDMARKS,
+) -> Expectation:
+    """Return the expectations of targets given features.
+
+    Args:
+        kind: "linear" (least squares) or "kernel" (kernel ridge regression).
+        features: n x k in any units; columns without variation count for nothing.
+        targets: n x q.
+        rng: draws which records a kernel is made of.
+        standardize: whether all features count alike; else as far as they are spread.
+        most: a kernel is fitted on at most so many records.
+        landmarks: and spanned by so many.
+    """
+    centre, scale = features.mean(axis=0), features.std(axis=0)
+    kept = scale > 1e-12 * np.maximum(1.0, np.abs(centre))
+    if not standardize:
+        scale = np.ones_like(scale)
+
+    def standard(rows: Floats) -> Floats:
+        found: Floats = (rows[:, kept] - centre[kept]) / scale[kept]
+        return found
+
+    if not kept.any() or kind == "linear":
+        return _linear(standard, features, targets)
+    return _kernel(standard, features, targets, rng, most, landmarks)
+
+
+def _linear(standard: Callable[[Floats], Floats], features: Floats, targets: Floats) -> Expectation:
+    design = with_constant(standard(features))
+    coefficients = np.linalg.lstsq(design, targets, rcond=1e-10)[0]
+    fitted: Floats = design @ coefficients
+    own = np.minimum(leverages(basis_of(design)), 1.0)
+    # A record that decides its own fit has no fit without it: the mean stands for it.
+    alone = own > 1 - 1e-9
+    rest = (targets - fitted) / np.where(alone, 1.0, 1 - own)[:, None]
+    left_out: Floats = np.where(alone[:, None], targets.mean(axis=0), targets - rest)
+    return Expectation(
+        fitted, left_out, own, lambda rows: with_constant(standard(rows)) @ coefficients
+    )
+
+
+def _kernel(
+    standard: Callable[[Floats], Floats],
+    features: Floats,
+    targets: Floats,
+    rng: Randomness,
+    most: int,
+    landmarks: int,
+) -> Expectation:
+    n = len(features)
+    chosen = np.sort(rng.permutation(n)[:most]) if n > most else np.arange(n)
+    inputs = standard(features)
+    options = KernelOptions(landmarks=landmarks)
+    fit = fit_kernel(inputs[chosen], targets[chosen], options, rng)
+    if n == len(chosen):
+        fitted, left_out = fit.fitted, fit.left_out
+    else:
+        fitted = fit.predict(inputs)
+        left_out = fitted.copy()
+        left_out[chosen] = fit.left_out
+    own = np.zeros(n)
+    own[chosen] = fit.leverages
+    return Expectation(fitted, left_out, own, lambda rows: fit.predict(standard(rows)))
+
+
+# One number about a masked table, with a sentence for its custodian, and the list of them.
+
+Group = Literal["utility", "security"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number about a masked table.
+
+    Attributes:
+        name: which measure, such as "snooper-gain-kernel".
+        group: whether it is about what the table is still good for or about what it gives away.
+        about: which columns: a column's name, "debt given age, gender", or "all columns".
+        value: the number; NaN where it does not exist, and then the sentence says why.
+        error: its standard error over records, where one exists.
+        sentence: what the number means for this table, in words.
+        alarm: whether it shows, by more than chance, that Y tells more of X than S does; of
+            measures that a curve over S alone can raise it shows nothing, so they raise none.
+    """
+
+    name: str
+    group: Group
+    about: str
+    value: float
+    error: float | None
+    sentence: str
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of one masked table, in the order in which a report shows them.
+
+    Attributes:
+        rows: the measures.
+        records: n, the number of records they were taken on.
+        notes: sentences on how they were taken, such as on how many of the records.
+    """
+
+    rows: tuple[Measure, ...]
+    records: int
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Measure]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, name: str, about: str | None = None) -> Measure:
+        """Return the one measure of a name, or of a name about some columns.
+
+        Raises:
+            MaskingError: there is no such measure, or more than one.
+        """
+        found = self.named(name, about)
+        if len(found) == 1:
+            return found[0]
+        wanted = f"{name!r} about {about!r}" if about is not None else repr(name)
+        if not found:
+            names = sorted({row.name for row in self.rows})
+            raise MaskingError(
+                f"There is no measure {wanted}.", where=name, remedy=f"There are {names}."
+            )
+        subjects = [row.about for row in found]
+        raise MaskingError(
+            f"There are {len(found)} measures {wanted}.",
+            where=name,
+            remedy=f"Say about which columns: {subjects}.",
+        )
+
+    def named(self, name: str, about: str | None = None) -> tuple[Measure, ...]:
+        """Return all measures of a name, and about some columns if they are given."""
+        return tuple(
+            row for row in self.rows if row.name == name and (about is None or row.about == about)
+        )
+
+    def group(self, group: Group) -> tuple[Measure, ...]:
+        """Return the measures of utility or those of security."""
+        return tuple(row for row in self.rows if row.group == group)
+
+    @property
+    def alarms(self) -> tuple[Measure, ...]:
+        """The measures which show that Y tells more of X than S does."""
+        return tuple(row for row in self.rows if row.alarm)
+
+    def worst(self, name: str, *, largest: bool = True) -> Measure | None:
+        """Return the largest (or smallest) measure of a name; None if none has a value."""
+        found = [row for row in self.named(name) if not math.isnan(row.value)]
+        if not found:
+            return None
+        return (max if largest else min)(found, key=lambda row: row.value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the measures as JSON takes them; a value that does not exist is None."""
+        return {
+            "records": self.records,
+            "notes": list(self.notes),
+            "rows": [{k: _plain(v) for k, v in asdict(row).items()} for row in self.rows],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Measures:
+        """Return the measures that `to_dict` wrote."""
+        rows = []
+        for row in document["rows"]:
+            value = math.nan if row["value"] is None else float(row["value"])
+            rows.append(Measure(**{**row, "value": value}))
+        return cls(tuple(rows), int(document["records"]), tuple(document["notes"]))
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# Records cut into pieces that are alike in S, without looking at X or Y.
+
+Rows = npt.NDArray[np.intp]
+
+
+def pieces_of(told: Floats, most: int, least: int) -> tuple[Rows, ...]:
+    """Return the rows of pieces alike in S: the largest is cut at a median, again and again.
+
+    The cut goes through the column of S that varies most within the piece, so that with one column
+    the pieces are intervals, and categories are told apart before long.
+
+    Args:
+        told: S standardized, n x p.
+        most: the largest number of pieces.
+        least: the fewest records of a piece.
+    """
+    pieces: list[Rows] = [np.arange(len(told))]
+    final: list[Rows] = []
+    while pieces and len(pieces) + len(final) < most:
+        pieces.sort(key=len)
+        largest = pieces.pop()
+        halves = _halves(told, largest, least)
+        if halves is None:
+            final.append(largest)
+        else:
+            pieces += halves
+    return tuple(sorted([*pieces, *final], key=lambda rows: int(rows[0])))
+
+
+def _halves(told: Floats, rows: Rows, least: int) -> list[Rows] | None:
+    if len(rows) < 2 * least or not told.shape[1]:
+        return None
+    spread = told[rows].std(axis=0)
+    for place in descending(spread):
+        if spread[place] < 1e-9:
+            return None
+        values = told[rows, place]
+        for low in (values <= np.median(values), values < np.median(values)):
+            count = int(np.count_nonzero(low))
+            if min(count, len(rows) - count) >= least:
+                return [rows[low], rows[~low]]
+    return None

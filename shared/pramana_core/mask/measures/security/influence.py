@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.mask.measures.core.pieces import pieces_of
+from pramana_core.mask.measures.core.compared import pieces_of
 from pramana_core.mixed.table import Floats
 from pramana_core.ties import first_largest
 

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.influence import Influence
-from pramana_core.mask.core.randomness import Randomness
-from pramana_core.mask.core.ranks import normal_scores
-from pramana_core.mask.measures.core.compared import Compared
-from pramana_core.mask.measures.core.expectations import Expectation, expectation
-from pramana_core.mask.measures.core.measure import Measure
-from pramana_core.mask.measures.security.canonical import Canonical, Piecewise, canonical, piecewise
-from pramana_core.mask.measures.security.index import security_index, variance_index
+from pramana_core.mask.core.inputs import normal_scores
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mask.measures.core.compared import Compared, Expectation, Measure, expectation
 from pramana_core.mask.measures.security.influence import coincidences
 from pramana_core.mask.measures.security.linkage import (
     ALIKE,
+    Canonical,
     Linkage,
+    Piecewise,
+    canonical,
     linkage,
     linkage_among_alike,
     linkage_by_matching,
     mean_rank,
     nearest,
+    piecewise,
     redrawn,
 )
-from pramana_core.mask.measures.security.own_weights import NAMES, own_weight_rows
 from pramana_core.mask.measures.security.snooper import (
     FOLDS,
     MOST,
@@ -38,6 +38,88 @@ from pramana_core.mask.measures.security.snooper import (
 )
 from pramana_core.mixed.design import leverages
 from pramana_core.mixed.table import Floats
+
+# Security indices: the share of what is confidential that a snooper does not know.
+
+
+@dataclass(frozen=True)
+class SecurityIndex:
+    """The share of variability that is not known, of the combination of columns best known.
+
+    1 - the largest squared canonical correlation of X with (S, Y) (Muralidhar, Parsa and Sarathy
+    1999; AlAhmadi, list of symbols): of all linear combinations of the columns of X the one that
+    a snooper with S and Y tells best.
+
+    Attributes:
+        value: with S and Y; 1 is nothing known, 0 all.
+        without: with S alone, which no masking of X changes.
+        error: the standard error of `value`.
+    """
+
+    value: float
+    without: float
+    error: float
+
+
+def security_index(told: Floats, true: Floats, masked: Floats) -> SecurityIndex:
+    """Return the security index of X (n x q) by S (n x p) and Y (n x k), all relations linear."""
+    nothing = np.empty((len(true), 0))
+    both = canonical(true, np.column_stack([told, masked]), nothing)
+    alone = canonical(true, told, nothing)
+    return SecurityIndex(
+        1 - both.largest**2, 1 - alone.largest**2, 2 * both.largest * float(both.error)
+    )
+
+
+def variance_index(true: Floats, masked: Floats) -> Floats:
+    """Return Var(X - Y) / Var(X) of each column: q numbers.
+
+    The older index, for additive noise. It knows neither S nor that Y could be wrong by a constant
+    factor: Y = 3 X has index 4 and tells everything.
+    """
+    found: Floats = np.var(true - masked, axis=0) / np.var(true, axis=0)
+    return found
+
+
+# What of masked values is their records' own, as rows: by the method, which no measure can see.
+
+NAMES = ("told-largest", "told-mean", "own-weight-largest", "own-weight-mean", "noise-least")
+
+
+def own_weight_rows(influence: Influence, about: str) -> Iterator[Measure]:
+    """Yield a row for the most and for the mean of what is told, of own weights and of noise.
+
+    Args:
+        influence: the method's.
+        about: how all columns of X are called.
+    """
+    named = int(np.count_nonzero(influence.exposed))
+    told, own = influence.told, influence.weights.max(axis=1)
+    noise = float(influence.noises.min())
+    records = "one record is" if named == 1 else f"{named:,} records are"
+    alone = (
+        f"Of the record that stands most alone the masked value tells {_share(told.max())} of"
+        f" what S leaves, to whoever knows all others; {records} named for it."
+    )
+    most = (
+        f"The masked value that moves most with its own true one moves by {_share(own.max())}"
+        f" of it; of records that are not named, by {_share(influence.stated)}."
+    )
+    values = (
+        (float(told.max()), alone),
+        (float(told.mean()), f"On average it tells {_share(told.mean())}."),
+        (float(own.max()), most),
+        (float(own.mean()), f"On average a masked value moves by {_share(own.mean())}."),
+        (noise, f"The record with the least noise has {_share(noise)} of the usual."),
+    )
+    for name, (value, sentence) in zip(NAMES, values, strict=True):
+        alarm = name == "told-largest" and named > 0
+        yield Measure(name, "security", about, value, None, sentence, alarm)
+
+
+def _per_cent(value: float) -> str:
+    return f"{100 * value:.1f} per cent"
+
 
 ALL = "all columns"
 SNOOPERS: tuple[Snooper, ...] = ("kernel", "linear", "lines-only")

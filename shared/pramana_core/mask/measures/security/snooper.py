@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pramana_core.mask.core.randomness import Randomness
-from pramana_core.mask.measures.core.expectations import Expectation, Kind, expectation
+from pramana_core.mask.core.noise import Randomness
+from pramana_core.mask.measures.core.compared import Expectation, Kind, expectation
 from pramana_core.mixed.table import Floats
 
 Snooper = Literal["kernel", "linear", "lines-only"]

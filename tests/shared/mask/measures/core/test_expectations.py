@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.mask.measures.core.expectations import expectation
+from pramana_core.mask.measures.core.compared import expectation
 
 RNG = np.random.default_rng(1)
 FEATURES = RNG.standard_normal((60, 2)) * [1, 100] + [0, 5]

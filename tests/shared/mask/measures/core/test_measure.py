@@ -8,7 +8,7 @@ import math
 import pytest
 
 from pramana_core.errors import MaskingError
-from pramana_core.mask.measures.core.measure import Measure, Measures
+from pramana_core.mask.measures.core.compared import Measure, Measures
 
 ROWS = (
     Measure("slope", "utility", "debt given age", 0.5, None, "Half."),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from pramana_core.mask.measures.core.pieces import pieces_of
+from pramana_core.mask.measures.core.compared import pieces_of
 
 
 @pytest.mark.parametrize("records", [30, 100, 1000])
