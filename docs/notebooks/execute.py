@@ -38,7 +38,11 @@ def executed(name: str, *, patience: int = 300) -> nbformat.NotebookNode:
         patience: seconds for each cell.
     """
     notebook = jupytext.read(HERE / f"{name}.py")
-    environment = {**os.environ, **SETTINGS, "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        **SETTINGS,
+        "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared"))),
+    }
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook,

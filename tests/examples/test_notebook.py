@@ -21,7 +21,8 @@ PICTURE = "face.png"
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """What the script prints, and the folder with its picture."""
     folder = tmp_path_factory.mktemp("pictures")
-    surroundings = os.environ | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    path = os.pathsep.join((str(ROOT), str(ROOT / "shared")))
+    surroundings = os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"}
     ran = subprocess.run(
         [sys.executable, "-W", "error", SCRIPT, folder],
         cwd=folder,

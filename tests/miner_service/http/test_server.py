@@ -124,7 +124,7 @@ def test_it_starts_with_nothing_said(http, tmp_path):
             cwd=tmp_path,
             stdout=out,
             stderr=out,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared")))},
         )
     try:
         while not (found := re.search(r"ready at (http://127\.0\.0\.1:\d+)", log.read_text())):
