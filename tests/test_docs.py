@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.rooms import modules
 from tests.places import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*.md")])
@@ -35,6 +36,17 @@ def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]):
     assert "se_population" in said
     assert "survived" in said
     assert "DecisionTree(" in said
+
+
+def test_the_names_of_the_glossary_are_in_the_code():
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|", page, re.MULTILINE)[2:]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in modules().values())
+    words = set(re.findall(r"\w+", source))
+    assert len(rows) >= 30
+    assert [term for term, _ in rows] == sorted((term for term, _ in rows), key=str.lower)
+    for term, names in rows:
+        assert set(re.findall(r"`(\w+)`", names)) <= words, term
 
 
 def test_nothing_names_a_host_to_install_from():
