@@ -17,11 +17,11 @@ from .frames.tables import PramanaError as PramanaError
 from .frames.tables import Variable as Variable
 from .frequent_patterns import apriori as apriori
 from .frequent_patterns import association_rules as association_rules
+from .masking.advising import recommend_masking as recommend_masking
 from .masking.combining import combine_copies as combine_copies
 from .masking.masked_frame import MaskedFrame as MaskedFrame
 from .masking.masking import mask as mask
 from .masking.measuring import masking_measures as masking_measures
-from .masking.methods import recommend_masking as recommend_masking
 from .model_sharing.combined_trees import CombinedTrees as CombinedTrees
 from .model_sharing.combined_trees import combine_trees as combine_trees
 from .model_sharing.shared_model import SharedModel as SharedModel

@@ -16,7 +16,7 @@ import pyarrow as pa
 from sqlalchemy import Subquery, bindparam, exists, func, select, update
 from sqlalchemy.orm import Session
 
-from miner_service.intake.declared import require_one_secret
+from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import MEBIBYTE, Limits, Quotas

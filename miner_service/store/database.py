@@ -210,7 +210,7 @@ class Remembered(Generic[FoundT]):
         return found
 
 
-# Lists in pages: an opaque cursor says where the next page starts (see `cursors`).
+# Lists in pages: an opaque cursor says where the next page starts (see `Cursors`).
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")

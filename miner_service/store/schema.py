@@ -291,7 +291,7 @@ class AnswerRow(Base):
 
 
 class KeyRow(Base):
-    """A key of the service, the same for all its processes; see `cursors`."""
+    """A key of the service, the same for all its processes; see `database`."""
 
     __tablename__ = "service_keys"
 

@@ -23,7 +23,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.design.compared import ComparedDesigns
     from owner_agent.design.designing import Wishes
-    from owner_agent.state.lock import Surroundings
+    from owner_agent.state.surroundings import Surroundings
 
 
 class Learning(StrEnum):

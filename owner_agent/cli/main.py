@@ -10,7 +10,7 @@ import typer
 
 from owner_agent.cli import design, keys, masking, model_sharing, peer, predict, reading, sending
 from owner_agent.cli import sending as study_plan
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import run
 

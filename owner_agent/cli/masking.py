@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from owner_agent.masking.publishing import MaskedNow, MaskOutcome
     from owner_agent.masking.report import MaskReport
     from owner_agent.site.site import Site
-    from owner_agent.state.lock import Surroundings
+    from owner_agent.state.surroundings import Surroundings
 
 STAGES = {
     "pseudonyms": "computing pseudonyms",

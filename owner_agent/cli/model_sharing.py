@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from owner_agent.model_sharing.publishing import SharedNow, ShareOutcome
     from owner_agent.model_sharing.report import TreeReport
     from owner_agent.site.site import Site
-    from owner_agent.state.lock import Surroundings
+    from owner_agent.state.surroundings import Surroundings
 
 STAGES = {"growing": "growing the tree", "drawing": "drawing the report"}
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from owner_agent.site.mistakes import HELP, Choice
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import OptionError
 
 SITE = Path("site.toml")

@@ -20,7 +20,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.members.joint import JointOutcome
-    from owner_agent.state.lock import Surroundings
+    from owner_agent.state.surroundings import Surroundings
 
 AcceptOption = Annotated[
     bool,

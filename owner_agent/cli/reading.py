@@ -24,7 +24,7 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.report.report import PlanReport
     from owner_agent.site.site import Site
-    from owner_agent.state.lock import Surroundings
+    from owner_agent.state.surroundings import Surroundings
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -44,7 +44,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.model_sharing.columns import check_sharing
+        from owner_agent.model_sharing.checking import check_sharing
 
         shared = check_sharing(opened)
         told["model_sharing"] = shared.as_dict()

@@ -24,7 +24,7 @@ from owner_agent.release.publish import told_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.wire.base import People, holding, meaning

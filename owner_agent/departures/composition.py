@@ -3,7 +3,7 @@
 The loss of a secret is the sum of the epsilons of its distinct draws: sending the same draws of the
 same records again reveals nothing new. Columns and variables that share a name in any release are
 one secret, however either was renamed in between; and so are columns that had the same values when
-one of them left, whatever their names (see `recognition`).
+one of them left, whatever their names (see `fingerprints`).
 
 The sums hold for corrected records too: a record keeps its report whatever its value becomes, or
 all records are drawn anew, which is a draw of its own here (see `corrections`). Releases made

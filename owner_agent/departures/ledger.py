@@ -49,7 +49,7 @@ class Draw:
     """One column's part in a release: which draws it was randomized by and at what loss.
 
     `population` names the records the draws were made for; it is empty where nothing was drawn.
-    `same_as` names other columns that held the same values when this one left (see `recognition`).
+    `same_as` names other columns that held the same values when this one left (see `fingerprints`).
     A `masked` column has no bound on what its values tell: its epsilon is infinite. A column that
     is `shared` was learned from: what left is a tree. Its epsilon is that of the whole tree, which
     all columns of the tree have in common, or infinite. `epoch` is the one of its draws, where they
@@ -87,7 +87,7 @@ class Draw:
 class Entry:
     """One release as the ledger has it; `content` is the same however it is cut into parts.
 
-    `sketch` is a sample of its pseudonyms (see `populations`), `fingerprint` one of its columns'
+    `sketch` is a sample of its pseudonyms (see `refusals`), `fingerprint` one of its columns'
     values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
     before the ledger kept any. `kind` is what was released; `method` how columns were masked or
     what a tree was bound to, if any were, and `plan_digest` then the digest of what the miner is

@@ -25,7 +25,7 @@ from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.report.report import report
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from owner_agent.table.table import read_table
 from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.progress import StagedProgress, unwatched

@@ -14,13 +14,13 @@ import uvicorn
 
 from owner_agent.http.service import create_app
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import Surroundings
 from owner_agent.state.private_files import (
     private_directory,
     refuse_if_open_to_others,
     write_new,
     write_replacing,
 )
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 

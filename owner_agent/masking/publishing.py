@@ -20,7 +20,9 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.sending import Departure, Sent, send_once
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from pramana_core.mask import Masked
 from pramana_core.progress import StagedProgress
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from owner_agent.model_sharing.columns import Chosen
+from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.model_sharing.kept import private_tree
 from pramana_core.errors import ConfigError, RequirementUnmet
 from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from owner_agent.model_sharing.columns import Chosen
+from owner_agent.model_sharing.choosing import Chosen
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_new
 from pramana_core.errors import InputError, LimitExceeded, StoreCorrupt
@@ -57,7 +57,7 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
 
 
 def _draw(chosen: Chosen) -> SharedTree:
-    from owner_agent.model_sharing.columns import TreeNoise
+    from owner_agent.model_sharing.noise import TreeNoise
     from pramana_core.model_sharing.private.growing import (
         PrivateOptions,
         depth_for,

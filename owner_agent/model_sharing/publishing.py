@@ -16,13 +16,16 @@ from owner_agent.departures.fingerprints import fingerprint_of, recognized
 from owner_agent.departures.ledger import Draw, Entry
 from owner_agent.departures.outbox import Outgoing
 from owner_agent.departures.refusals import known_entries, refuse_conflicts
-from owner_agent.model_sharing.columns import SECTION, choose
+from owner_agent.model_sharing.choosing import choose
+from owner_agent.model_sharing.columns import SECTION
 from owner_agent.model_sharing.growing import Made, make
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.sending import Departure, Sent, send_once
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import BudgetExceeded
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.releases.base import KNOWLEDGE

@@ -19,7 +19,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.site.site import Site
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tls import TlsFiles
 from pramana_core.errors import NotFound, PramanaError, ProtocolUnsupported, Refused, Unreachable
 from pramana_core.study_plan import StudyPlan

@@ -18,8 +18,9 @@ from owner_agent.departures.ledger import Draw, Entry, EntryState
 from owner_agent.release.client import Miner
 from owner_agent.site.site import Site
 from owner_agent.state.history import WAYS_OUT, noted
-from owner_agent.state.lock import Surroundings, TokenStore
 from owner_agent.state.private_files import private_directory, write_replacing
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.command import ANCHORS
 from pramana_core.audit.verifying import Anchor, contradiction, read_anchors, written
 from pramana_core.errors import (

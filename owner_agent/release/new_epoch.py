@@ -22,7 +22,9 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint
-from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
     InputError,

@@ -41,7 +41,9 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint
-from owner_agent.state.lock import Surroundings, TokenStore, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from owner_agent.table.encode import Encoded, encode
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.plan import Plan

@@ -17,7 +17,7 @@ from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.left import remember
 from owner_agent.release.publish import entered
 from owner_agent.site.site import Site
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.progress import Progress
 
 

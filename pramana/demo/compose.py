@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from pramana.demo.folders import Folder, owners
 from pramana.demo.outcome import DemoOutcome
-from pramana.demo.processes import Folder, owners
 from pramana.demo.run import STUDY, Rest, Say, conclude, open_study, write_secret, write_sites
 from pramana.demo.scenario import Scenario
 

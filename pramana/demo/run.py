@@ -19,8 +19,9 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
+from pramana.demo.folders import Folder, owners, prepare, write_site
 from pramana.demo.outcome import DemoOutcome, compare, learn_clean
-from pramana.demo.processes import Folder, Processes, owners, prepare, run, write_site
+from pramana.demo.processes import Processes, run
 from pramana.demo.report import write_report
 from pramana.demo.scenario import Scenario
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pramana.masking.advising import recommended
 from pramana.masking.columns import Columns
-from pramana.masking.methods import recommended
 from pramana_core.mixed.table import MixedTable, read_mixed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from owner_agent.cli.main import build
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.terminal import run
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings, TokenStore
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from tests.chaos.service import MARK
 
 NAMES = ("north", "south", "east")

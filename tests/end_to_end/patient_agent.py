@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from owner_agent.cli.main import build
-from owner_agent.state.lock import Patience, Surroundings
+from owner_agent.state.surroundings import Patience, Surroundings
 from pramana_core.terminal import run
 
 HOUR = 3600.0

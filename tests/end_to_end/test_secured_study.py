@@ -16,7 +16,7 @@ import pytest
 from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tls import TlsFiles
 from pramana.demo.processes import Processes
 from pramana.demo.run import Rest

@@ -19,7 +19,7 @@ from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.holders.tokens import rotate_admin_token
 from owner_agent.cli.main import build
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.terminal import run
 from tests.miner_service.crew import crew_of
 

@@ -18,7 +18,8 @@ from owner_agent.cli.main import build
 from owner_agent.departures.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings, TokenStore
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.verifying import Verified, verify
 from pramana_core.study_plan import StudyPlan
 from pramana_core.terminal import run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.intake.agreement import require_followed
-from miner_service.intake.declared import require_one_secret
 from miner_service.intake.intake import checked_content
+from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.study_privacy import forecast, study_privacy, told_by_plan
 from miner_service.store.people import OWNER, no_such
 from miner_service.store.releases import active_owners

@@ -10,7 +10,7 @@ from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, PagingDep, ServicesDep, StudyPath
 from miner_service.http.access.keyed import KeyedDep
 from miner_service.http.access.problems import problem_responses
-from miner_service.intake.declared import check_linkage
+from miner_service.intake.linkage import check_linkage
 from miner_service.store import people
 from miner_service.store.database import page_of
 from miner_service.store.holders import tokens

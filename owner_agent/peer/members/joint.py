@@ -34,7 +34,7 @@ from owner_agent.peer.protocol.steps import (
 )
 from owner_agent.peer.session.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
-from owner_agent.state.lock import Patience
+from owner_agent.state.surroundings import Patience
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
 from pramana_core.privacy import StudyTold
 from pramana_core.progress import StagedProgress

@@ -30,7 +30,8 @@ from owner_agent.peer.session.session import Kept, Session, keep, kept_of
 from owner_agent.peer.tasks.catalogue import entitled, task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.peer.tasks.task import Findings, ToldRecord
-from owner_agent.state.lock import Surroundings, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import Conflict
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Marginals, ReportTables

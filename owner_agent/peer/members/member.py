@@ -17,7 +17,7 @@ from owner_agent.peer.session.earlier import stage
 from owner_agent.peer.session.session import Session, no_session
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import (
     Forbidden,
     KeyFileError,

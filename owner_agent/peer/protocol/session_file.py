@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Proposal, TaskMessage
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
-from owner_agent.state.lock import Patience, Surroundings
+from owner_agent.state.surroundings import Patience, Surroundings
 from owner_agent.study_plan.adopting import adopted
 from pramana_core.wire.base import Name
 

@@ -24,8 +24,8 @@ from owner_agent.peer.identity.identity import Gate, restrict_to_peers
 from owner_agent.peer.members.participant import Participant
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
-from owner_agent.state.lock import Patience
 from owner_agent.state.private_files import write_replacing
+from owner_agent.state.surroundings import Patience
 from pramana_core.errors import LimitExceeded, OptionError, PeerUnreachable
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 

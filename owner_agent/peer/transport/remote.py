@@ -37,7 +37,7 @@ from owner_agent.peer.session.earlier import staged_in
 from owner_agent.peer.session.session import all_kept, error_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import KnownPeer, Site, load_site
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import PeerDeviated, PeerUnreachable
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pramana_core.errors import TableError
-from pramana_core.kernel_regression.options import (
-    KernelOptions,
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.kernel_regression.spectrum import (
     Permuting,
     Span,
     Spectrum,

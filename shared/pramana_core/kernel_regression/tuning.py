@@ -4,7 +4,7 @@ With many records the bandwidth is chosen on some of them, with fewer landmarks;
 chosen on all, for it depends on their number. Two guards against fits that memorize: records that
 share their features with few others are left out together with these, so that a record that occurs
 twice does not vouch for itself; and a fit with more freedom than a fifth of the records is not
-considered, however small its errors. Where the smoothest fit is asked for (`smoothness`), each
+considered, however small its errors. Where the smoothest fit is asked for, each
 target has its own penalty.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import OptionError
-from pramana_core.kernel_regression.options import (
-    KernelOptions,
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.kernel_regression.spectrum import (
     Permuting,
     Spectrum,
     choose_landmarks,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import InputError
-from pramana_core.kernel_regression.options import gaussian
+from pramana_core.kernel_regression.spectrum import gaussian
 from pramana_core.mixed.table import Floats, MixedTable
 from pramana_core.regression.terms import Terms, raw_columns
 

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.errors import EstimationError, LimitExceeded
-from pramana_core.kernel_regression.options import KernelOptions, Spectrum, decomposed, spanned
+from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.kernel_regression.spectrum import Spectrum, decomposed, spanned
 from pramana_core.kernel_regression.tuning import tuned, tuned_penalty
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable

@@ -17,7 +17,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.sections import model_sharing as sharing
 from owner_agent.site.sections.masking import MaskSection, TellSection
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from owner_agent.study_plan.adopting import StudyPlanSection
 from pramana.setups.relationships import store
 from pramana_core.mask.methods.registry import METHODS

@@ -14,8 +14,8 @@ from owner_agent.costs.summaries import ledger_json
 from owner_agent.departures.composition import losses
 from owner_agent.departures.ledger import Ledger
 from owner_agent.model_sharing import kept
-from owner_agent.model_sharing.columns import TreeNoise
 from owner_agent.model_sharing.kept import FOLDER
+from owner_agent.model_sharing.noise import TreeNoise
 from owner_agent.model_sharing.publishing import publish_tree, shared_tree
 from owner_agent.model_sharing.report import report_of
 from owner_agent.release.options import PublishOptions

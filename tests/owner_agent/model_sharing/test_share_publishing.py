@@ -9,7 +9,7 @@ import pytest
 from owner_agent.costs.summaries import ledger_json
 from owner_agent.departures.ledger import Ledger
 from owner_agent.model_sharing import growing
-from owner_agent.model_sharing.columns import choose
+from owner_agent.model_sharing.choosing import choose
 from owner_agent.model_sharing.publishing import publish_tree, shared_tree
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw

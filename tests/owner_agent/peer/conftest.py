@@ -33,7 +33,7 @@ from owner_agent.peer.transport.remote import opened
 from owner_agent.site.mistakes import Choice
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import Patience, Surroundings
+from owner_agent.state.surroundings import Patience, Surroundings
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 LINKAGE = bytes(range(60, 92))

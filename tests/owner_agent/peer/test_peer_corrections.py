@@ -17,7 +17,7 @@ from owner_agent.peer.protocol.steps import OFFERS, PROPOSE
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import HistoryLost, PlanConflict
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}

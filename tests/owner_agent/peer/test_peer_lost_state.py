@@ -14,7 +14,8 @@ from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import Surroundings, TokenStore
+from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, StoreCorrupt
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}

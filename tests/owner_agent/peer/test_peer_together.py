@@ -32,7 +32,8 @@ from owner_agent.peer.transport.remote import opened
 from owner_agent.randomize.draws import draw_id
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import Patience, Surroundings, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Patience, Surroundings
 from pramana_core.errors import (
     Conflict,
     NotFound,

@@ -11,7 +11,7 @@ import pytest
 
 from owner_agent.cli.main import build
 from owner_agent.predict.predicting import InputSource, predict, read_model
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.linear.columns import Column

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from owner_agent.release.client import Miner, requested_delay
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import ProtocolUnsupported, Refused, Unreachable
 
 PROBLEM = {

@@ -17,7 +17,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint, read_key
-from owner_agent.state.lock import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, PlanConflict
 from tests.full_disk import with_ever_more_room
 

@@ -13,7 +13,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.state.history import TRACES
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.lock import TokenStore
+from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
     KeyFileError,

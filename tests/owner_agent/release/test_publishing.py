@@ -20,7 +20,8 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
-from owner_agent.state.lock import TokenStore, publishing_alone
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.tokens import TokenStore
 from pramana_core.channels import Identity
 from pramana_core.errors import (
     Conflict,

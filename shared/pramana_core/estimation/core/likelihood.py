@@ -2,7 +2,7 @@
 
 Expectation maximization with squared extrapolation comes near, and takes many sets of reports of
 one layout at once (a bootstrap costs little more than one fit). Newton steps finish what heavy
-noise makes it crawl to: on the support of the free maximum (`support`), or in a model's parameters.
+noise makes it crawl to: on the support of the free maximum (`profile`), or in a model's parameters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Errors of fitted weights and of the accuracy, from the covariance of the counts.
 
-The weights solve an equation that is linear in the counts (see `solving`). Hence, to first order,
+The weights solve an equation that is linear in the counts (see `pocket`). Hence, to first order,
 their error is the inverse slope of the equation applied to the error of a linear function of the
 counts, whose covariance the table of counts knows exactly: the sandwich estimator. On records that
 were not randomized it is the one robust to heteroskedasticity (White's HC0).

@@ -30,7 +30,7 @@ class RuleOptions:
         false_discovery: the rate that `controlled` decisions keep.
         against: the error of intervals and tests: given the true records, or against their
             population.
-        consistent: whether supports are also made consistent (see `consistency`).
+        consistent: whether supports are also made consistent (see `mining`).
 
     Raises:
         OptionError: an option outside its range.

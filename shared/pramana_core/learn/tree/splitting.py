@@ -239,8 +239,8 @@ had half the nodes of those with none.
 REPEATED = 2
 """How much likelier it is that a question repeats what was asked than that it tells anew.
 
-Of mushroom at gamma 19 (6 runs) trees with 1 told 96.0 % right, with 2 97.5 % and with 9 97.5 %; of
-nursery, car and four other tables all as many.
+Of mushroom at gamma 19 (6 runs) trees with 1 told 96.0 % right, with 2 and with 9 97.5 %; with
+eight other seeds, and of nursery, car and four more tables, as many within the errors.
 """
 
 LEAST_TOLD = 1.0

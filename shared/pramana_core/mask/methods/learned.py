@@ -14,15 +14,8 @@ from pramana_core.mask.core.cautions import NEARLY_TOLD, Caution, Gravity
 from pramana_core.mask.core.influence import Influence, influence_of
 from pramana_core.mask.core.inputs import Inputs, require_leverages
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.methods.squares import (
-    ALONE,
-    TAKEN,
-    Squares,
-    no_squares,
-    own_weights,
-    squares_left,
-    with_vectors,
-)
+from pramana_core.mask.methods.lone import ALONE, TAKEN, own_weights, with_vectors
+from pramana_core.mask.methods.squares import Squares, no_squares, squares_left
 from pramana_core.mixed.design import basis_of, leverages, residual
 from pramana_core.mixed.table import Floats
 

@@ -26,7 +26,8 @@ from pramana_core.model_sharing.core.tree import (
     whole,
 )
 from pramana_core.model_sharing.generation.generating import RECORDS_AT_ONCE, generate_chunks
-from pramana_core.model_sharing.generation.options import GenerationOptions, shared_out
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.sizes import shared_out
 from pramana_core.model_sharing.generation.values import extent_of
 from pramana_core.ties import first_largest, first_largest_of_rows
 

@@ -15,13 +15,9 @@ import numpy.typing as npt
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.core.tree import SharedTree
-from pramana_core.model_sharing.generation.options import (
-    GenerationOptions,
-    cell_sizes,
-    class_shares,
-    expected_counts,
-    pseudo_records,
-)
+from pramana_core.model_sharing.generation.estimates import class_shares
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.sizes import cell_sizes, expected_counts, pseudo_records
 from pramana_core.model_sharing.generation.values import Places, values_of
 
 RECORDS_AT_ONCE = 65_536

@@ -22,13 +22,8 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
 )
 from pramana_core.model_sharing.core.tree import Condition, Interval, Values
-from pramana_core.model_sharing.generation.options import (
-    GenerationOptions,
-    Quantiles,
-    Spread,
-    category_shares,
-    cell_shares,
-)
+from pramana_core.model_sharing.generation.estimates import category_shares, cell_shares
+from pramana_core.model_sharing.generation.options import GenerationOptions, Quantiles, Spread
 
 # Which numbers pseudo-data may take within an interval: never one outside of it.
 #

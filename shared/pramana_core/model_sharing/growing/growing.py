@@ -42,7 +42,7 @@ class GrowthOptions:
             requirement the first attribute is taken.
         chance: with a requirement, a split is taken only if chance alone would tell as much of the
             class with at most this probability, by the likelihood ratio; 1 takes any.
-        confidence: where nothing is required, what the grown tree is cut back by, see `simplified`;
+        confidence: where nothing is required, what the grown tree is cut back by, see `required`;
             None for not at all.
         first_splits: with a requirement of (c, l) by the exact counts, how many splits of each
             attribute are tried at the root, each with all that grows below it: the one is kept

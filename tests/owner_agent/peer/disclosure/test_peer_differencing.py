@@ -22,7 +22,7 @@ from owner_agent.peer.disclosure.memory import (
     distinct,
     of_column,
 )
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 from pramana_core.domain import Domain
 from pramana_core.errors import OtherGroupings, SessionEnded, StoreCorrupt
 from pramana_core.estimation.estimated import EstimatedMarginals

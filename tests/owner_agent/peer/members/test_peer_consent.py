@@ -14,7 +14,7 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.site.site import load_site
-from owner_agent.state.lock import Patience
+from owner_agent.state.surroundings import Patience
 from pramana_core.errors import (
     ConfigError,
     Conflict,

@@ -9,7 +9,7 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
 from owner_agent.peer.session.session import error_of
-from owner_agent.state.lock import Patience
+from owner_agent.state.surroundings import Patience
 from pramana_core.errors import (
     RecordsDoNotAlign,
     SessionEnded,

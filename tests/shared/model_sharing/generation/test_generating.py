@@ -20,7 +20,8 @@ from pramana_core.model_sharing.core.attributes import (
 )
 from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.generating import _shuffled, generate, generate_chunks
-from pramana_core.model_sharing.generation.options import GenerationOptions, pseudo_records
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.sizes import pseudo_records
 from pramana_core.model_sharing.growing.growing import grow_tree
 from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree, trees
 

@@ -11,15 +11,13 @@ from scipy import optimize
 from pramana_core.domain import Variable
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
-from pramana_core.model_sharing.generation.options import (
-    GenerationOptions,
+from pramana_core.model_sharing.generation.estimates import (
     category_shares,
     cell_shares,
-    cell_sizes,
     class_shares,
-    expected_counts,
-    shared_out,
 )
+from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generation.sizes import cell_sizes, expected_counts, shared_out
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b", "c")), (COLOUR,))

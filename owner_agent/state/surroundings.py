@@ -1,0 +1,68 @@
+"""What the agent takes from the world around it; tests give it another world."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import httpx
+
+
+def utc_now() -> datetime:
+    """Return the time now, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """In seconds, for how long an agent waits for others, and how often it does what it repeats."""
+
+    work: float = 600.0
+    """For another owner's answer that needs work; a session file says otherwise."""
+    connect: float = 10.0
+    """Until another owner takes a call at all; a session file may say otherwise."""
+    quick: float = 20.0
+    """For another owner's answer that needs no work."""
+    least: float = 5.0
+    """For any answer, even at the very end of a session."""
+    grace: float = 15.0
+    """Longer than a session may last, to be told why it ended."""
+    idle: float = 120.0
+    """Until it gives up a session, before it learns, that the initiator does not go on with."""
+    asking: float = 20.0
+    """To ask the others whether they wrote a result, when the session's time is over."""
+    last: float = 20.0
+    """For telling owners of a session's end, good or bad, whatever its time."""
+    sign_of_life: float = 20.0
+    """How often owners that wait for others hear that the session goes on."""
+    poll: float = 0.2
+    """How often owners that learn are asked how far they are."""
+    sweep: float = 1.0
+    """How often a session is looked at that nobody calls any more."""
+    start: float = 30.0
+    """Until its own server is up, or down."""
+    brief: float = 10.0
+    """For a miner's answer that is not worth a long wait."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Transport, clock, patience and randomness, all replaceable.
+
+    `transport` None is the network; `attempts` is how often a request is tried before the miner
+    counts as unreachable, `lock_attempts` how often a session tries to hold the state directory's
+    lock while another publication does.
+    """
+
+    transport: httpx.BaseTransport | None = None
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], datetime] = utc_now
+    random_bytes: Callable[[int], bytes] = secrets.token_bytes
+    attempts: int = 5
+    lock_attempts: int = 20
+    patience: Patience = Patience()
