@@ -63,7 +63,7 @@ SAMPLERS = {
     "pramana_core.model_sharing.combination.combining",
     "pramana_core.model_sharing.combination.votes",
     "pramana_core.model_sharing.generation.generating",
-    "pramana_core.model_sharing.generation.options",
+    "pramana_core.model_sharing.generation.sizes",
     "pramana_core.model_sharing.generation.values",
     "pramana_core.model_sharing.private.growing",
 }
