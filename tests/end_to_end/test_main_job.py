@@ -77,7 +77,7 @@ def sealed_table(study) -> pa.Table:
 KILLED = """
 import os, signal, httpx
 from owner_agent.cli.main import build
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 
 class Killed(httpx.HTTPTransport):
     parts = 0

@@ -30,7 +30,7 @@ method = "egadp"
 KILLED = """
 import os, signal, httpx
 from owner_agent.cli.main import build
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 
 class Killed(httpx.HTTPTransport):
     parts = 0

@@ -32,13 +32,13 @@ KILLED = """
 import os, signal
 from owner_agent.cli.main import build
 from owner_agent.release.client import Miner
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 
 def kill(*_words, **_more):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 BY_ITS_ANSWER = """
-from owner_agent.state.lock import TokenStore
+from owner_agent.state.tokens import TokenStore
 TokenStore.save = kill
 build(Surroundings())()
 """

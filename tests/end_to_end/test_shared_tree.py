@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "model-sharing"
 KILLED = """
 import os, signal, httpx
 from owner_agent.cli.main import build
-from owner_agent.state.lock import Surroundings
+from owner_agent.state.surroundings import Surroundings
 
 class Killed(httpx.HTTPTransport):
     def handle_request(self, request):
