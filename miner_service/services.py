@@ -127,7 +127,7 @@ def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> 
         database=database,
         segments=open_segments(settings),
         audit=AuditLog(folder / "audit.jsonl", clock),
-        cursors=open_cursors(database, folder),
+        cursors=open_cursors(database),
     )
 
 

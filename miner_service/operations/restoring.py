@@ -135,7 +135,7 @@ def _not_empty() -> Conflict:
 
 @contextmanager
 def _rows_of(services: Services, folder: Path) -> Iterator[SqliteStore]:
-    """Open a copy of a backup's rows, whose tables may be of an earlier version."""
+    """Open a copy of a backup's rows, whose tables may be of an earlier revision."""
     scratch = services.segments.scratch_path()
     with storing("A copy of the backup's rows", scratch):
         shutil.copyfile(folder / ROWS, scratch)

@@ -13,7 +13,6 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from cryptography.exceptions import InvalidTag
@@ -22,7 +21,7 @@ from sqlalchemy import Select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from miner_service.store.schema import KeyRow, ReleaseRow
-from pramana_core.errors import OptionError, StoreCorrupt
+from pramana_core.errors import OptionError
 from pramana_core.wire.base import Page
 
 
@@ -74,7 +73,6 @@ class Database(Protocol):
 # row, from which one could count the rows that are hidden. All cursors
 # are of one length, and one is good only for the reader and the list that it was given for.
 
-KEY_FILE = "cursor.key"
 KEY_LENGTH = 64
 """Of AES-256-SIV (RFC 5297), which needs no nonce: the same page has the same cursor."""
 
@@ -126,43 +124,20 @@ class Cursors:
         )
 
 
-def open_cursors(database: Database, folder: Path) -> Cursors:
+def open_cursors(database: Database) -> Cursors:
     """Return the cursors of a service, making their key if its database has none.
 
-    All processes on a database have one key. Earlier versions kept it in a file of their `folder`,
-    which is carried over.
-
-    Raises:
-        StoreCorrupt: the key file does not hold a key.
+    All processes on a database have one key.
     """
-    file = folder / KEY_FILE
     with database.read() as session:
         row = session.get(KeyRow, _PURPOSE.decode())
     if row is None:
-        kept = _read_key(file)
         with database.write() as session:
             row = session.get(KeyRow, _PURPOSE.decode())
             if row is None:
-                made = kept or secrets.token_bytes(KEY_LENGTH)
-                row = KeyRow(name=_PURPOSE.decode(), key=made)
+                row = KeyRow(name=_PURPOSE.decode(), key=secrets.token_bytes(KEY_LENGTH))
                 session.add(row)
-        file.unlink(missing_ok=True)
     return Cursors(row.key)
-
-
-def _read_key(file: Path) -> bytes | None:
-    """Return the key that an earlier version kept in a file, if there is one."""
-    if not file.exists():
-        return None
-    key = file.read_bytes()
-    if len(key) != KEY_LENGTH:
-        raise StoreCorrupt(
-            f"The key file {file} does not hold {KEY_LENGTH} bytes.",
-            where=str(file),
-            remedy="Remove it: the next start makes another, and pages of lists are then read from"
-            " the first one again.",
-        )
-    return key
 
 
 # What is worked out of a release's content, remembered: a tree or a plan is long to read.

@@ -30,11 +30,7 @@ from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_part
 
 # The memory of releases that left without being remembered, from their folders in the outbox.
 #
-# Releases made before there was a memory are known in this way, and so are those that a restored
-# backup does not have yet.
-
-COUNTED_EPOCHS = 64
-"""Earlier versions counted epochs, to fewer than this, and the ledger did not have them."""
+# Releases that a restored backup does not have yet are known in this way.
 
 
 def rebuilt(
@@ -70,8 +66,7 @@ def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, stu
         if not draw.randomized:
             continue
         # The margin of a joint draw, sent to a peer, is not the whole of what was drawn.
-        epochs = (draw.epoch, *range(COUNTED_EPOCHS))
-        if draw.draw_id not in (draw_id(secrets, study, block, epoch) for epoch in epochs):
+        if draw.draw_id != draw_id(secrets, study, block, draw.epoch):
             return memory
         reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
     grown = memory.with_reports(made.keys, reports, replacing=True)
@@ -243,9 +238,8 @@ def newest_epoch(
         beginning: the epoch from which on everything is drawn: what left before is not repeated.
     """
     left = [d for e in entries if e.left and e.beginning == beginning for d in e.draws]
-    epochs = {*range(COUNTED_EPOCHS), *(draw.epoch for draw in left)}
-    known = {draw_id(secrets, study, block, epoch): epoch for epoch in epochs}
-    found = [known[draw.draw_id] for draw in left if draw.draw_id in known]
+    ids = {epoch: draw_id(secrets, study, block, epoch) for epoch in {d.epoch for d in left}}
+    found = [draw.epoch for draw in left if draw.draw_id == ids[draw.epoch]]
     return found[-1] if found else beginning
 
 

@@ -52,8 +52,7 @@ class Draw:
     `same_as` names other columns that held the same values when this one left (see `fingerprints`).
     A `masked` column has no bound on what its values tell: its epsilon is infinite. A column that
     is `shared` was learned from: what left is a tree. Its epsilon is that of the whole tree, which
-    all columns of the tree have in common, or infinite. `epoch` is the one of its draws, where they
-    were drawn anew; of draws that earlier versions made it may be 0 and is found by trying.
+    all columns of the tree have in common, or infinite. `epoch` is the one of its draws.
     """
 
     column: str

@@ -1,4 +1,4 @@
-"""The ledger's file: its tables, how those of earlier versions become these, and full disks."""
+"""The ledger's file: its tables, how it is opened or made, and full disks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from owner_agent.state import history
-from owner_agent.state.keys import KeyStore
 from pramana_core.errors import StoreCorrupt
 from pramana_core.full_disks import no_room, storing
 from pramana_core.opening import create_private, opening_alone
@@ -21,23 +20,7 @@ _BUSY_SECONDS = 30.0
 
 _METADATA = sa.MetaData()
 SCHEMA_VERSION = 6
-"""Raised with every change of the tables."""
-
-_UPGRADES = {
-    1: ("ALTER TABLE draws ADD COLUMN same_as JSON NOT NULL DEFAULT '[]'",),
-    2: (
-        f"ALTER TABLE releases ADD COLUMN kind VARCHAR NOT NULL DEFAULT '{RANDOMIZED}'",
-        "ALTER TABLE releases ADD COLUMN method VARCHAR NOT NULL DEFAULT ''",
-        "ALTER TABLE draws ADD COLUMN masked BOOLEAN NOT NULL DEFAULT 0",
-    ),
-    3: ("ALTER TABLE draws ADD COLUMN shared BOOLEAN NOT NULL DEFAULT 0",),
-    4: (
-        "ALTER TABLE releases ADD COLUMN beginning BIGINT NOT NULL DEFAULT 0",
-        "ALTER TABLE draws ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0",
-    ),
-    5: (),  # the fingerprints of draw keys
-}
-"""What makes the tables of a version those of the next; tables that are new are made besides."""
+"""Raised with every change of the tables: a ledger of another version is refused, unchanged."""
 
 RELEASES = sa.Table(
     "releases",
@@ -102,12 +85,12 @@ DRAW_KEYS = sa.Table(
 
 
 def connected(path: Path) -> sa.Connection:
-    """Open the ledger, made or brought to this version first.
+    """Open the ledger; make it first if it is not there.
 
     Whoever makes it at the same time is waited for, however slow.
 
     Raises:
-        StoreCorrupt: it is no ledger, or one of a later version.
+        StoreCorrupt: it is no ledger, or one of another version.
         StorageFull: it has to be written for that, and there is no room.
     """
     with storing_ledger(path):
@@ -120,7 +103,7 @@ def connected(path: Path) -> sa.Connection:
                 made = _version(connection)
             if made != SCHEMA_VERSION:
                 with opening_alone(path.parent), engine.begin() as connection:
-                    made = _upgraded(connection, path.parent)
+                    made = _with_tables(connection)
         if made != SCHEMA_VERSION:
             raise StoreCorrupt(
                 f"The ledger {path} has schema {made}; this version of the agent"
@@ -157,39 +140,17 @@ def _engine(path: Path) -> sa.Engine:
     )
 
 
-def _upgraded(connection: sa.Connection, state: Path) -> int:
-    """Make the tables, or bring them to this version, whole or not at all; return what they have.
-
-    Zero is the version of tables that no agent made.
-    """
-    made = _version(connection)
-    if made == SCHEMA_VERSION:
-        return made
+def _with_tables(connection: sa.Connection) -> int:
+    """Make the tables if there are none; return which version the tables have, zero for others."""
     # The driver opens no transaction by itself for changes of tables. Somebody else may have made
     # them meanwhile.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     made = _version(connection)
     if made == 0 and set(sa.inspect(connection).get_table_names()) <= {DRAW_KEYS.name}:
-        made = SCHEMA_VERSION
-    earlier = made in _UPGRADES
-    while made in _UPGRADES:
-        for statement in _UPGRADES[made]:
-            connection.exec_driver_sql(statement)
-        made += 1
-    if made == SCHEMA_VERSION:
         _METADATA.create_all(connection)
-        if earlier:
-            _know_draw_key(connection, state)
         connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA_VERSION}")
+        made = SCHEMA_VERSION
     return made
-
-
-def _know_draw_key(connection: sa.Connection, state: Path) -> None:
-    """Take the draw key beside an earlier version's ledger for the one that made its releases."""
-    mark = KeyStore(state).fingerprints()["draw"]
-    if mark is not None and connection.scalar(sa.select(sa.func.count()).select_from(RELEASES)):
-        known = sa.insert(DRAW_KEYS).prefix_with("OR IGNORE")
-        connection.execute(known.values(fingerprint=mark))
 
 
 def _version(connection: sa.Connection) -> int:

@@ -69,9 +69,8 @@ def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
         LinkageDiffers: the study's owners may hold the same people, and another has another secret.
         Refused, Unreachable: the miner said no, or nothing.
     """
-    told = None if linkage is None else miner.linkage(study, linkage)
-    if told is not None:
-        told.require_accepted()
+    if linkage is not None:
+        miner.linkage(study, linkage).require_accepted()
 
 
 def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:

@@ -39,7 +39,7 @@ from pramana_core.wire.problems import ProblemDetail, read_problem
 from pramana_core.wire.releases import PartReceipt, Release, ReleaseCreate
 from pramana_core.wire.releases.linkage import LinkageCheck, LinkageQuestion
 from pramana_core.wire.study_plans import StudyPlanView
-from pramana_core.wire.versions import CURRENT, IDEMPOTENCY_HEADER, PROTOCOL_HEADER
+from pramana_core.wire.versions import IDEMPOTENCY_HEADER, PROTOCOL, PROTOCOL_HEADER
 
 # Requests to a miner: tried again where they did not get through, and read as messages.
 #
@@ -89,7 +89,7 @@ class Calls:
     """
 
     def __init__(self, url: str, token: str | None, manner: Manner):
-        headers = {PROTOCOL_HEADER: str(CURRENT)}
+        headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self.url = url
@@ -183,7 +183,7 @@ class Calls:
     def _speaks_another(self, problem: ProblemDetail) -> ProtocolUnsupported:
         """Return the error of a miner that does not speak the version spoken here."""
         return ProtocolUnsupported(
-            f"The miner at {self.url} does not speak version {CURRENT} of the protocol, as this"
+            f"The miner at {self.url} does not speak version {PROTOCOL} of the protocol, as this"
             f" side does. It says: {problem.detail}",
             where=self.url,
             remedy="Install the version of Pramana that the miner has, or ask whoever runs the"
@@ -307,18 +307,11 @@ class Miner:
         """Return what the miner says of a study."""
         return self._calls.call(Study, "GET", f"/v1/studies/{quote(study, safe='')}")
 
-    def linkage(self, study: str, fingerprint: str) -> LinkageCheck | None:
-        """Return how this owner's linkage secret fits those of the others, by its fingerprint.
-
-        None where the miner is of an earlier version, and compares nothing.
-        """
+    def linkage(self, study: str, fingerprint: str) -> LinkageCheck:
+        """Return how this owner's linkage secret fits those of the others, by its fingerprint."""
         path = f"/v1/studies/{quote(study, safe='')}/linkage"
         body = LinkageQuestion(fingerprint=fingerprint).model_dump(mode="json")
-        response = self._calls.send("POST", path, json=body)
-        problem = None if response.is_success else read_problem(response.content)
-        if problem and (problem.code, problem.where) == (NotFound.code, None):
-            return None
-        return self._calls.read(LinkageCheck, "POST", path, response)
+        return self._calls.call(LinkageCheck, "POST", path, json=body)
 
     def releases(self, study: str) -> tuple[Release, ...]:
         """Return all that the miner has of this owner in a study, oldest first."""

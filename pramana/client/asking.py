@@ -140,10 +140,8 @@ def spec_of(asked: Mapping[str, Any]) -> JobSpec:
 
 
 def written(spec: JobSpec) -> bytes:
-    """Return what is sent for a job. Miners of an earlier version refuse an order that is null."""
-    left_out = getattr(spec, "order", 0) is None
-    body = JobCreate(spec=spec)
-    return body.model_dump_json(exclude={"spec": {"order"}} if left_out else None).encode()
+    """Return what is sent for a job."""
+    return JobCreate(spec=spec).model_dump_json().encode()
 
 
 def _options(learner: Estimator) -> Fields:

@@ -27,7 +27,7 @@ from pramana.demo.scenario import Scenario
 from pramana_core.errors import EstimationError, Refused, StateError, Unreachable
 from pramana_core.wire.learning.models import BayesNetMessage
 from pramana_core.wire.problems import read_problem
-from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.wire.versions import PROTOCOL, PROTOCOL_HEADER
 
 # One study from invitation to model, through the services' own REST interfaces.
 
@@ -51,7 +51,7 @@ class Rest:
     def __init__(self, url: str, token: str, seconds: float | None = 60.0) -> None:
         self._client = httpx.Client(
             base_url=url,
-            headers={"Authorization": f"Bearer {token}", PROTOCOL_HEADER: str(CURRENT)},
+            headers={"Authorization": f"Bearer {token}", PROTOCOL_HEADER: PROTOCOL},
             timeout=seconds,
             # These are this machine's or a private network's services: no proxy is asked.
             trust_env=False,

@@ -22,7 +22,6 @@ from sqlalchemy.orm import Session
 from starlette.routing import BaseRoute
 
 from miner_service.alignment.align import shown_to_owner
-from miner_service.http.access.protocol import VersionedRoute
 from miner_service.services import Services
 from miner_service.store.holders.owners import find_invitation
 from miner_service.store.holders.tokens import KnownToken, find_token, note_use
@@ -469,7 +468,6 @@ class RuledRouter(APIRouter):
                 Depends(Entering(rule)),
                 *(options.get("dependencies") or ()),
             ]
-        options.setdefault("route_class_override", VersionedRoute)
         super().add_api_route(path, endpoint, **options)
 
 

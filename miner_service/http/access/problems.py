@@ -28,7 +28,7 @@ from pramana_core.wire.problems import (
     problem_of_status,
     unforeseen,
 )
-from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
+from pramana_core.wire.versions import PROTOCOL, PROTOCOL_HEADER
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ async def _handle(request: Request, error: Exception) -> Response:
         # The router names only those of the first route that it found.
         response.headers["Allow"] = methods_at(request)
     # The last resort for what nobody foresaw stands before all that names the version otherwise.
-    response.headers[PROTOCOL_HEADER] = str(getattr(request.state, "protocol", CURRENT))
+    response.headers[PROTOCOL_HEADER] = PROTOCOL
     return response
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Header, Response
+from fastapi import Header, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
@@ -25,7 +24,6 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
-from miner_service.http.access.protocol import protocol_of
 from miner_service.jobs import creating as jobs
 from miner_service.jobs.runner import Crew
 from miner_service.services import Services
@@ -36,10 +34,8 @@ from miner_service.store.schema import JobLogRow, JobRow
 from pramana_core.errors import NotFound
 from pramana_core.wire.base import Page
 from pramana_core.wire.learning.jobs import Job, JobCreate, JobLine
-from pramana_core.wire.versions import written
 
 router = RuledRouter(tags=["jobs"])
-VersionDep = Annotated[int, Depends(protocol_of)]
 
 EVENT_MEDIA_TYPE = "text/event-stream"
 _HEARTBEAT_LOOKUPS = 75
@@ -133,7 +129,6 @@ async def stream_job_events(
     caller: CallerDep,
     crew: CrewDep,
     followed: FollowedDep,
-    version: VersionDep,
     last_event_id: Annotated[
         str | None,
         Header(alias="Last-Event-ID", description="The `id` of the last event received."),
@@ -148,7 +143,7 @@ async def stream_job_events(
     followed.require_share(caller.token)
     looks = followed.looks(job, caller.token)
     return StreamingResponse(
-        _events(lambda r: _again(services, caller, job, r), first, since, version, looks, crew),
+        _events(lambda r: _again(services, caller, job, r), first, since, looks, crew),
         media_type=EVENT_MEDIA_TYPE,
         headers={"Cache-Control": "no-store"},
     )
@@ -165,9 +160,9 @@ class _Seen:
     def finished(self) -> bool:
         return self.job.state not in UNFINISHED
 
-    def event(self, version: int) -> str:
+    def event(self) -> str:
         """Return it as an event."""
-        data = json.dumps(written(self.job, version), ensure_ascii=False, separators=(",", ":"))
+        data = self.job.model_dump_json()
         return f"id: {self.revision}\nevent: job\ndata: {data}\n\n"
 
 
@@ -175,13 +170,12 @@ async def _events(
     look: Callable[[int], _Seen | None],
     seen: _Seen,
     since: int | None,
-    version: int,
     changes: AsyncGenerator[int | None, None],
     crew: Crew,
 ) -> AsyncIterator[str]:
     """Yield an event per change; comments in between keep proxies from closing the line."""
     if seen.revision != since:
-        yield seen.event(version)
+        yield seen.event()
     if seen.finished:
         return
     silent = 0
@@ -200,7 +194,7 @@ async def _events(
                 yield ": still there\n\n"
                 continue
             seen, silent = again, 0
-            yield seen.event(version)
+            yield seen.event()
             if seen.finished:
                 return
 

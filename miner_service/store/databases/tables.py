@@ -1,7 +1,7 @@
 """The tables that a database has when it is opened: none, those of this version, or others.
 
-The revision is in `alembic_version`. Files that were made before there was such a table have it in
-`PRAGMA user_version`, which is kept up for the versions of the miner that look there.
+The revision is in `alembic_version`. A file of SQLite has it in `PRAGMA user_version`, too, where
+it is read without opening a transaction.
 """
 
 from __future__ import annotations
@@ -81,6 +81,13 @@ def _require_known(found: str, place: str) -> None:
             f"The database {place} has tables, and they are not a miner's.",
             where=place,
             remedy="Name a database that is empty, or the one that the miner had.",
+        )
+    if found.isdecimal() and int(found) < int(REVISIONS[0]):
+        raise StoreCorrupt(
+            f"The database {place} has schema {found}, which no released miner had; this one reads"
+            f" schema {HEAD}. It is unchanged.",
+            where=place,
+            remedy="Name an empty database, or run the state of the software that made this one.",
         )
     if found not in REVISIONS:
         raise StoreCorrupt(

@@ -76,10 +76,6 @@ class Scratch:
         """Remove the folders of processes that ended; return the names of what they left."""
         found = []
         for folder in self._root.iterdir():
-            if not folder.is_dir():  # of an earlier version, which had one folder for all
-                folder.unlink(missing_ok=True)
-                found.append(folder.name)
-                continue
             with suppress(OSError):
                 descriptor = os.open(folder, os.O_RDONLY)
                 try:

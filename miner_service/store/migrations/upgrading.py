@@ -6,12 +6,14 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from miner_service.store.migrations import HEAD
 from pramana_core.errors import NotInstalled
 
+SCRIPTS = Path(__file__).parent
+"""Where Alembic finds `env.py` and the versions."""
 
-def upgrade_tables(connection: Connection, since: str, to: str = HEAD) -> None:
-    """Make tables of the revision `since` (nothing for none) those of the revision `to`.
+
+def upgrade_tables(connection: Connection, since: str) -> None:
+    """Make tables of the revision `since` those of this version.
 
     The caller holds the write lock and commits: all of it is done or nothing.
 
@@ -28,8 +30,7 @@ def upgrade_tables(connection: Connection, since: str, to: str = HEAD) -> None:
             remedy='Install the extra: pip install "pramana[miner]".',
         ) from error
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    if since:
-        command.stamp(config, since)
-    command.upgrade(config, to)
+    command.stamp(config, since)
+    command.upgrade(config, "head")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -161,8 +161,6 @@ class StudyPrivacy(Message):
     something out.
     """
 
-    SINCE_2: ClassVar[tuple[str, ...]] = ("people", "at_several", "changed")
-
     study: Name
     prior: float
     columns: list[ColumnPrivacy]
@@ -251,8 +249,6 @@ class StudyCreate(Message):
 class Study(StudyCreate):
     """A study: the scope of owners, releases, jobs and models."""
 
-    SINCE_2: ClassVar[tuple[str, ...]] = ("people",)
-
     created: datetime
 
 
@@ -266,8 +262,6 @@ class TokenCreate(Message):
 class TokenIssued(Message):
     """A bearer token; the only time it is shown. Only an admin's and a monitor's have no study."""
 
-    SINCE_2: ClassVar[tuple[str, ...]] = ("expires",)
-
     id: str
     role: Role
     study: Name | None
@@ -278,8 +272,6 @@ class TokenIssued(Message):
 
 class TokenInfo(Message):
     """What is known of a token after it was issued; its use is noted once in a minute at most."""
-
-    SINCE_2: ClassVar[tuple[str, ...]] = ("expires", "last_used")
 
     id: str
     role: Role

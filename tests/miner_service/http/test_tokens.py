@@ -9,17 +9,8 @@ import pytest
 from miner_service.settings import Settings, TokenSettings
 from miner_service.store.holders.tokens import issue_token, note_use
 from pramana_core.errors import OptionError, StorageFull
-from pramana_core.wire.versions import PROTOCOL_HEADER
 
 ROTATE = "/v1/tokens/rotate"
-
-
-@pytest.fixture
-def miner(start):
-    """A running miner that is spoken to in version 2, which alone tells of ends and uses."""
-    started = start()
-    started.client.headers[PROTOCOL_HEADER] = "2"
-    return started
 
 
 def holder(of, answer):

@@ -53,19 +53,15 @@ def opened(miner, people=None):
     return analyst, miner.owner("s", "north"), miner.owner("s", "south")
 
 
-NOW = {"headers": {"Pramana-Protocol": "2"}}
-
-
 def read(person, path):
-    """Read as a client of this version: earlier ones are not told of people and secrets."""
-    answer = person("GET", path, **NOW)
+    answer = person("GET", path)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def compared(person, fingerprint):
     """Ask how a linkage secret fits, as an agent does."""
-    answer = person("POST", "/v1/studies/s/linkage", json={"fingerprint": fingerprint}, **NOW)
+    answer = person("POST", "/v1/studies/s/linkage", json={"fingerprint": fingerprint})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -234,10 +230,10 @@ def test_an_owners_views_are_the_same_bytes_whether_or_not_pseudonyms_match(
         north.publish("s", release("r1", range(10), ONE))
         south.publish("s", release("r1", probe, ONE))
         question = {"plan": release("x", [1], column="b").body["plan"], "linkage": ONE}
-        forecast = south("POST", "/v1/studies/s/privacy", json=question, **NOW)
+        forecast = south("POST", "/v1/studies/s/privacy", json=question)
         mine = read(south, "/v1/studies/s/alignment")
         views[world] = (
-            south("GET", "/v1/studies/s/privacy", **NOW).content,
+            south("GET", "/v1/studies/s/privacy").content,
             forecast.content,
             south("POST", "/v1/studies/s/linkage", json={"fingerprint": ONE}).content,
             [mine["state"], mine["secrets"], mine["secret_groups"], mine["in_all"]],
@@ -384,7 +380,7 @@ def clinics(serve, tmp_path):
     url, *_ = serve("--admin-token-file", str(token))
 
     def asked(method, path, **options):
-        headers = {"Authorization": f"Bearer {token.read_text().strip()}", **NOW["headers"]}
+        headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
         answer = httpx.request(method, url + path, headers=headers, **options)
         assert answer.is_success, answer.text
         return answer.json()

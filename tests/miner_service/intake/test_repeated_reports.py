@@ -18,14 +18,12 @@ from miner_service.settings.settings import StorageSettings
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.versions import PROTOCOL_HEADER
 from tests.postgres import postgres
 
 __all__ = ["postgres"]
 
 RECORDS, CHANGED = 2000, 40
 EPSILON = math.log(3)
-SPOKEN = {PROTOCOL_HEADER: "2"}
 
 
 def plan(*names, channel=None):
@@ -58,7 +56,6 @@ def release(build):
 @pytest.fixture
 def study(miner):
     """A miner, an analyst of its study, and an owner of it."""
-    miner.client.headers.update(SPOKEN)
     return miner, miner.study("asia"), miner.owner("asia", "north")
 
 
@@ -127,10 +124,6 @@ def test_an_agent_without_memory_is_found_said_and_counted(study, release):
         forecast = person("POST", "/v1/studies/asia/privacy", json=asked).json()
         for moment in ("before", "after"):
             assert len(forecast[moment]["changed"]) == seen
-    old = analyst("GET", path, headers={PROTOCOL_HEADER: "1"}).json()
-    assert "repeated" not in old
-    old = analyst("GET", "/v1/studies/asia/privacy", headers={PROTOCOL_HEADER: "1"}).json()
-    assert "changed" not in old
 
 
 def said_keyed(built, key):
@@ -329,7 +322,6 @@ def test_of_releases_sealed_at_once_each_pair_is_compared(
 ):
     place = None if database == "sqlite" else request.getfixturevalue("postgres").url()
     miner = start(storage=StorageSettings(database=place))
-    miner.client.headers.update(SPOKEN)
     analyst, north = miner.study("asia"), miner.owner("asia", "north")
     codes = [np.eye(10, dtype=np.uint8)[n] for n in range(3)]
     paths = [north.send("asia", release(f"r{n}", ill=c)) for n, c in enumerate(codes)]
@@ -357,7 +349,7 @@ def test_a_release_of_many_chunks_is_compared_whole(study, release, monkeypatch)
 @pytest.mark.end_to_end
 def test_a_miner_s_process_says_it_after_a_kill_too(serve, release, tmp_path):
     before, after, differ = corrected()
-    with httpx.Client(timeout=None, headers=SPOKEN) as client:
+    with httpx.Client(timeout=None) as client:
 
         def ask(method, path, token, **options):
             headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}

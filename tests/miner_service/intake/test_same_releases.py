@@ -11,11 +11,9 @@ from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, Reports, Sen
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.versions import PROTOCOL_HEADER
 from tests.miner_service import sharing
 
 RECORDS = 400
-SPOKEN = {PROTOCOL_HEADER: "2"}
 NAMES = ("ill", "smoker", "old")
 PLAN = Plan(tuple(Block((Variable(n, ("no", "yes")),), Symmetric.from_gamma(2, 3)) for n in NAMES))
 TRUTH = np.random.default_rng(0).integers(2, size=(len(NAMES), RECORDS))
@@ -31,7 +29,6 @@ def reports(seed):
 @pytest.fixture
 def study(miner):
     """A miner, an analyst of its study, and two owners of it."""
-    miner.client.headers.update(SPOKEN)
     return miner, miner.study("asia"), miner.owner("asia", "north"), miner.owner("asia", "south")
 
 
@@ -62,8 +59,6 @@ def test_one_release_of_two_owners_is_said_to_all_but_owners(study, build):
         assert sentence in board["privacy"]["warnings"]
     for owner in (north, south):
         assert (alike(owner), warnings(owner)) == ([], [])
-    old = analyst("GET", "/v1/studies/asia/alignment", headers={PROTOCOL_HEADER: "1"}).json()
-    assert "same" not in old
     for records in ("identical", "any"):
         spec = {"kind": "contingency-table", "variables": ["ill"], "records": records}
         refused = analyst("POST", "/v1/studies/asia/jobs", json={"spec": spec})

@@ -9,7 +9,6 @@ from pramana.client.asking import Served, table_frame
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.versions import CURRENT, PROTOCOL_HEADER
 
 NAMES = ("a", "b", "c")
 PLAN = Plan(
@@ -94,9 +93,8 @@ def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, b
     asked = {"kind": "contingency-table", "estimator": "pooled"}
     filled = learned(analyst, {**asked, "variables": list(NAMES)})
     told = learned(analyst, {**asked, "variables": ["b", "a"]})
-    today = {PROTOCOL_HEADER: str(CURRENT)}
-    assert analyst("GET", filled, headers=today).json()["filled_in"] == [list(NAMES)]
-    assert analyst("GET", told, headers=today).json()["filled_in"] == []
+    assert analyst("GET", filled).json()["filled_in"] == [list(NAMES)]
+    assert analyst("GET", told).json()["filled_in"] == []
     words = "Counts of a, b, c together are filled in from those of fewer variables"
     assert words in analyst("GET", f"{filled}/page").text
     assert "Filled in:" not in analyst("GET", f"{told}/page").text
@@ -104,10 +102,7 @@ def test_counts_filled_in_from_pairs_are_marked_wherever_they_are_shown(miner, b
         head, *rows = analyst("GET", f"{address}/csv").text.splitlines()
         assert head.endswith(",filled_in")
         assert all(row.endswith(f",{marked}") for row in rows)
-    # Clients of the version before refuse fields that they do not know.
-    earlier = analyst.get(filled)
-    assert "filled_in" not in earlier
-    assert earlier["spec"]["order"] == 2
+    assert analyst.get(filled)["spec"]["order"] == 2
 
 
 def test_variables_may_be_called_as_the_columns_of_numbers_are(miner, build):
@@ -122,8 +117,7 @@ def test_variables_may_be_called_as_the_columns_of_numbers_are(miner, build):
     header = analyst("GET", f"{address}/csv").text.splitlines()[0].split(",")
     assert header[:3] == ["filled_in (variable)", "low (variable)", "count"]
     assert header[-3:] == ["low", "high", "filled_in"]
-    headers = {PROTOCOL_HEADER: str(CURRENT)}
-    model = analyst("GET", address, headers=headers).content
+    model = analyst("GET", address).content
     frame = table_frame(Served.model_validate_json(model).root)
     assert frame["filled_in (variable)"].tolist() == ["no", "no", "yes", "yes"]
     assert frame["filled_in"].tolist() == [False] * 4

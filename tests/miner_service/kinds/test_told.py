@@ -13,9 +13,7 @@ from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.learn.tree.exchange.text import said_of_model
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.versions import PROTOCOL_HEADER
 
-SPOKEN = {PROTOCOL_HEADER: "2"}
 RECORDS = 300
 TREE = {"kind": "decision-tree", "target": "ill", "records": "any"}
 
@@ -32,7 +30,6 @@ def codes(seed=0):
 @pytest.fixture
 def study(miner):
     """An analyst of a study, and its only owner: jobs wait for every owner that there is."""
-    miner.client.headers.update(SPOKEN)
     analyst = miner.study("s")
     return analyst, miner.owner("s", "north")
 
@@ -64,8 +61,6 @@ def test_gamma_stands_in_json_page_text_and_picture(study, build):
     assert picture.rstrip().endswith("</svg>")
     # It is another program's to read: nothing is added.
     assert said not in analyst("GET", f"{path}/document").text
-    old = analyst("GET", path, headers={PROTOCOL_HEADER: "1"}).json()
-    assert "told" not in old
 
 
 @pytest.mark.slow
@@ -73,7 +68,6 @@ def test_gamma_stands_in_json_page_text_and_picture(study, build):
 def test_owners_add_unless_the_study_says_that_they_have_different_people(
     miner, build, people, gamma
 ):
-    miner.client.headers.update(SPOKEN)
     miner.admin("POST", "/v1/studies", json={"name": "s", "people": people})
     issued = miner.admin("POST", "/v1/studies/s/tokens", json={"name": "ana"}).json()
     analyst = type(miner.admin)(miner.client, issued["token"])

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from miner_service.store.database import KEY_FILE, KEY_LENGTH, Cursors, ListView, open_cursors
+from miner_service.store.database import Cursors, ListView, open_cursors
 from miner_service.store.databases.sqlite import SqliteStore
-from pramana_core.errors import OptionError, StoreCorrupt
+from pramana_core.errors import OptionError
 
 JOBS = "/v1/studies/asia/jobs"
 TABLE = {"kind": "contingency-table", "variables": ["A"]}
@@ -169,8 +169,8 @@ def opened(tmp_path):
 
 
 def test_each_service_has_a_key_of_its_own(tmp_path, opened):
-    one, two = (open_cursors(opened(name), tmp_path / name) for name in ("one", "two"))
-    assert open_cursors(opened("one"), tmp_path / "one") == one
+    one, two = (open_cursors(opened(name)) for name in ("one", "two"))
+    assert open_cursors(opened("one")) == one
     assert one.key != two.key
     view = ListView(JOBS, "t-1")
     assert one.open(view, one.seal(view, 7)) == 7
@@ -181,23 +181,9 @@ def test_each_service_has_a_key_of_its_own(tmp_path, opened):
 
 def test_a_key_that_another_process_made_meanwhile_is_the_one(tmp_path, opened):
     database, empty = opened(), opened("empty")
-    made = open_cursors(database, tmp_path)
+    made = open_cursors(database)
     looked_before = SimpleNamespace(read=empty.read, write=database.write)
-    assert open_cursors(looked_before, tmp_path) == made
-
-
-def test_the_key_file_of_an_earlier_version_is_carried_over(tmp_path, opened):
-    key = bytes(range(KEY_LENGTH))
-    (tmp_path / KEY_FILE).write_bytes(key)
-    assert open_cursors(opened(), tmp_path).key == key
-    assert not (tmp_path / KEY_FILE).exists()
-    assert open_cursors(opened(), tmp_path).key == key
-
-
-def test_a_key_file_that_is_none_is_told(tmp_path, opened):
-    (tmp_path / KEY_FILE).write_bytes(b"short")
-    with pytest.raises(StoreCorrupt, match=r"cursor\.key does not hold 64 bytes.*Remove it"):
-        open_cursors(opened(), tmp_path)
+    assert open_cursors(looked_before) == made
 
 
 def test_all_cursors_are_of_one_length():

@@ -191,7 +191,7 @@ def filled(start, settings, release_a, release_c):
 
 
 def forget(store):
-    """Let a store be as an earlier version left it."""
+    """Let a store be as if it had lost its identity."""
     store.change_keys()
     drop_identity(store.segments)
 
@@ -204,7 +204,7 @@ def drop_identity(segments):
 
 
 @pytest.mark.slow
-def test_a_store_of_an_earlier_version_is_taken_over_if_its_files_are_there(filled):
+def test_a_store_without_identity_is_taken_over_if_its_files_are_there(filled):
     forget(filled)
     assert filled.start(begin=False)
     assert filled.keys[0] == filled.segments.identity() is not None

@@ -72,8 +72,8 @@ class Opened:
         return answer.headers["location"]
 
     def told(self, path: str) -> Any:
-        """What an analyst of the present version is told of a job."""
-        return self.analyst("GET", path, headers={"Pramana-Protocol": "2"}).json()
+        """What an analyst is told of a job."""
+        return self.analyst("GET", path).json()
 
     def lines(self, path: str) -> list[str]:
         """The log of a job."""

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from owner_agent.departures import ledger_file as ledger_module
 from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
 from owner_agent.departures.ledger import Draw, Entry, Ledger
 from owner_agent.departures.refusals import refuse_conflicts
@@ -204,122 +203,27 @@ def test_an_entry_that_never_left_is_prepared_again_for_its_population_of_now(tm
     assert (renewed.state, renewed.draws) == ("prepared", draws)
 
 
-def test_a_ledger_of_another_version_is_left_alone(tmp_path):
+@pytest.mark.parametrize("version", [0, 5, 7])
+def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(tmp_path, version):
     ledger = Ledger(tmp_path / "state")
     ledger.add(_entry())
-    with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=7")
-    with pytest.raises(StoreCorrupt, match="has schema 7; .* reads schema 6"):
+    path = tmp_path / "state" / "ledger.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version={version}")
+        before = [*connection.iterdump()]
+    with pytest.raises(StoreCorrupt, match=f"has schema {version}; .* reads schema 6") as refused:
         ledger.entries()
-    with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        connection.execute("PRAGMA user_version=5")
+    assert "Run the version of the agent that made it" in str(refused.value)
+    with closing(sqlite3.connect(path)) as connection:
+        assert [*connection.iterdump()] == before
+        connection.execute("PRAGMA user_version=6")
     assert ledger.entries() == (_entry(),)
 
 
-VERSION_1 = (
-    """
-CREATE TABLE releases (
-    id INTEGER NOT NULL, miner VARCHAR NOT NULL, study VARCHAR NOT NULL, name VARCHAR NOT NULL,
-    content VARCHAR NOT NULL, digest VARCHAR NOT NULL, plan_digest VARCHAR NOT NULL,
-    records INTEGER NOT NULL, parts INTEGER NOT NULL, state VARCHAR NOT NULL,
-    prepared DATETIME NOT NULL, changed DATETIME NOT NULL, release_id VARCHAR,
-    PRIMARY KEY (id), UNIQUE (miner, study, name)
-);
-CREATE TABLE draws (
-    release INTEGER NOT NULL, "column" VARCHAR NOT NULL, variable VARCHAR NOT NULL,
-    draw_id VARCHAR NOT NULL, epsilon FLOAT, randomized BOOLEAN NOT NULL,
-    population VARCHAR NOT NULL,
-    PRIMARY KEY (release, "column"), FOREIGN KEY(release) REFERENCES releases (id)
-);
-CREATE TABLE sketches (
-    release INTEGER NOT NULL, sketch BLOB NOT NULL,
-    PRIMARY KEY (release), FOREIGN KEY(release) REFERENCES releases (id)
-);
-INSERT INTO releases VALUES (
-    1, 'http://m', 'asia', 'r-1', '{c}', '{d}', '{p}', 7, 1, 'sealed',
-    '2030-01-02 03:04:05.000000', '2030-01-02 03:04:05.000000', NULL
-);
-INSERT INTO draws VALUES (1, 'a', 'A', '1', 1.5, 1, 'p');
-INSERT INTO sketches VALUES (1, x'0102');
-PRAGMA user_version = 1;
-""".replace("{c}", "c" * 64)
-    .replace("{d}", "d" * 64)
-    .replace("{p}", "p" * 64)
-)
-"""A ledger as the first version of the tables has it."""
-
-
-def _version_1(state):
-    _make(state, VERSION_1)
-
-
-def _make(state, script):
-    state.mkdir(mode=0o700)
-    with closing(sqlite3.connect(state / "ledger.sqlite")) as connection:
-        connection.executescript(script)
-
-
-def test_a_ledger_of_the_first_version_is_upgraded_where_it_is(tmp_path):
-    _version_1(tmp_path / "state")
-    ledger = Ledger(tmp_path / "state")
-    old = _entry(draws=[_draw(population="p")], sketch=b"\x01\x02")
-    assert ledger.entries() == (old,)
-    new = _entry("r-2", draws=[_draw("b", "2", same_as=("a",))], fingerprint=b"sealed")
-    ledger.add(new)
-    assert ledger.entries() == (old, new)
-    assert spent(ledger.entries()) == {"a": 3.0, "b": 3.0}
-    with closing(sqlite3.connect(tmp_path / "state" / "ledger.sqlite")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (6,)
-
-
-def test_an_upgrade_that_is_interrupted_changes_nothing(tmp_path, monkeypatch):
-    _version_1(tmp_path / "state")
-    (statement,) = ledger_module._UPGRADES[1]
-    monkeypatch.setattr(ledger_module, "_UPGRADES", {1: (statement, "ALTER TABLE nothing")})
-    with pytest.raises(StoreCorrupt, match="cannot be read or written"):
-        Ledger(tmp_path / "state").entries()
-    monkeypatch.undo()
-    (entry,) = Ledger(tmp_path / "state").entries()
-    assert entry.name == "r-1"
-
-
-VERSION_2 = VERSION_1.replace(
-    "    population VARCHAR NOT NULL,\n",
-    "    population VARCHAR NOT NULL, same_as JSON NOT NULL,\n",
-)
-VERSION_2 = VERSION_2.replace("1, 'p');", "1, 'p', '[\"b\"]');").replace(
-    "version = 1", "version = 2"
-)
-"""The same as the second version has it: columns with the values of others are known."""
-
-
-def test_a_ledger_of_the_second_version_holds_randomized_records_alone(tmp_path):
-    _make(tmp_path / "state", VERSION_2)
+def test_a_tree_stands_beside_randomized_records(tmp_path):
     ledger = Ledger(tmp_path / "state")
     old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
-    assert ledger.entries() == (old,)
-    assert (old.kind, old.method, old.follows_plan) == ("randomized-records", "", True)
-    new = _masked_entry("r-2")
-    ledger.add(new)
-    assert ledger.entries() == (old, new)
-
-
-VERSION_3 = (
-    VERSION_2.replace("release_id VARCHAR,", "release_id VARCHAR, kind VARCHAR, method VARCHAR,")
-    .replace("00:00', NULL", "00:00', NULL")
-    .replace("same_as JSON NOT NULL,", "same_as JSON NOT NULL, masked BOOLEAN NOT NULL,")
-    .replace("'[\"b\"]')", "'[\"b\"]', 0)")
-    .replace(".000000', NULL", ".000000', NULL, 'randomized-records', ''")
-    .replace("version = 2", "version = 3")
-)
-"""The same as the third version has it: columns may be masked."""
-
-
-def test_a_ledger_of_the_third_version_holds_no_tree(tmp_path):
-    _make(tmp_path / "state", VERSION_3)
-    ledger = Ledger(tmp_path / "state")
-    old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
-    assert ledger.entries() == (old,)
+    ledger.add(old)
     tree = replace(_draw("y", "t", 1.5), shared=True)
     new = replace(
         _entry("r-2", draws=[tree]), kind="knowledge-model", method="private, epsilon 1.5"
@@ -425,19 +329,10 @@ def test_a_column_told_beside_masked_ones_is_held_to_what_it_was():
         refuse_conflicts(masked.draws, [_entry(draws=[_draw("s", "1", 1.0)])])
 
 
-VERSION_4 = (
-    VERSION_3.replace("masked BOOLEAN NOT NULL,", "masked BOOLEAN NOT NULL, shared BOOLEAN,")
-    .replace("'[\"b\"]', 0)", "'[\"b\"]', 0, 0)")
-    .replace("version = 3", "version = 4")
-)
-"""The same as the fourth version has it: columns may be in a tree."""
-
-
-def test_a_ledger_of_the_fourth_version_never_began_anew(tmp_path):
-    _make(tmp_path / "state", VERSION_4)
+def test_a_ledger_begins_anew_beside_what_it_has(tmp_path):
     ledger = Ledger(tmp_path / "state")
     old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
-    assert ledger.entries() == (old,)
+    ledger.add(old)
     assert (ledger.beginning, ledger.beginnings()) == (0, ())
     epoch = (1 << 63) - 1
     found = replace(_entry("r-0", draws=[_draw("c", "lost 7")]), prepared=MOMENT)

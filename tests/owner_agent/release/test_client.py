@@ -113,7 +113,7 @@ def test_every_request_says_which_version_is_spoken():
     with _miner(answer) as miner:
         # A miner of the last version names none in its answers, and has no `expires`.
         assert miner.accept("x" * 20, "a-key").expires is None
-    assert seen == ["2"]
+    assert seen == ["1"]
 
 
 def test_a_miner_that_does_not_speak_this_version_is_said_to_be_one():
@@ -125,7 +125,7 @@ def test_a_miner_that_does_not_speak_this_version_is_said_to_be_one():
     with _miner(lambda r: refused) as miner, pytest.raises(ProtocolUnsupported) as raised:
         miner.seal("x")
     told = str(raised.value)
-    assert "does not speak version 2" in told
+    assert "does not speak version 1" in told
     assert "speaks 3 and 4" in told
     assert "http://127.0.0.1:9" in told
 

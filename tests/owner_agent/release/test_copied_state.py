@@ -1,8 +1,7 @@
 """What is copied past the ledger, or comes back beside it, draws nothing that was drawn before."""
 
 import shutil
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -58,14 +57,6 @@ def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
         _publish(left)
         (entry,) = Ledger(left.state).entries()
         assert entry.beginning == Ledger(left.state).beginning > 1 << 32
-
-
-def test_the_key_beside_a_ledger_of_an_earlier_version_with_releases_is_known(left, table_text):
-    left.write(table=table_text(50))
-    with closing(sqlite3.connect(left.state / "ledger.sqlite")) as ledger:
-        ledger.execute("DROP TABLE draw_keys")
-        ledger.execute("PRAGMA user_version=5")
-    assert _publish(left).already
 
 
 def test_an_epoch_that_comes_back_beside_another_is_found(left, table_text):

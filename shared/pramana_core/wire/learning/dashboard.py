@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -28,8 +28,6 @@ class DashboardStudy(Message):
 
 class Dashboard(Message):
     """What the caller may see, at one moment; `ending` are tokens that end soon."""
-
-    SINCE_2: ClassVar[tuple[str, ...]] = ("ending",)
 
     at: datetime
     studies: list[DashboardStudy]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, TypeAdapter
 
@@ -82,17 +82,6 @@ class Job(Message):
     predicted is in seconds and in bytes of memory. `log` has the last lines, where one job is
     read. Owners are not told by whom a job is run, what was predicted, or what its log says.
     """
-
-    SINCE_2: ClassVar = (
-        "started",
-        "heartbeat_age",
-        "seconds_left",
-        "predicted_seconds",
-        "predicted_bytes",
-        "worker",
-        "runs",
-        "log",
-    )
 
     id: str
     study: Name

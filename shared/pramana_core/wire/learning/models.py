@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -94,8 +94,6 @@ class ModelHead(Message):
     whole record, over all owners; its gamma and epsilon are null where nothing bounds it. Of models
     made by earlier versions it is null itself: not recorded.
     """
-
-    SINCE_2: ClassVar[tuple[str, ...]] = ("filled_in", "told")
 
     id: str
     study: Name

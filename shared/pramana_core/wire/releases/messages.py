@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -173,8 +173,6 @@ class Release(OfAKind):
     `linkage` is the fingerprint of its linkage secret, as it was announced: for its owner only.
     """
 
-    SINCE_2: ClassVar[tuple[str, ...]] = ("linkage", "repeated")
-
     id: str
     study: Name
     owner: Name
@@ -281,8 +279,6 @@ class Alignment(Message):
     only if the state is `identical`: else it could learn whether a person is known to another
     owner by publishing that one record.
     """
-
-    SINCE_2: ClassVar[tuple[str, ...]] = ("secrets", "secret_groups", "same")
 
     study: Name
     state: AlignmentState
