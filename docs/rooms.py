@@ -28,7 +28,7 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-core.errors
+core.alike core.errors
 core.full_disks core.opening
 core.domain core.progress core.pictures core.ties
 core.terminal

@@ -20,7 +20,7 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         if name in __all__ or name.startswith("_"):
             raise
-        from pramana_core.errors.alike import alike
+        from pramana_core.alike import alike
 
         near = alike(name, __all__)
         hint = f"; did you mean {near}?" if near else ""

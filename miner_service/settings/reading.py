@@ -20,8 +20,8 @@ from miner_service.settings.settings import (
     TokenSettings,
     WebSettings,
 )
+from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
-from pramana_core.errors.alike import alike
 
 SECTIONS: Mapping[str, type] = {
     "limits": Limits,

@@ -24,6 +24,7 @@ from owner_agent.site.planning import planned, raise_together
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.encode import encode_column, numbers, record_id_problems, rows_text
 from owner_agent.table.table import TextTable, read_table
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     InputError,
@@ -33,7 +34,6 @@ from pramana_core.errors import (
     TableUnreadable,
     UnknownCategory,
 )
-from pramana_core.errors.alike import did_you_mean
 from pramana_core.learn.prediction import Predictor, interval_cuts, read_predictor
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.progress import Progress

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pramana.frames.sentences import quoted, warn_caller
 from pramana.frames.tables import shown
+from pramana_core.alike import alike, did_you_mean
 from pramana_core.errors import MissingColumn, OptionError
-from pramana_core.errors.alike import alike, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pramana_core.errors.alike import alike, did_you_mean
+from pramana_core.alike import alike, did_you_mean
 
 
 @pytest.mark.parametrize(

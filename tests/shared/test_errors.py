@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 
 import pytest
 
 from pramana_core import errors
-from pramana_core.errors import PramanaError, Refused, StateError, error_classes
+from pramana_core.errors import Refused, StateError, error_classes
 from pramana_core.wire.problems import (
     HTTP_PROBLEMS,
     invalid_request,
@@ -19,7 +18,7 @@ from pramana_core.wire.problems import (
     unforeseen,
 )
 
-CLASSES = [kind for kind in error_classes() if kind.__module__.startswith("pramana_core.errors.")]
+CLASSES = [kind for kind in error_classes() if kind.__module__ == "pramana_core.errors"]
 
 
 def test_every_class_has_a_code_and_a_title_of_its_own():
@@ -34,16 +33,6 @@ def test_statuses_and_exit_codes_are_those_of_the_class_refined():
     assert told[errors.RecordsCorrected] == told[errors.PlanConflict] == (409, 2)
     assert told[errors.NotConverged] == (422, 6)
     assert told[errors.Refused] == (502, 4)
-
-
-def test_the_tree_at_the_top_is_that_of_the_classes():
-    drawn = inspect.getdoc(errors).split("An error says")[0]
-    for kind in CLASSES:
-        (line,) = re.findall(rf"^.*\b{kind.__name__}\b.*$", drawn, re.MULTILINE)
-        depth = len([base for base in kind.__mro__ if issubclass(base, PramanaError)]) - 1
-        assert line.index(kind.__name__) == 4 + 4 * depth, line
-        if not kind.__subclasses__():
-            assert re.search(rf" {kind.code}( |$)", line), line
 
 
 def test_every_problem_has_a_sound_status_and_title():
