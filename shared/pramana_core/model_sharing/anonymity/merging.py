@@ -21,6 +21,7 @@ from pramana_core.model_sharing.core.tree import (
     SharedTree,
     Split,
     Values,
+    together,
 )
 from pramana_core.ties import ascending, exceeds
 
@@ -114,15 +115,6 @@ def _parts_of(branch: Branch) -> tuple[Condition, ...]:
     if branch.merged and branch.asked is None:
         return branch.merged
     return () if branch.condition is None else (branch.condition,)
-
-
-def together(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition that one of some holds: of categories, or of intervals side by side."""
-    codes = [c.codes for c in conditions if isinstance(c, Values)]
-    if codes:
-        return Values(tuple(sorted({code for some in codes for code in some})))
-    ends = [c for c in conditions if isinstance(c, Interval)]
-    return Interval(min(e.above for e in ends), max(e.up_to for e in ends))
 
 
 def branches_of(tree: SharedTree, join: Join) -> list[Branch]:

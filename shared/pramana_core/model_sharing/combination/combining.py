@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
-from pramana_core.learn.common.options import Seed, require_limit
+from pramana_core.learn.common.options import Seed, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.combination.schemas import common_schema
 from pramana_core.model_sharing.combination.votes import (
@@ -218,18 +219,11 @@ class CombineOptions:
     labels: Labels = "likeliest"
     votes: VoteOptions = field(default_factory=VoteOptions)
     learning: GlobalOptions = field(default_factory=GlobalOptions)
-    most_leaves: int = MOST_LEAVES
-    seed: int = 0
+    most_leaves: Annotated[int, Ge(2), Le(1_000_000)] = MOST_LEAVES
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        for name, kinds in (("method", Method), ("model", GlobalName), ("labels", Labels)):
-            require_limit(getattr(self, name), kinds, name)
-        require_limit(self.seed, Seed, "seed")
-        if not 2 <= self.most_leaves <= 1_000_000:
-            raise OptionError(
-                f"most_leaves must be from 2 to 1,000,000, not {self.most_leaves}.",
-                where="most_leaves",
-            )
+        require_limits(self)
 
     @property
     def draws(self) -> bool:

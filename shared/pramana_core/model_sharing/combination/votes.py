@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge
 
-from pramana_core.errors import LimitExceeded, ModelError, OptionError
+from pramana_core.errors import LimitExceeded, ModelError
+from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
 from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
@@ -52,19 +54,10 @@ class VoteOptions:
     """
 
     weights: Weights = "equal"
-    smoothing: float = 1.0
+    smoothing: Annotated[float, Ge(0)] = 1.0
 
     def __post_init__(self) -> None:
-        if self.weights not in get_args(Weights):
-            raise OptionError(
-                f"weights must be one of {', '.join(get_args(Weights))}, not {self.weights!r}.",
-                where="weights",
-            )
-        if not 0 <= self.smoothing < np.inf:
-            raise OptionError(
-                f"smoothing must be a number of at least 0, not {self.smoothing:g}.",
-                where="smoothing",
-            )
+        require_limits(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,11 +376,7 @@ class LabellingOptions:
     labels: Labels = "likeliest"
 
     def __post_init__(self) -> None:
-        if self.labels not in get_args(Labels):
-            raise OptionError(
-                f"labels must be one of {', '.join(get_args(Labels))}, not {self.labels!r}.",
-                where="labels",
-            )
+        require_limits(self)
 
 
 def labelled_chunks(

@@ -12,7 +12,15 @@ from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
 from pramana_core.model_sharing.combination.combining import VotesModel
 from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf, Node, SharedTree, whole
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    leaves_below,
+    whole,
+)
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -189,7 +197,7 @@ def _lines(tree: SharedTree, node: Node, depth: int, most: int | None, width: in
         yield from _set_in(lead, leaf_words(tree.schema, node), width)
         return
     if most is not None and depth > most:
-        leaves = _leaves(node)
+        leaves = list(leaves_below(node))
         counted = sum(leaf.records for leaf in leaves)
         yield f"{lead}({len(leaves):,} leaves left out, {records_words(counted)})"
         return
@@ -200,12 +208,6 @@ def _lines(tree: SharedTree, node: Node, depth: int, most: int | None, width: in
             continue
         yield from _set_in(lead, said, width)
         yield from _lines(tree, below, depth + 1, most, width)
-
-
-def _leaves(node: Node) -> list[Leaf]:
-    if isinstance(node, Leaf):
-        return [node]
-    return [leaf for _, below in node.parts for leaf in _leaves(below)]
 
 
 def _set_in(lead: str, said: str, width: int) -> Iterator[str]:

@@ -28,12 +28,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
 
 from pramana_core.errors import EmptyTable, ModelError, OptionError
+from pramana_core.learn.common.options import InnerShare, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.core.attributes import (
     Attribute,
@@ -49,6 +51,7 @@ from pramana_core.model_sharing.core.tree import (
     SharedTree,
     Split,
     Values,
+    leaves_below,
     whole,
 )
 
@@ -138,27 +141,15 @@ class PrivateOptions:
         OptionError: an option is out of its range.
     """
 
-    depth: int | None = None
-    splits: float = 0.5
-    structure: str = "chosen"
-    quality: str = "gini"
-    grid: int = 16
+    depth: Annotated[int, Ge(1), Le(DEEPEST)] | None = None
+    splits: InnerShare = 0.5
+    structure: Literal["chosen", "random"] = "chosen"
+    quality: Literal["hits", "gini"] = "gini"
+    grid: Annotated[int, Ge(2), Le(1000)] = 16
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.depth is not None and not 1 <= self.depth <= DEEPEST:
-            raise OptionError(f"depth must be 1 to {DEEPEST}, not {self.depth}.", where="depth")
-        if not 0 < self.splits < 1:
-            raise OptionError(
-                f"splits must be a share between 0 and 1, not {self.splits}.", where="splits"
-            )
-        for name, known in (("structure", ("chosen", "random")), ("quality", ("hits", "gini"))):
-            if getattr(self, name) not in known:
-                raise OptionError(
-                    f"{name} must be {' or '.join(known)}, not {getattr(self, name)!r}.", where=name
-                )
-        if not 2 <= self.grid <= 1000:
-            raise OptionError(f"grid must be 2 to 1000, not {self.grid}.", where="grid")
+        require_limits(self)
         for name, values in self.thresholds.items():
             if not values or not all(map(math.isfinite, values)):
                 raise OptionError(
@@ -280,21 +271,10 @@ def _counted(node: Node, counts: Floats, label: int) -> Node:
         return Leaf(label, hit, float(told.sum()) - hit, tuple(map(float, told)))
     parts, first = [], 0
     for condition, below in node.parts:
-        last = first + _leaves(below)
+        last = first + sum(1 for _ in leaves_below(below))
         parts.append((condition, _counted(below, counts[first:last], label)))
         first = last
     return Split(node.attribute, tuple(parts))
-
-
-def _leaves(node: Node) -> int:
-    waiting, found = [node], 0
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, Leaf):
-            found += 1
-        else:
-            waiting += [below for _, below in here.parts]
-    return found
 
 
 # The questions a private tree may ask: a public list, made from the schema alone.

@@ -131,8 +131,8 @@ def test_a_category_that_no_tree_knows_is_refused():
     ("wrong", "told"),
     [
         ({"weights": "volume"}, "weights must be one of equal, records, leaves"),
-        ({"smoothing": -1}, "smoothing must be a number of at least 0, not -1"),
-        ({"smoothing": float("nan")}, "smoothing must be a number of at least 0"),
+        ({"smoothing": -1}, "smoothing must be at least 0, not -1"),
+        ({"smoothing": float("nan")}, "smoothing must be a finite number at least 0"),
     ],
 )
 def test_options_out_of_range_are_refused(wrong, told):

@@ -240,9 +240,9 @@ def test_a_tree_of_nothing_gives_nothing():
         ({"misses": "none"}, "misses must be one of"),
         ({"spread": "wide"}, "spread must be one of"),
         ({"records": 0}, "records must be at least 1, not 0"),
-        ({"scale": 0}, "scale must be a number above 0"),
-        ({"scale": float("nan")}, "scale must be a number above 0"),
-        ({"scale": float("inf")}, "scale must be a number above 0"),
+        ({"scale": 0}, "scale must be .*above 0"),
+        ({"scale": float("nan")}, "scale must be .*above 0"),
+        ({"scale": float("inf")}, "scale must be .*above 0"),
     ],
 )
 def test_options_out_of_range_are_refused(wrong, told):
