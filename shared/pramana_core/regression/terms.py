@@ -16,7 +16,7 @@ import numpy as np
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.mixed.design import design_of
-from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
+from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
 from pramana_core.regression.inputs import Feature
 from pramana_core.regression.options import RegressionOptions
 
@@ -280,13 +280,3 @@ def _divides(small: Term, large: Term) -> bool:
         any(f.column == g.column and f.category == g.category and f.power <= g.power for g in large)
         for f in small
     )
-
-
-def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
-    """Yield the numeric columns and an indicator of every category, with their labels."""
-    for column in table.columns:
-        if isinstance(column, CategoricalColumn):
-            for code, label in enumerate(column.categories):
-                yield f"{column.name}={label}", (column.codes == code).astype(np.float64)
-        else:
-            yield column.name, column.values

@@ -15,12 +15,11 @@ import numpy as np
 
 from pramana_core.errors import EstimationError, NotInstalled
 from pramana_core.mask.copies.combining import combine_copies
-from pramana_core.mixed.table import Floats, MixedTable
+from pramana_core.mixed.table import Floats, MixedTable, raw_columns
 from pramana_core.regression.diagnostics import Fit
 from pramana_core.regression.forms import TreeForm, TreeNode
 from pramana_core.regression.inputs import Copies
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import raw_columns
 
 
 def require_installed() -> None:

@@ -174,7 +174,7 @@ def test_categories_are_known_by_their_labels_when_predicting(name):
         model.predict(MixedTable((new, people["age"]), 200))
     with pytest.raises(MissingColumn, match="'age'"):
         model.predict(people.project(["level"]))
-    with pytest.raises(TableError, match="'age' has categories; the model learned it with num"):
+    with pytest.raises(TableError, match="'age' has categories; the model knows it with num"):
         model.predict(
             MixedTable((CategoricalColumn("age", level.codes, level.categories), level), 200)
         )

@@ -151,12 +151,6 @@ class MethodRow:
     measures: tuple[Measures, ...]
     failure: str | None = None
 
-    @property
-    def differencing(self) -> bool:
-        """Whether releases of two tables that differ by one record give that record away: by
-        moments that are exact or by true values that are all released."""
-        return self.method.exact_moments or self.method.released_values
-
 
 @dataclass(frozen=True)
 class MethodComparison:

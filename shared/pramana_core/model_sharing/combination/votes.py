@@ -13,7 +13,14 @@ from annotated_types import Ge
 
 from pramana_core.errors import LimitExceeded, ModelError
 from pramana_core.learn.common.options import require_limits
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.mixed.table import (
+    CategoricalColumn,
+    Column,
+    Floats,
+    MixedTable,
+    NumericColumn,
+    coded_as,
+)
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
 from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import (
@@ -339,14 +346,7 @@ def _each(
 
 def _in_schema(table: MixedTable, schema: TreeSchema) -> MixedTable:
     attributes = schema.read(table)
-    told = table[schema.target.name]
-    if not isinstance(told, CategoricalColumn):
-        raise ModelError(f"{told.name!r} must be of classes, not of numbers.", where=told.name)
-    codes = told.codes
-    if told.categories != schema.target.categories:
-        known = {label: place for place, label in enumerate(schema.target.categories)}
-        codes = np.array([known[label] for label in told.categories], dtype=np.intp)[codes]
-    target = CategoricalColumn(told.name, codes, schema.target.categories)
+    target = coded_as(table[schema.target.name], schema.target.categories, "tree")
     return MixedTable((*attributes.columns, target), table.records)
 
 

@@ -162,7 +162,7 @@ MISTAKES = [
         "predictions of a category that a regression has not seen",
         lambda: learn().predict({"age": [30.0], "sex": ["x"]}),
         UnknownCategory,
-        ("'sex' has 1 values in categories", "not seen"),
+        ("'sex' has 1 values in categories", "does not know"),
     ),
     Mistake(
         "predictions of words in place of numbers",

@@ -15,7 +15,7 @@ from pramana_core.model_sharing.core.attributes import CategoricalAttribute, Tre
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.generating import generate
 from pramana_core.model_sharing.generation.options import GenerationOptions
-from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree
+from tests.shared.model_sharing.random_trees import random_schema, random_tree
 
 COLOUR = CategoricalAttribute("colour", ("red", "green"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b")), (COLOUR,))
@@ -71,8 +71,8 @@ def test_one_tree_votes_as_it_predicts():
 @given(st.integers(0, 1 << 32), st.integers(1, 4), VOTES)
 def test_the_product_says_what_the_votes_say(seed, owners, options):
     rng = np.random.default_rng(seed)
-    schema = random_schema(rng)
-    votes = votes_of([random_tree(schema, rng, 3) for _ in range(owners)], options)
+    schema = random_schema(rng, wild=True)
+    votes = votes_of([random_tree(rng, schema, 3, told=0.5) for _ in range(owners)], options)
     product = product_tree(votes)
     # Records of each of its leaves, so that none is left out, and records of anywhere.
     even = SharedTree(schema, product.root)
