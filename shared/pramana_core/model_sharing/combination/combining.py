@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -19,13 +18,12 @@ from pramana_core.model_sharing.combination.votes import (
     MOST_LEAVES,
     LabellingOptions,
     Labels,
-    TreeVotes,
     VoteOptions,
+    VotesModel,
     labelled_chunks,
     pooled_chunks,
     product_tree,
     together,
-    votes_of,
 )
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
@@ -41,7 +39,6 @@ from pramana_core.model_sharing.global_models.learning import (
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import (
-    Codes,
     ForestModel,
     GlobalModel,
     RuleModel,
@@ -255,44 +252,6 @@ def generation_for(method: Method, **given: Any) -> GenerationOptions:
 
 
 @dataclass(frozen=True)
-class VotesModel:
-    """The trees of several owners as one classifier.
-
-    Attributes:
-        trees: the trees, in one schema.
-        options: how they are weighed.
-
-    Raises:
-        ModelError: the trees cannot be combined, see `common_schema`.
-    """
-
-    trees: tuple[SharedTree, ...]
-    options: VoteOptions = field(default_factory=VoteOptions)
-    kind: Literal["votes"] = "votes"
-
-    def __post_init__(self) -> None:
-        _ = self.votes
-
-    @cached_property
-    def votes(self) -> TreeVotes:
-        """What the trees say together."""
-        return votes_of(self.trees, self.options)
-
-    @property
-    def schema(self) -> TreeSchema:
-        """The class and the attributes."""
-        return self.votes.schema
-
-    def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records; see `GlobalModel`."""
-        return self.votes.predict(table)
-
-    def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes; see `GlobalModel`."""
-        return self.votes.probabilities(table)
-
-
-@dataclass(frozen=True)
 class Combined:
     """A global model, and what it was made of.
 
@@ -347,10 +306,9 @@ def combine(
         model, pseudo = _learned(trees, schema, options, rng, on_step)
     else:
         on_step(0, 1)
-        voting = VotesModel(tuple(trees), options.votes)
-        known = VotesModel(voting.votes.trees, options.votes)
+        votes = VotesModel(tuple(trees), options.votes)
         product = options.method == "product"
-        model = TreeModel(product_tree(known.votes, options.most_leaves)) if product else known
+        model = TreeModel(product_tree(votes, options.most_leaves)) if product else votes
     on_step(1, 1)
     said = remarks(dict(zip(names, trees, strict=True)), schema)
     notes = (_made(options, pseudo, len(trees), model), *said)
@@ -388,7 +346,7 @@ def pseudo_chunks(
         per_chunk = max(1, min(RECORDS_AT_ONCE, NUMBERS_AT_ONCE // width))
     if options.method == "labelled":
         labelling = LabellingOptions(generation, options.labels)
-        return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)
+        return labelled_chunks(VotesModel(tuple(trees), options.votes), rng, labelling, per_chunk)
     way: Literal["pgen", "basegen"] = "pgen" if options.method == "pgen" else "basegen"
     return pooled_chunks(trees, rng, replace(generation, method=way), per_chunk)
 
@@ -422,7 +380,7 @@ def _known(
     Classes that were drawn say it themselves, on the average of a leaf; the likeliest do not.
     """
     if options.method == "labelled" and options.labels == "likeliest":
-        return votes_of(trees, options.votes).probabilities
+        return VotesModel(tuple(trees), options.votes).probabilities
 
     def drawn(table: MixedTable) -> Floats:
         target = table[schema.target.name]

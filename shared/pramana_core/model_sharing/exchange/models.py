@@ -15,8 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pramana_core.channels import CATEGORIES, VARIABLES
 from pramana_core.errors import InputError, ModelError
 from pramana_core.learn.common.documents import faults
-from pramana_core.model_sharing.combination.combining import VotesModel
-from pramana_core.model_sharing.combination.votes import VoteOptions, Weights
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel, Weights
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import (
     Nodes,
@@ -122,14 +121,8 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
     if isinstance(model, ForestModel):
         return {**head, "trees": [tree_nodes(tree) for tree in model.trees]}
     if isinstance(model, VotesModel):
-        known = VotesModel(model.votes.trees, model.options)
-        return {
-            "kind": model.kind,
-            **schema_json(known.schema),
-            "weights": model.options.weights,
-            "smoothing": float(model.options.smoothing),
-            "trees": [tree_nodes(tree) for tree in known.trees],
-        }
+        told = {"weights": model.options.weights, "smoothing": float(model.options.smoothing)}
+        return {**head, **told, "trees": [tree_nodes(tree) for tree in model.trees]}
     if isinstance(model, RuleModel):
         asked = [condition_json(model.schema[name], c) for name, c in model.conditions]
         return {**head, "conditions": asked, "covered": model.covered, "others": model.others}

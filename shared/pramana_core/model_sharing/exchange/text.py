@@ -10,7 +10,7 @@ import numpy as np
 
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
-from pramana_core.model_sharing.combination.combining import VotesModel
+from pramana_core.model_sharing.combination.votes import VotesModel
 from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import (
     Condition,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
-from pramana_core.model_sharing.combination.combining import VotesModel
-from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
 from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json, write_model_json
 from pramana_core.model_sharing.global_models.model import (
