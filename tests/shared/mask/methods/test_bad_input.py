@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 
 from pramana_core.errors import EmptyTable, MaskingError, OptionError, TableError
-from pramana_core.mask import METHODS, cadp, cgadp, egadp, gadp, ipso, mask, sadp, shuffle
+from pramana_core.mask import METHODS, cadp, cgadp, egadp, gadp, ipso, mask, nmegadp, sadp, shuffle
 from tests.shared.mask.examples import linear, mixed
 
-PREDICTING = [
-    name for name in METHODS if name not in ("sadp", "cadp") and not name.startswith("synthetic")
-]
+PREDICTING = [name for name in METHODS if name not in ("sadp", "cadp", "synthetic-trees")]
 
 
 def frame(**columns):
@@ -154,7 +152,7 @@ def test_noise_that_is_orthogonal_to_x_needs_more_records(name: str):
     assert len(mask("egadp", TOLD[:9], X[:9], np.random.default_rng(1), max_leverage=1).values)
 
 
-@pytest.mark.parametrize("method", [gadp, ipso, egadp])
+@pytest.mark.parametrize("method", [gadp, ipso, egadp, nmegadp])
 def test_an_outlier_in_s_is_refused_and_counted(method):
     told = TOLD.copy()
     told[[5, 9], [0, 1]] = 1e12
