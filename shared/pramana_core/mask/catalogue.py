@@ -47,8 +47,7 @@ def mask(name: str, S: Any, X: Any, rng: Randomness, **options: Any) -> Masked: 
 
     Args:
         name: one of `METHODS`.
-        S: the non-confidential columns, n x p, a frame or None.
-        X: the confidential columns, n x q or a frame.
+        S, X: as of `inputs`.
         rng: the randomness.
         options: the method's own, see `Method.options`.
 

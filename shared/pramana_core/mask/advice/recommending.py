@@ -84,14 +84,11 @@ def recommend(
     than the simpler fit, by three standard errors of the difference.
 
     Args:
-        S: the non-confidential columns, n x p numbers or a frame; None for none.
-        X: the confidential columns, n x q numbers or a frame.
+        S, X: as of `inputs`.
         rng: draws folds, landmarks and, of more than 2,000 records, those looked at.
         on_step: told of each row of evidence.
 
-    Raises:
-        TableError: values are missing, or numbers of records differ.
-        MaskingError: a column of X is constant.
+    Raises: as `inputs`.
     """
     given = inputs(S, X)
     if given.records > RECORDS:

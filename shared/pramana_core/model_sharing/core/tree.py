@@ -288,12 +288,9 @@ class SharedTree:
         return self._class_counts
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records: n x classes.
+        """Return the probability of each class of n records: n x classes; raises as `leaf_of`.
 
         A leaf without records gives each class the same.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
         """
         counts = self._class_counts
         totals = counts.sum(axis=1, keepdims=True)
@@ -303,11 +300,7 @@ class SharedTree:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
-        """
+        """Return the class code of each of n records; raises as `leaf_of`."""
         labels = np.array([leaf.label for leaf in self.leaves], dtype=np.intp)
         return labels[self.leaf_of(table)]
 

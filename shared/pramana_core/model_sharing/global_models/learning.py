@@ -95,18 +95,7 @@ def grow_forest(
     the indicators of categories, as many as the square root of their number. The counts of its
     leaves are those of the bootstrap sample; thresholds are as in `thresholds.between`.
 
-    Args:
-        schema: the class and the attributes.
-        table: the attributes of the records; other columns are ignored.
-        classes: their class codes, n.
-        options: how many trees, how large, and the seed.
-        on_step: told how many trees are grown; what it raises stops the work.
-
-    Raises:
-        NotInstalled: scikit-learn is not installed.
-        EmptyTable: there are no records.
-        LimitExceeded: there are too many records and categories; see `grow_tree`.
-        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    Args, Raises: as of `learn_global`; `on_step` is told how many trees are grown.
     """
     require_installed()
     from sklearn.ensemble import RandomForestClassifier
@@ -159,6 +148,7 @@ def learn_global(
     Raises:
         OptionError: there is no such model.
         NotInstalled: a tree or a forest is asked for, and scikit-learn is not installed.
+        LimitExceeded: they have too many records and categories; see `grow_tree`.
         EmptyTable: there are no records.
         MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
     """

@@ -434,7 +434,7 @@ def grow_private_tree(
     Args:
         schema: the class and the attributes; declared, not read from the records.
         table: the attributes of n records; other columns are ignored.
-        classes: the class codes of the records, n.
+        classes: their class codes, n.
         epsilon: for the replacement of one record, 1e-6 to 1000.
         noise: draws the choices and the noise.
         options: how it is grown; not chosen by looking at the records.

@@ -225,10 +225,8 @@ class Equivalence:
 def paired(original: Floats, masked: Floats, alpha: float = ALPHA) -> Equivalence:
     """Return the paired t-test for equivalence of means of n fitted values.
 
-    Regions are in per cent of the mean of `original`.
-
-    Raises:
-        OptionError: alpha is not between 0 and 1/2.
+    Regions are in per cent of the mean of `original`. Raises OptionError: alpha is not between 0
+    and 1/2.
     """
     _require_alpha(alpha)
     gap = masked - original
@@ -244,10 +242,7 @@ def by_regression(
 
     The originals are centred at their mean, where intercept and slope are independent. The
     intercept is equivalent if it is near that mean (regions in per cent of it), the slope if it is
-    near 1 (in per cent of 1).
-
-    Raises:
-        OptionError: alpha is not between 0 and 1/2.
+    near 1 (in per cent of 1). Raises as `paired`.
     """
     _require_alpha(alpha)
     n = len(original)
