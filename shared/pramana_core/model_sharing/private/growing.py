@@ -195,32 +195,20 @@ def require_epsilon(epsilon: float) -> None:
 # Noise on the counts of a tree whose structure is public, and what is made of them.
 
 
-def noise_counts(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
+def noised(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
     """Return a tree with discrete Laplace noise on the counts of all classes in its leaves.
 
-    It is differentially private only if its structure is public: drawn at random, given by others,
-    or bounded by an epsilon of its own (which then adds). A structure learned from the records
-    tells of them whatever is done to the counts.
+    It is differentially private only if its structure is public, or bounded by an epsilon of its
+    own (which then adds): one learned from the records tells of them whatever is done to the
+    counts.
 
     Replacing a record changes two counts by 1 each, or none. With noise of scale 2 / epsilon on
     each, the probability of no outcome changes by more than a factor e^epsilon. What is made of
     the noised counts looks at nothing else, so it costs nothing: negative ones become 0.
 
-    Args:
-        tree: the tree; its leaves count all classes (`count_records`).
-        epsilon: for the replacement of one record, 1e-6 to 1000.
-        noise: draws the noise.
-
     Raises:
-        OptionError: epsilon is out of its range.
         ModelError: a leaf does not count all classes, or not in whole numbers.
     """
-    require_epsilon(epsilon)
-    return noised(tree, epsilon, noise)
-
-
-def noised(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
-    """Return what `noise_counts` does, for a part of an epsilon that was checked as a whole."""
     leaves = tree.leaves
     counts = np.array([leaf.distribution or (np.nan,) * tree.schema.classes for leaf in leaves])
     if not np.array_equal(counts, np.rint(counts)):
