@@ -84,7 +84,7 @@ MISTAKES = [
         "a kind of regression that there is not",
         lambda: learn(model="spline"),
         OptionError,
-        ("no model 'spline'", "'kernel'"),
+        ("model must be one of", "kernel", "'spline'"),
     ),
     Mistake(
         "an option of scikit-learn's regression",
