@@ -54,7 +54,8 @@ def random_schema(
             width = float(rng.choice([1, 2.5, 40, 1e6]))
         is_whole = bool(rng.random() < 0.5)
         attributes.append(NumericAttribute(f"a{place}", low, low + width, is_whole))
-    return TreeSchema(Variable("class", labels(classes or int(rng.integers(2, 5)))), tuple(attributes))
+    target = Variable("class", labels(classes or int(rng.integers(2, 5))))
+    return TreeSchema(target, tuple(attributes))
 
 
 def random_table(rng: np.random.Generator, schema: TreeSchema, records: int) -> MixedTable:
