@@ -208,7 +208,11 @@ def _terms(features: Sequence[Feature], degree: int, options: RegressionOptions)
     singles = [
         factor
         for f in features
-        for factor in ([Factor(f.name)] if f.categories is None else _indicators(f))
+        for factor in (
+            [Factor(f.name)]
+            if f.categories is None
+            else [Factor(f.name, 1, label) for label in f.categories[1:]]
+        )
     ]
     if degree == 1 or not options.interactions:
         powers = [
@@ -237,10 +241,6 @@ def _product(factors: Sequence[Factor]) -> Term | None:
         power = 1 + (before.power if before else 0)
         powers[factor.column] = Factor(factor.column, power, factor.category)
     return tuple(powers.values())
-
-
-def _indicators(feature: Feature) -> list[Factor]:
-    return [Factor(feature.name, 1, label) for label in (feature.categories or ())[1:]]
 
 
 def _known(term: Term, labels: Collection[str]) -> bool:

@@ -180,10 +180,6 @@ def _fitted(
     )
 
 
-def _normal(units: Floats) -> Any:
-    return stats.norm(np.mean(units), np.std(units))
-
-
 def _logistic(units: Floats) -> Any:
     """Both equations of the maximum: sum F = n / 2 and sum z (2 F - 1) = n, z = (u - m) / s."""
 
@@ -195,11 +191,6 @@ def _logistic(units: Floats) -> Any:
     start = [float(np.median(units)), float(np.log(np.std(units) * np.sqrt(3) / np.pi))]
     solved = optimize.root(equations, start)
     return stats.logistic(solved.x[0], np.exp(solved.x[1])) if solved.success else None
-
-
-def _log_normal(units: Floats) -> Any:
-    logs = np.log(units)
-    return stats.lognorm(np.std(logs), 0, np.exp(np.mean(logs)))
 
 
 def _gamma(units: Floats) -> Any:
@@ -235,9 +226,11 @@ def _root(equation: Callable[[float], float]) -> float | None:
 
 
 _FITS: dict[str, Callable[[Floats], Any]] = {
-    "normal": _normal,
+    "normal": lambda units: stats.norm(np.mean(units), np.std(units)),
     "logistic": _logistic,
-    "log-normal": _log_normal,
+    "log-normal": lambda units: stats.lognorm(
+        np.std(np.log(units)), 0, np.exp(np.mean(np.log(units)))
+    ),
     "gamma": _gamma,
     "weibull": _weibull,
 }

@@ -61,11 +61,6 @@ class Branch:
     merged: tuple[Condition, ...] = ()
     paths: int = 1
 
-    @property
-    def is_leaf(self) -> bool:
-        """Whether it is a leaf, as the tree is now."""
-        return self.attribute is None
-
 
 Join = Callable[[Sequence[Branch]], Branch]
 """Makes one leaf of siblings."""
@@ -200,7 +195,7 @@ Merge = Callable[[Sequence[Branch], Attribute, Join, Met], list[Branch]]
 
 def violates(branch: Branch, met: Met) -> bool:
     """Return whether a part is a leaf that does not meet the requirement."""
-    return branch.is_leaf and not met(branch.cut)
+    return branch.attribute is None and not met(branch.cut)
 
 
 def merge_all(parts: Sequence[Branch], _: Attribute, join: Join, met: Met) -> list[Branch]:

@@ -68,7 +68,7 @@ def _alone(trees: Mapping[str, SharedTree]) -> Iterator[str]:
     """Name the trees that say the same of every record, or count none."""
     bare = [owner for owner, tree in trees.items() if isinstance(tree.root, Leaf)]
     if bare:
-        leaves = _are(bare, "a single leaf", "single leaves")
+        leaves = "is a single leaf" if len(bare) == 1 else "are single leaves"
         yield f"{_of(bare)} {leaves}: one class for all records."
     empty = [owner for owner, tree in trees.items() if not tree.records]
     if empty:
@@ -88,7 +88,8 @@ def _unasked(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterator[st
             lacking.setdefault(without, []).append(name)
     for owners, names in lacking.items():
         if len(owners) < len(trees):
-            yield f"{_of(owners)} {_have(owners)} no condition on {_listed(names)}."
+            have = "has" if len(owners) == 1 else "have"
+            yield f"{_of(owners)} {have} no condition on {_listed(names)}."
         else:
             which = "No tree has" if len(trees) > 1 else "The tree has no"
             condition = "a condition" if len(trees) > 1 else "condition"
@@ -146,14 +147,6 @@ def _of(owners: Sequence[str]) -> str:
     if len(owners) == 1:
         return f"The tree of owner {owners[0]}"
     return f"The trees of owners {_listed(owners)}"
-
-
-def _are(owners: Sequence[str], one: str, more: str) -> str:
-    return f"is {one}" if len(owners) == 1 else f"are {more}"
-
-
-def _have(owners: Sequence[str]) -> str:
-    return "has" if len(owners) == 1 else "have"
 
 
 def _s(owners: Sequence[str]) -> str:

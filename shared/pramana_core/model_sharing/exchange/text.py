@@ -18,6 +18,7 @@ from pramana_core.model_sharing.core.tree import (
     Leaf,
     Node,
     SharedTree,
+    Values,
     leaves_below,
     whole,
 )
@@ -39,19 +40,12 @@ _CLASSES = 6
 
 def condition_words(attribute: Attribute, condition: Condition) -> str:
     """Return a condition: `safety = high`, `doors = 2 or 4`, `38 < hours <= 50`, `age > 45`."""
-    if isinstance(condition, Interval):
-        return interval_words(attribute.name, condition)
-    return f"{attribute.name} = {part_words(attribute, condition)}"
-
-
-def interval_words(name: str, interval: Interval) -> str:
-    """Return an interval of a number of some name."""
-    above, up_to = math.isfinite(interval.above), math.isfinite(interval.up_to)
-    if above and up_to:
-        return f"{number(interval.above)} < {name} <= {number(interval.up_to)}"
-    if above:
-        return f"{name} > {number(interval.above)}"
-    return f"{name} <= {number(interval.up_to)}" if up_to else f"{name}: any"
+    name, said = attribute.name, part_words(attribute, condition)
+    if isinstance(condition, Values):
+        return f"{name} = {said}"
+    if math.isfinite(condition.above) and math.isfinite(condition.up_to):
+        return f"{number(condition.above)} < {name} <= {number(condition.up_to)}"
+    return f"{name}: any" if said == "any" else f"{name} {said}"
 
 
 def part_words(attribute: Attribute, condition: Condition) -> str:

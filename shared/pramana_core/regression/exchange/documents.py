@@ -64,8 +64,7 @@ KIND = "regression"
 
 def regression_json(model: RegressionModel) -> dict[str, Any]:
     """Return a regression as what JSON can say."""
-    told = {field.name: getattr(model, field.name) for field in fields(model)}
-    document: dict[str, Any] = to_jsonable_python({"kind": KIND, **told})
+    document: dict[str, Any] = to_jsonable_python({"kind": KIND, **vars(model)})
     return document
 
 

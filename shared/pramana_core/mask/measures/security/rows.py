@@ -176,7 +176,13 @@ def security_rows(
     masked_by_s = _by_s(data, data.masked, rng)
     on_step()
     curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
-    rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
+    both = np.column_stack([data.told, curves])
+    rows = [
+        _canonical_row(canonical(data.true, data.masked, both), lines=False),
+        _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves)),
+        _canonical_row(canonical(data.true, data.masked, data.told), lines=True),
+        *_index_rows(data, curves),
+    ]
     rows += _gain_rows(data, masked_by_s.fitted, rng, on_step)
     rows += _leverage_rows(data, by_s) if influence is None else own_weight_rows(influence, ALL)
     if data.alike:
@@ -210,13 +216,6 @@ def _gain_rows(
         )
         for gain in gains:
             yield _gain_row(data.labels[gain.place], snooper, gain)
-
-
-def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
-    both = np.column_stack([data.told, curves])
-    yield _canonical_row(canonical(data.true, data.masked, both), lines=False)
-    yield _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves))
-    yield _canonical_row(canonical(data.true, data.masked, data.told), lines=True)
 
 
 def _row(
