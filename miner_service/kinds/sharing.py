@@ -23,9 +23,9 @@ from miner_service.settings import Limits
 from pramana_core.errors import LimitExceeded, NotFound
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
-from pramana_core.model_sharing.combination.combining import VotesModel, combine, pseudo_chunks
+from pramana_core.model_sharing.combination.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.combination.schemas import in_schema
-from pramana_core.model_sharing.combination.votes import together
+from pramana_core.model_sharing.combination.votes import VotesModel, together
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT

@@ -72,11 +72,7 @@ def bound_cautions(
 ) -> tuple[Caution, ...]:
     """Return what bounds cost, and which columns may need some.
 
-    Args:
-        names: of the q columns.
-        bounds: those that were given.
-        true: n x q.
-        masked: n x q, before they were cut.
+    Args: as of `cut_cautions`.
     """
     from pramana_core.mask.core.cautions import Caution, below_zero
     from pramana_core.mask.core.masked import cut_cautions

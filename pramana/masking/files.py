@@ -29,7 +29,7 @@ class Contents:
     tell: tuple[str, ...]
     confidential: tuple[str, ...]
     copies: tuple[pd.DataFrame, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 class _Described(Message):

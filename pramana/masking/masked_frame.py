@@ -30,7 +30,7 @@ _MANY = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaskedFrame:
+class MaskedFrame(Contents):
     """Records whose confidential columns are masked; `pm.mask` makes them.
 
     `frame` may leave; the object itself stays, for it remembers the true records, of which
@@ -60,11 +60,6 @@ class MaskedFrame:
         np.True_
     """
 
-    method: str
-    tell: tuple[str, ...]
-    confidential: tuple[str, ...]
-    copies: tuple[pd.DataFrame, ...]
-    warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin | None = field(default=None, repr=False)
     influence: Influence | None = field(default=None, repr=False)
@@ -203,9 +198,7 @@ class MaskedFrame:
             ...     pm.load(f"{folder}/store.parquet").frame.equals(masked.frame)
             True
         """
-        write_contents(
-            Contents(self.method, self.tell, self.confidential, self.copies, self.warnings), path
-        )
+        write_contents(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> MaskedFrame:
@@ -214,8 +207,7 @@ class MaskedFrame:
         Raises:
             TableUnreadable: there is no such file, or it is not one of masked records.
         """
-        found = read_contents(path)
-        return cls(found.method, found.tell, found.confidential, found.copies, found.warnings)
+        return cls(**vars(read_contents(path)))
 
     def _origin(self, asked: str) -> Origin:
         if self.origin is None:

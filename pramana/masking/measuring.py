@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from owner_agent.randomize.draws import pseudonyms
@@ -123,18 +124,9 @@ def measures_frame(found: Measures) -> pd.DataFrame:
     """Return measures as a frame, a row each."""
     import pandas as pd
 
-    rows = [
-        {
-            "group": row.group,
-            "measure": row.name,
-            "about": row.about,
-            "value": row.value,
-            "standard_error": float("nan") if row.error is None else row.error,
-            "sentence": row.sentence,
-        }
-        for row in found
-    ]
-    return pd.DataFrame(rows)
+    names = {"name": "measure", "error": "standard_error"}
+    frame = pd.DataFrame(map(asdict, found)).rename(columns=names).astype({"standard_error": float})
+    return frame[["group", "measure", "about", "value", "standard_error", "sentence"]]
 
 
 def _listed(names: str | Sequence[str]) -> Sequence[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.errors import EmptyTable, MissingColumn, TableError
+from pramana_core.errors import EmptyTable, MissingColumn, TableError, UnknownCategory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +114,22 @@ class CategoricalColumn:
         """Return some of the rows, by a mask or by indices; the categories stay."""
         return CategoricalColumn(self.name, self.codes[chosen], self.categories)
 
+    def among(self, labels: Sequence[str], unknown: str, remedy: str) -> CategoricalColumn:
+        """Return the same values coded among other labels.
+
+        Raises:
+            UnknownCategory: there are values that are not there; `unknown` says what they are.
+        """
+        places = {label: place for place, label in enumerate(labels)}
+        found = np.array([places.get(c, -1) for c in self.categories], dtype=np.intp)[self.codes]
+        if wrong := int(np.count_nonzero(found < 0)):
+            raise UnknownCategory(
+                f"Column {self.name!r} has {wrong} values {unknown}.",
+                where=self.name,
+                remedy=remedy,
+            )
+        return CategoricalColumn(self.name, found, tuple(labels))
+
 
 Column = NumericColumn | CategoricalColumn
 
@@ -206,10 +222,42 @@ def read_mixed(data: Any, what: str = "S") -> MixedTable:
     return table
 
 
+def coded_as(column: Column, known: tuple[str, ...] | None, what: str) -> Column:
+    """Return a column coded as a tree or another model knows it: None stands for numbers.
+
+    Raises:
+        TableError: it has categories in place of numbers, or numbers in place of categories.
+        UnknownCategory: it has values in other categories.
+    """
+    if isinstance(column, NumericColumn) != (known is None):
+        kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
+        raise TableError(
+            f"Column {column.name!r} has {kinds[0]}; the {what} knows it with {kinds[1]}.",
+            where=column.name,
+        )
+    if known is None or not isinstance(column, CategoricalColumn) or column.categories == known:
+        return column
+    return column.among(
+        known,
+        f"in categories that the {what} does not know",
+        "Leave those records out, or declare all categories before it is learned.",
+    )
+
+
 def numeric_table(names: Sequence[str], matrix: Floats) -> MixedTable:
     """Return the columns of an n x k matrix as a table."""
     columns = (NumericColumn(name, matrix[:, place]) for place, name in enumerate(names))
     return MixedTable(tuple(columns), len(matrix))
+
+
+def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
+    """Yield the numeric columns and an indicator of every category, with their labels."""
+    for column in table.columns:
+        if isinstance(column, CategoricalColumn):
+            for code, label in enumerate(column.categories):
+                yield f"{column.name}={label}", (column.codes == code).astype(np.float64)
+        else:
+            yield column.name, column.values
 
 
 def _of_array(data: Any, what: str) -> MixedTable:

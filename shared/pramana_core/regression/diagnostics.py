@@ -118,21 +118,6 @@ def inflations(matrix: Floats) -> list[float]:
     return [float(v) for v in np.einsum("ij,ij->i", inverse, inverse)]
 
 
-def out_of_fold(
-    refit: Callable[[Floats, Floats], Callable[[Floats], Floats]],
-    matrix: Floats,
-    targets: Floats,
-    folds: Sequence[Floats],
-) -> Floats:
-    """Return each record's prediction by a model that was not fitted to it: n numbers."""
-    found = np.empty(len(targets))
-    for fold in folds:
-        inside = np.ones(len(targets), dtype=bool)
-        inside[fold] = False
-        found[fold] = refit(matrix[inside], targets[inside])(matrix[fold])
-    return found
-
-
 def _robust(q: Floats, inverse: Floats, residuals: Floats, leverages: Floats) -> Floats:
     """Return the covariance of MacKinnon and White (1985), HC3."""
     # A record that decides its own fitted value has no residual, and adds nothing.
@@ -200,15 +185,9 @@ def aic(fit: Fit) -> float:
 
 
 def jarque_bera(residuals: Floats) -> Test:
-    """Test whether residuals are normal: n / 6 (S^2 + (K - 3)^2 / 4) is chi-square with 2.
-
-    S is their skewness and K their kurtosis (Jarque and Bera 1987).
-    """
-    centred = residuals - residuals.mean()
-    second, third, fourth = (float(np.mean(centred**power)) for power in (2, 3, 4))
-    skewness, kurtosis = third / second**1.5, fourth / second**2
-    statistic = len(residuals) / 6 * (skewness**2 + (kurtosis - 3) ** 2 / 4)
-    return Test(statistic, (2.0,), float(stats.chi2.sf(statistic, 2)))
+    """Test whether residuals are normal, by their skewness and kurtosis (Jarque and Bera 1987)."""
+    found = stats.jarque_bera(residuals)
+    return Test(float(found.statistic), (2.0,), float(found.pvalue))
 
 
 def breusch_pagan(residuals: Floats, terms: Floats) -> Test | None:

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from pramana_core.errors import InputError
 from pramana_core.kernel_regression.spectrum import gaussian
-from pramana_core.mixed.table import Floats, MixedTable
-from pramana_core.regression.terms import Terms, raw_columns
+from pramana_core.mixed.table import Floats, MixedTable, raw_columns
+from pramana_core.regression.terms import Terms
 
 _BLOCK = 1 << 22
 """The most numbers of a matrix of records by points that is held at once."""

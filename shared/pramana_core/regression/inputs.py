@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.errors import EstimationError, OptionError, TableError, UnknownCategory
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.errors import EstimationError, OptionError, TableError
+from pramana_core.mixed.table import (
+    CategoricalColumn,
+    Column,
+    Floats,
+    MixedTable,
+    NumericColumn,
+    coded_as,
+)
 
 LARGEST = 1e40
 """Fits and diagnostics take up to sixth powers, which must stay within floating-point numbers."""
@@ -92,30 +99,9 @@ def as_learned(table: MixedTable, features: Sequence[Feature]) -> MixedTable:
         TableError: it has categories in place of numbers, or numbers in place of categories.
         UnknownCategory: it has a category that was not there when the model was learned.
     """
-    return MixedTable(tuple(_as(table[f.name], f) for f in features), table.records)
-
-
-def _as(column: Column, feature: Feature) -> Column:
-    known = feature.categories
-    if isinstance(column, NumericColumn) != (known is None):
-        kinds = ("categories", "numbers") if known is None else ("numbers", "categories")
-        raise TableError(
-            f"Column {column.name!r} has {kinds[0]}; the model learned it with {kinds[1]}.",
-            where=column.name,
-        )
-    if known is None or not isinstance(column, CategoricalColumn) or column.categories == known:
-        return column
-    places = {label: place for place, label in enumerate(known)}
-    codes = np.array([places.get(label, -1) for label in column.categories], dtype=np.intp)
-    found = codes[column.codes]
-    if unknown := int(np.count_nonzero(found < 0)):
-        raise UnknownCategory(
-            f"Column {column.name!r} has {unknown} values in categories that the model has not"
-            " seen.",
-            where=column.name,
-            remedy="Leave those records out, or give them a category that it knows.",
-        )
-    return CategoricalColumn(column.name, found, known)
+    return MixedTable(
+        tuple(coded_as(table[f.name], f.categories, "model") for f in features), table.records
+    )
 
 
 def _feature(column: Column) -> Feature:

@@ -19,12 +19,12 @@ from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.kernel_regression.spectrum import Spectrum, decomposed, spanned
 from pramana_core.kernel_regression.tuning import tuned, tuned_penalty
 from pramana_core.learn.common.documents import stream
-from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
+from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, raw_columns
 from pramana_core.regression.diagnostics import Fit
 from pramana_core.regression.forms import KernelForm, Standard
 from pramana_core.regression.inputs import Copies
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import MOST_NUMBERS, raw_columns
+from pramana_core.regression.terms import MOST_NUMBERS
 from pramana_core.ties import TIE, descending, first_largest
 
 Places = npt.NDArray[np.signedinteger[Any]]

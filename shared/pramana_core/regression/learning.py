@@ -168,8 +168,8 @@ def _score(
 ) -> Score | None:
     """Return how well records are predicted from others; None of fewer than 2 in a fold."""
     n, m = copies.records, len(copies.tables)
-    needed = 2 * options.min_leaf if options.model == "tree" else 0
-    if n < 2 * FOLDS or n - -(-n // FOLDS) < max(needed, _fewest(options)):
+    needed = {"tree": 2 * options.min_leaf, "kernel": kernels.FEWEST_RECORDS // 2}
+    if n < 2 * FOLDS or n - -(-n // FOLDS) < max(2, needed.get(options.model, 0)):
         return None
     order = stream(options.seed, 2).permutation(n)
     predictions = np.empty((m, n))
@@ -179,10 +179,6 @@ def _score(
             predictions[copy, outside] = left_out(copy, inside, outside)
         on_step(step + 2, FOLDS + 2)
     return scored(predictions, copies.targets, FOLDS)
-
-
-def _fewest(options: RegressionOptions) -> int:
-    return kernels.FEWEST_RECORDS // 2 if options.model == "kernel" else 2
 
 
 def _coefficients(

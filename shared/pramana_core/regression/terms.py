@@ -16,7 +16,7 @@ import numpy as np
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.mixed.design import design_of
-from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
+from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
 from pramana_core.regression.inputs import Feature
 from pramana_core.regression.options import RegressionOptions
 
@@ -208,7 +208,11 @@ def _terms(features: Sequence[Feature], degree: int, options: RegressionOptions)
     singles = [
         factor
         for f in features
-        for factor in ([Factor(f.name)] if f.categories is None else _indicators(f))
+        for factor in (
+            [Factor(f.name)]
+            if f.categories is None
+            else [Factor(f.name, 1, label) for label in f.categories[1:]]
+        )
     ]
     if degree == 1 or not options.interactions:
         powers = [
@@ -237,10 +241,6 @@ def _product(factors: Sequence[Factor]) -> Term | None:
         power = 1 + (before.power if before else 0)
         powers[factor.column] = Factor(factor.column, power, factor.category)
     return tuple(powers.values())
-
-
-def _indicators(feature: Feature) -> list[Factor]:
-    return [Factor(feature.name, 1, label) for label in (feature.categories or ())[1:]]
 
 
 def _known(term: Term, labels: Collection[str]) -> bool:
@@ -280,13 +280,3 @@ def _divides(small: Term, large: Term) -> bool:
         any(f.column == g.column and f.category == g.category and f.power <= g.power for g in large)
         for f in small
     )
-
-
-def raw_columns(table: MixedTable) -> Iterator[tuple[str, Floats]]:
-    """Yield the numeric columns and an indicator of every category, with their labels."""
-    for column in table.columns:
-        if isinstance(column, CategoricalColumn):
-            for code, label in enumerate(column.categories):
-                yield f"{column.name}={label}", (column.codes == code).astype(np.float64)
-        else:
-            yield column.name, column.values

@@ -15,12 +15,11 @@ import numpy as np
 
 from pramana_core.errors import EstimationError, NotInstalled
 from pramana_core.mask.copies.combining import combine_copies
-from pramana_core.mixed.table import Floats, MixedTable
+from pramana_core.mixed.table import Floats, MixedTable, raw_columns
 from pramana_core.regression.diagnostics import Fit
 from pramana_core.regression.forms import TreeForm, TreeNode
 from pramana_core.regression.inputs import Copies
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import raw_columns
 
 
 def require_installed() -> None:
@@ -46,7 +45,10 @@ def grow_tree(copies: Copies, options: RegressionOptions) -> TreeForm:
             where="min_leaf",
             remedy="Choose a smaller min_leaf.",
         )
-    labels, matrices = _matrices(copies.tables)
+    labels = [label for label, _ in raw_columns(copies.tables[0])]
+    matrices = np.stack(
+        [np.column_stack([c for _, c in raw_columns(table)]) for table in copies.tables]
+    )
     centres, scales = matrices.mean(axis=(0, 1)), matrices.std(axis=(0, 1))
     scales = np.where(scales > 0, scales, 1.0)
     m, n, k = matrices.shape
@@ -127,14 +129,6 @@ def _inside(tree: Any) -> float:
     leaves = tree.children_left < 0
     counts = tree.n_node_samples[leaves]
     return float(np.average(tree.impurity[leaves], weights=counts))
-
-
-def _matrices(tables: Sequence[MixedTable]) -> tuple[list[str], Floats]:
-    """Return the labels of all columns and indicators, and m x n x k numbers."""
-    labels = [label for label, _ in raw_columns(tables[0])]
-    return labels, np.stack(
-        [np.column_stack([values for _, values in raw_columns(table)]) for table in tables]
-    )
 
 
 _Asked = Sequence[tuple[str | None, float, int, int]]

@@ -9,7 +9,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.anonymity.requirements import Requirement, meets, released_form
-from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.exchange.text import promised
@@ -73,11 +73,11 @@ def test_by_equal_votes_one_of_five_owners_has_a_fifth():
     honest = tree_of(Leaf(0, 40, 10), Leaf(1, 40, 10))
     liar = tree_of(Leaf(2, 1e6, 0), Leaf(2, 1e6, 0))
     people = table_of(np.array([0, 1]))
-    alone = votes_of([honest] * 4 + [honest]).probabilities(people)
-    equal = votes_of([honest] * 4 + [liar]).probabilities(people)
+    alone = VotesModel([honest] * 4 + [honest]).probabilities(people)
+    equal = VotesModel([honest] * 4 + [liar]).probabilities(people)
     assert np.abs(equal - alone).max() <= 1 / 5
-    assert votes_of([honest] * 4 + [liar]).predict(people).tolist() == [0, 1]
-    counted = votes_of([honest] * 4 + [liar], VoteOptions(weights="records"))
+    assert VotesModel([honest] * 4 + [liar]).predict(people).tolist() == [0, 1]
+    counted = VotesModel([honest] * 4 + [liar], VoteOptions(weights="records"))
     assert counted.predict(people).tolist() == [2, 2]
 
 

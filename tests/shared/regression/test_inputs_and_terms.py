@@ -143,7 +143,7 @@ def test_too_many_terms_are_refused_before_they_are_built():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"model": "spline"}, "no model 'spline'"),
+        ({"model": "spline"}, "model must be one of .*'spline'"),
         ({"degree": 1}, "degree must be at least 2 and at most 6, not 1"),
         ({"degree": 9}, "degree must be"),
         ({"interactions": True}, "interactions are of no use to the model 'linear'"),
@@ -174,7 +174,7 @@ def test_categories_are_known_by_their_labels_when_predicting(name):
         model.predict(MixedTable((new, people["age"]), 200))
     with pytest.raises(MissingColumn, match="'age'"):
         model.predict(people.project(["level"]))
-    with pytest.raises(TableError, match="'age' has categories; the model learned it with num"):
+    with pytest.raises(TableError, match="'age' has categories; the model knows it with num"):
         model.predict(
             MixedTable((CategoricalColumn("age", level.codes, level.categories), level), 200)
         )

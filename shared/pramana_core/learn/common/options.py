@@ -61,7 +61,7 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
     choices = [c for part in _parts(kind) if get_origin(part) is Literal for c in get_args(part)]
     if choices and value not in choices:
         raise OptionError(
-            f"There is no {where} {value!r}.", where=where, remedy=f"Choose one of {choices}."
+            f"{where} must be one of {', '.join(choices)}, not {value!r}.", where=where
         )
     limits = _limits(kind)
     if limits:

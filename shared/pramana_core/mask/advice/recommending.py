@@ -44,6 +44,12 @@ SHUFFLED = {
 """The form of a method that releases the true values, reordered."""
 
 
+_LOST = {
+    "monotonic": "monotonic but not linear",
+    "non-monotonic": "not monotonic, or changes with S",
+}
+
+
 @dataclass(frozen=True)
 class Recommendation:
     """A method for a table, and why.
@@ -84,14 +90,11 @@ def recommend(
     than the simpler fit, by three standard errors of the difference.
 
     Args:
-        S: the non-confidential columns, n x p numbers or a frame; None for none.
-        X: the confidential columns, n x q numbers or a frame.
+        S, X: as of `inputs`.
         rng: draws folds, landmarks and, of more than 2,000 records, those looked at.
         on_step: told of each row of evidence.
 
-    Raises:
-        TableError: values are missing, or numbers of records differ.
-        MaskingError: a column of X is constant.
+    Raises: as `inputs`.
     """
     given = inputs(S, X)
     if given.records > RECORDS:
@@ -106,9 +109,10 @@ def recommend(
     counted.end()
     evidence = (*over_s, *among)
     lost = tuple(
-        f"The relationship {row.about} is {_told(row)}; no method here keeps it exactly."
+        f"The relationship {row.about} is {_LOST[row.kind]}; no method here keeps it exactly."
         for row in among
-        if _is_lost(row, method)
+        if row.kind == "non-monotonic"
+        or (row.kind == "monotonic" and method not in ("cgadp", "nmegadp-copula"))
     )
     spreads = _spreads(given, told, method, rng)
     lost += tuple(
@@ -243,18 +247,6 @@ def _spreads(given: Inputs, told: Features, method: str, rng: Randomness) -> tup
         spread(f"{names} -> spread of {name}", features, values[:, place], rng)
         for place, name in enumerate(given.x.names)
     )
-
-
-def _is_lost(row: Evidence, method: str) -> bool:
-    if row.kind == "non-monotonic":
-        return True
-    return row.kind == "monotonic" and method not in ("cgadp", "nmegadp-copula")
-
-
-def _told(row: Evidence) -> str:
-    if row.kind == "monotonic":
-        return "monotonic but not linear"
-    return "not monotonic, or changes with S"
 
 
 def _sentence(method: str, kind: Kind, evidence: tuple[Evidence, ...]) -> str:

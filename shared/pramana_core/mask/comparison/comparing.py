@@ -69,8 +69,7 @@ def noise_for_gain(
 
     Args:
         method: "sadp" or "cadp".
-        S: the non-confidential columns, n x p numbers or a frame; None for none.
-        X: the confidential columns, n x q numbers or a frame.
+        S, X: as of `inputs`.
         gain: how much more of X's variance S and Y explain than S alone, the mean over columns.
         rng: draws the records that the kernel is made of.
         snooper: whether S's part is taken out by a line or by a kernel fit.
@@ -150,12 +149,6 @@ class MethodRow:
     values: Mapping[str, Shown]
     measures: tuple[Measures, ...]
     failure: str | None = None
-
-    @property
-    def differencing(self) -> bool:
-        """Whether releases of two tables that differ by one record give that record away: by
-        moments that are exact or by true values that are all released."""
-        return self.method.exact_moments or self.method.released_values
 
 
 @dataclass(frozen=True)
@@ -237,8 +230,7 @@ def compare(
     reported as it is.
 
     Args:
-        S: the non-confidential columns, n x p numbers or a frame; None for none.
-        X: the confidential columns, n x q numbers or a frame.
+        S, X: as of `inputs`.
         rng: masks, and draws folds and landmarks of the measures.
         methods: names of METHODS; None for all.
         gain: the share of X's variance that noise tells beyond S, the mean over columns, above 0;

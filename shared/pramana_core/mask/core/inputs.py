@@ -27,9 +27,6 @@ MAX_LEVERAGE = 0.8
 """A record whose own value weighs more than this in its fitted value is nearly released plain, and
 is refused unless `max_leverage` says otherwise."""
 
-NOTABLE_LEVERAGE = 0.5
-"""From here on a record's own value weighs more than those of all others: this is warned of."""
-
 TOLD = 1e-8
 """A column whose residual is this small, in standard deviations, is told by S exactly."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pramana_core.errors import OptionError
 from pramana_core.mask.core.cautions import Caution, cautions, facts, gravest_first
-from pramana_core.mask.core.influence import Influence
+from pramana_core.mask.core.influence import Influence, hidden, influence_of
 from pramana_core.mask.core.inputs import Inputs
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed.table import Floats
@@ -58,6 +58,33 @@ def predicted_and_noise(
         facts(given),
         gravest_first((*influence.warnings, *cautions(given))),
         influence,
+    )
+
+
+def by_scores(
+    method: str,
+    given: Inputs,
+    scored: Inputs,
+    values: Floats,
+    basis: Floats | None,
+    max_told: float | None,
+    *,
+    same_type: bool = False,
+    **details: Any,
+) -> Masked:
+    """Return Y whose scores are a prediction from those of S and noise orthogonal to a basis.
+
+    Raises:
+        OptionError, MaskingError: see `hidden`.
+    """
+    influence = influence_of(scored.leverages, basis, columns=given.columns)
+    return Masked(
+        method,
+        given.restore(values, same_type=same_type),
+        values,
+        details={**facts(scored), **details},
+        warnings=gravest_first((*hidden(influence, max_told).warnings, *cautions(given, scored))),
+        influence=influence,
     )
 
 

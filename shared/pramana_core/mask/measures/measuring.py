@@ -34,10 +34,7 @@ def measure_all(
     """Measure what a masked table is good for and what it gives away.
 
     Args:
-        S: the columns that are told as they are: n x p numbers, a frame, or None.
-        X: the confidential columns, true: n x q numbers or a frame; categories are allowed.
-        Y: what is released in their place, of the same records in the same order. If it does not
-            have the columns of X, security alone is measured.
+        S, X, Y: as of `compared`. If Y does not have the columns of X, security alone is measured.
         rng: draws folds, ties and the records that kernels are made of; nothing of Y depends on it.
         on_step: told of each step; may raise to stop.
         brief: measure models of each column given all of S and given all others alone.
@@ -47,10 +44,7 @@ def measure_all(
     Returns:
         One row per measure, utility before security.
 
-    Raises:
-        EmptyTable: no records.
-        TableError: values are missing or infinite, or the numbers of records differ.
-        MaskingError: fewer than ten records, or no column of X varies.
+    Raises: as `compared`.
     """
     data = replace(compared(S, X, Y), brief=brief, fits=fits or TrueFits())
     total = security_steps() + (utility_steps(data) if data.alike else 0)

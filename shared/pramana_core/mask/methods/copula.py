@@ -9,9 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import optimize, special, stats
 
-from pramana_core.errors import OptionError
-from pramana_core.mask.core.cautions import cautions, facts, gravest_first
-from pramana_core.mask.core.influence import hidden, influence_of
+from pramana_core.learn.common.options import require_limit
 from pramana_core.mask.core.inputs import (
     MAX_LEVERAGE,
     Inputs,
@@ -22,7 +20,7 @@ from pramana_core.mask.core.inputs import (
     require_maskable,
     require_secret,
 )
-from pramana_core.mask.core.masked import Masked
+from pramana_core.mask.core.masked import Masked, by_scores
 from pramana_core.mask.core.noise import (
     Randomness,
     conditional,
@@ -49,18 +47,7 @@ def cgadp(
     the share of a value that many records have is kept, too. Categories of S stay as they are.
     (Sarathy, Muralidhar and Parsa 2002; AlAhmadi II.2.3; of ties see `copula_correlations`.)
 
-    Args:
-        S: the non-confidential columns, n x p, a frame or None.
-        X: the confidential columns, n x q or a frame.
-        rng: the randomness.
-        max_leverage: the largest weight that a record's own score may have in its prediction.
-        max_told: the largest share that may be told of a record's score; see `gadp`.
-
-    Raises:
-        OptionError: an option is out of its range.
-        TableError: see `inputs`.
-        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, more
-            than `max_told` is told of one, or there are too few records.
+    Args, Raises: as of `gadp`, of records' scores and the ranks of columns.
     """
     require_randomness(rng)
     given = inputs(S, X)
@@ -68,16 +55,7 @@ def cgadp(
     spread = np.std(normal_scores(np.arange(given.records, dtype=np.float64)[:, None]))
     perturbed = masked_scores(given, scored, rng, max_leverage) * spread
     values = from_normal_scores(perturbed, given.matrix)
-    influence = influence_of(scored.leverages, scored.both, columns=given.columns)
-    influence = hidden(influence, max_told)
-    return Masked(
-        "cgadp",
-        given.restore(values),
-        values,
-        details=facts(scored),
-        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
-        influence=influence,
-    )
+    return by_scores("cgadp", given, scored, values, scored.both, max_told)
 
 
 def masked_scores(
@@ -202,10 +180,6 @@ def _fitted(
     )
 
 
-def _normal(units: Floats) -> Any:
-    return stats.norm(np.mean(units), np.std(units))
-
-
 def _logistic(units: Floats) -> Any:
     """Both equations of the maximum: sum F = n / 2 and sum z (2 F - 1) = n, z = (u - m) / s."""
 
@@ -217,11 +191,6 @@ def _logistic(units: Floats) -> Any:
     start = [float(np.median(units)), float(np.log(np.std(units) * np.sqrt(3) / np.pi))]
     solved = optimize.root(equations, start)
     return stats.logistic(solved.x[0], np.exp(solved.x[1])) if solved.success else None
-
-
-def _log_normal(units: Floats) -> Any:
-    logs = np.log(units)
-    return stats.lognorm(np.std(logs), 0, np.exp(np.mean(logs)))
 
 
 def _gamma(units: Floats) -> Any:
@@ -257,9 +226,11 @@ def _root(equation: Callable[[float], float]) -> float | None:
 
 
 _FITS: dict[str, Callable[[Floats], Any]] = {
-    "normal": _normal,
+    "normal": lambda units: stats.norm(np.mean(units), np.std(units)),
     "logistic": _logistic,
-    "log-normal": _log_normal,
+    "log-normal": lambda units: stats.lognorm(
+        np.std(np.log(units)), 0, np.exp(np.mean(np.log(units)))
+    ),
     "gamma": _gamma,
     "weibull": _weibull,
 }
@@ -286,27 +257,16 @@ def shuffle(
     relationships are kept. (Muralidhar and Sarathy 2003, 2006; AlAhmadi II.2.3.)
 
     Args:
-        S: the non-confidential columns, n x p, a frame or None.
-        X: the confidential columns, one or several: n numbers, n x q or a frame.
-        rng: the randomness.
+        S, X, rng, max_leverage, max_told: as of `gadp`, of records' scores.
         marginals: how columns become normal. "rank": by their ranks alone; the copula's
             correlations are 2 sin(pi r / 6) of the rank correlations r. "parametric": by a family
             fitted to each column (see `fit_marginal`); the correlations are those of the scores.
             Of indicators of categories and of columns with ties see `copula_correlations`.
-        max_leverage: the largest weight that a record's own score may have in its prediction.
-        max_told: the largest share that may be told of a record's score; see `gadp`.
 
-    Raises:
-        OptionError: an option is out of its range.
-        TableError: see `inputs`.
-        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
-            `max_told` is told of one, or there are too few records.
+    Raises: as of `gadp`.
     """
     require_randomness(rng)
-    if marginals not in ("rank", "parametric"):
-        raise OptionError(
-            f'marginals must be "rank" or "parametric", not {marginals!r}.', where="marginals"
-        )
+    require_limit(marginals, Marginals, "marginals")
     given = inputs(S, X)
     if marginals == "rank":
         scored = of_scores(given, normal_scores(given.matrix))
@@ -318,13 +278,5 @@ def shuffle(
         details = {"marginals": dict(zip(given.x.names, map(str, fitted), strict=True))}
     perturbed = masked_scores(given, scored, rng, max_leverage, by_ranks=marginals == "rank")
     values = reordered(given.matrix, perturbed)
-    influence = influence_of(scored.leverages, scored.both, columns=given.columns)
-    influence = hidden(influence, max_told)
-    return Masked(
-        "shuffle" if marginals == "rank" else "shuffle-parametric",
-        given.restore(values, same_type=True),
-        values,
-        details={**facts(scored), **details},
-        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
-        influence=influence,
-    )
+    name = "shuffle" if marginals == "rank" else "shuffle-parametric"
+    return by_scores(name, given, scored, values, scored.both, max_told, same_type=True, **details)

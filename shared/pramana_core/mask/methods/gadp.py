@@ -7,11 +7,12 @@ orthogonal to X (EGADP).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Gt, Le
 
-from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.mask.core.cautions import cautions, facts, gravest_first
 from pramana_core.mask.core.influence import Influence, hidden, influence_of
 from pramana_core.mask.core.inputs import (
@@ -144,7 +145,7 @@ def _masked(method: str, given: Inputs, noise: Floats, influence: Influence) -> 
 NOISE = 0.1
 """The variance of the noise as a share of each column's variance, unless told otherwise."""
 
-MOST_NOISE = 1e6
+MOST_NOISE = 1_000_000
 """Larger shares leave nothing of X."""
 
 
@@ -185,15 +186,11 @@ def cadp(
     its means and covariances are those of X in expectation. (Kim 1986; AlAhmadi II.2.2.)
 
     Args:
-        S: the non-confidential columns, n x p, a frame or None; used for what is reported only.
-        X: the confidential columns, n x q or a frame.
-        rng: the randomness.
+        S, X, rng: as of `sadp`.
         noise: the covariance of e as a share of the covariance of X.
         rescale: whether means and covariances are brought back to those of X.
 
-    Raises:
-        OptionError: `noise` is not positive.
-        TableError, MaskingError: see `inputs`.
+    Raises: as of `sadp`.
     """
     given = _checked(S, X, rng, noise)
     root = np.sqrt(noise / given.records) * symmetric_root(given.standard)
@@ -202,10 +199,7 @@ def cadp(
 
 
 def _checked(S: Any, X: Any, rng: Randomness, noise: float) -> Inputs:  # noqa: N803
-    if not 0 < noise <= MOST_NOISE:
-        raise OptionError(
-            f"noise must be above 0 and at most {MOST_NOISE:g}, not {noise}.", where="noise"
-        )
+    require_limit(noise, Annotated[float, Gt(0), Le(MOST_NOISE)], "noise")
     require_randomness(rng)
     return inputs(S, X)
 

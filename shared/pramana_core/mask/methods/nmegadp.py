@@ -7,10 +7,10 @@ values are reordered.
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.options import KernelOptions
+from pramana_core.learn.common.options import require_limit
 from pramana_core.mask.core.cautions import cautions, facts, gravest_first
 from pramana_core.mask.core.influence import Influence, hidden, require_bound
 from pramana_core.mask.core.inputs import (
@@ -86,9 +86,7 @@ def nmegadp(
     purpose.
 
     Args:
-        S: the non-confidential columns, n x p, a frame or None.
-        X: the confidential columns: n numbers, n x q or a frame.
-        rng: the randomness.
+        S, X, rng: as of `gadp`.
         form: "perturbation", "shuffling", "copula-perturbation" or "copula-shuffling".
         kernel: bandwidth, penalty and landmarks of the kernel regression; what it leaves open is
             chosen by leave-one-out errors.
@@ -105,18 +103,11 @@ def nmegadp(
         the column with most), leave-one-out R2 of each column, the share of the kernel that the
         approximation loses, the largest leverage and how many records were held to it.
 
-    Raises:
-        OptionError: an option is out of its range.
-        TableError: see `inputs`.
-        MaskingError: S tells a column of X exactly, a record stands alone in S, more than
-            `max_told` is told of one, or there are too few records.
+    Raises: as of `gadp`.
     """
     require_randomness(rng)
     require_bound(max_told)
-    if form not in get_args(Form):
-        raise OptionError(
-            f"form must be one of {', '.join(get_args(Form))}, not {form!r}.", where="form"
-        )
+    require_limit(form, Form, "form")
     given = inputs(S, X)
     require_maskable(given, given.both.shape[1], max_leverage)
     relation = learned(given, kernel or KernelOptions(), rng, max_leverage, max_told)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge
 
 from pramana_core.errors import NotInstalled, OptionError
-from pramana_core.mask.core.cautions import cautions, facts, gravest_first
-from pramana_core.mask.core.influence import hidden, influence_of
+from pramana_core.learn.common.options import require_limit
+from pramana_core.mask.core.cautions import cautions, facts
 from pramana_core.mask.core.inputs import (
     MAX_LEVERAGE,
-    Inputs,
     from_normal_scores,
     inputs,
     normal_scores,
     require_maskable,
 )
-from pramana_core.mask.core.masked import Masked
+from pramana_core.mask.core.masked import Masked, by_scores
 from pramana_core.mask.core.noise import (
     Randomness,
     conditional,
@@ -27,7 +27,7 @@ from pramana_core.mask.core.noise import (
     require_randomness,
 )
 from pramana_core.mask.methods.copula import of_scores
-from pramana_core.mixed.table import CategoricalColumn, Floats
+from pramana_core.mixed.table import Floats, raw_columns
 
 Draw = Literal["bayesian-bootstrap", "plain"]
 
@@ -73,7 +73,8 @@ def synthetic_trees(
         OptionError: an option is out of range.
         TableError, MaskingError: see `inputs`.
     """
-    _require_options(min_leaf, draw)
+    require_limit(min_leaf, Annotated[int, Ge(2)], "min_leaf")
+    require_limit(draw, Draw, "draw")
     require_randomness(rng)
     given = inputs(S, X)
     if given.records < 2 * min_leaf:
@@ -81,7 +82,7 @@ def synthetic_trees(
             f"min_leaf must be at most half of the {given.records} records, not {min_leaf}.",
             where="min_leaf",
         )
-    told = _features(given)
+    told = np.column_stack([np.empty((given.records, 0)), *(c for _, c in raw_columns(given.s))])
     values = np.empty_like(given.matrix)
     leaves = []
     for place in range(values.shape[1]):
@@ -101,28 +102,6 @@ def synthetic_trees(
         details={**facts(given), "leaves": tuple(leaves)},
         warnings=(*cautions(given), *own),
     )
-
-
-def _require_options(min_leaf: int, draw: str) -> None:
-    if min_leaf < 2:
-        raise OptionError(f"min_leaf must be at least 2, not {min_leaf}.", where="min_leaf")
-    if draw not in ("bayesian-bootstrap", "plain"):
-        raise OptionError(
-            f"draw must be 'bayesian-bootstrap' or 'plain', not {draw!r}.", where="draw"
-        )
-
-
-def _features(given: Inputs) -> Floats:
-    """Return S as a matrix: numbers as they are, an indicator of every category."""
-    columns: list[Floats] = []
-    for column in given.s.columns:
-        if isinstance(column, CategoricalColumn):
-            columns += [
-                (column.codes == code).astype(np.float64) for code in range(len(column.categories))
-            ]
-        else:
-            columns.append(column.values)
-    return np.column_stack(columns) if columns else np.empty((given.records, 0))
 
 
 def _leaves(
@@ -217,22 +196,10 @@ def synthetic_copula(
     are kept up to the noise, so that two releases do not give one record away exactly. Values lie
     between true ones: the smallest and the largest true value may occur, unlinked.
 
-    Args:
-        S: the non-confidential columns, n x p numbers or a frame; None for none.
-        X: the confidential columns, n x q numbers or a frame.
-        rng: the randomness.
-        max_leverage: records whose own value weighs more than this in its prediction are refused.
-        max_told: the largest share of what S leaves of a record's score that may be told of it,
-            above 0 and below 1; None for no bound but warnings.
+    Args, Raises: as of `cgadp`.
 
     Returns:
         Y in X's form. `expectation` and `noise` are None: they are of scores, not of values.
-
-    Raises:
-        OptionError: an option is out of its range.
-        TableError: see `inputs`.
-        MaskingError: S tells the ranks of a column of X exactly, a record stands alone in S, more
-            than `max_told` is told of one, or there are too few records.
     """
     require_randomness(rng)
     given = inputs(S, X)
@@ -241,12 +208,4 @@ def synthetic_copula(
     prediction, root = conditional(scored, copula_correlations(scored))
     drawn = prediction + normal_noise(rng, given.records, root)
     values = from_normal_scores(drawn, given.matrix)
-    influence = hidden(influence_of(scored.leverages, columns=given.columns), max_told)
-    return Masked(
-        "synthetic-copula",
-        given.restore(values),
-        values,
-        details=facts(scored),
-        warnings=gravest_first((*influence.warnings, *cautions(given, scored))),
-        influence=influence,
-    )
+    return by_scores("synthetic-copula", given, scored, values, None, max_told)

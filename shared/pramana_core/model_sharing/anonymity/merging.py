@@ -21,6 +21,7 @@ from pramana_core.model_sharing.core.tree import (
     SharedTree,
     Split,
     Values,
+    together,
 )
 from pramana_core.ties import ascending, exceeds
 
@@ -59,11 +60,6 @@ class Branch:
     below: list[Branch] = field(default_factory=list)
     merged: tuple[Condition, ...] = ()
     paths: int = 1
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether it is a leaf, as the tree is now."""
-        return self.attribute is None
 
 
 Join = Callable[[Sequence[Branch]], Branch]
@@ -114,15 +110,6 @@ def _parts_of(branch: Branch) -> tuple[Condition, ...]:
     if branch.merged and branch.asked is None:
         return branch.merged
     return () if branch.condition is None else (branch.condition,)
-
-
-def together(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition that one of some holds: of categories, or of intervals side by side."""
-    codes = [c.codes for c in conditions if isinstance(c, Values)]
-    if codes:
-        return Values(tuple(sorted({code for some in codes for code in some})))
-    ends = [c for c in conditions if isinstance(c, Interval)]
-    return Interval(min(e.above for e in ends), max(e.up_to for e in ends))
 
 
 def branches_of(tree: SharedTree, join: Join) -> list[Branch]:
@@ -208,7 +195,7 @@ Merge = Callable[[Sequence[Branch], Attribute, Join, Met], list[Branch]]
 
 def violates(branch: Branch, met: Met) -> bool:
     """Return whether a part is a leaf that does not meet the requirement."""
-    return branch.is_leaf and not met(branch.cut)
+    return branch.attribute is None and not met(branch.cut)
 
 
 def merge_all(parts: Sequence[Branch], _: Attribute, join: Join, met: Met) -> list[Branch]:

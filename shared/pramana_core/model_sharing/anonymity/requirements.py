@@ -9,7 +9,7 @@ from numbers import Integral, Real
 
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf, Node, SharedTree, Split
+from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 
 SLACK = 1e-10
 """Counts this near a border, relative to it, are on it: sums of fractions are rounded."""
@@ -255,22 +255,12 @@ def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
     """
     if tell not in TELLS:
         raise OptionError(f"tell must be one of {', '.join(TELLS)}, not {tell!r}.", where="tell")
-    return SharedTree(tree.schema, _told(tree.root, tell))
-
-
-def _told(node: Node, tell: str) -> Node:
-    if isinstance(node, Split):
-        return Split(node.attribute, tuple((c, _told(below, tell)) for c, below in node.parts))
-    return _told_leaf(node, tell)
-
-
-def _told_leaf(leaf: Leaf, tell: str) -> Leaf:
     if tell == "hits":
-        return replace(leaf, distribution=None)
-    if leaf.distribution is None:
+        return tree.with_leaves(replace(leaf, distribution=None) for leaf in tree.leaves)
+    if any(leaf.distribution is None for leaf in tree.leaves):
         raise ModelError(
             "The leaves of this tree do not all tell the counts of their classes.",
             where="tell",
             remedy="Prune with exact counts, or tell hits and misses.",
         )
-    return leaf
+    return tree

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
-from pramana_core.learn.common.options import Seed, require_limit
+from pramana_core.learn.common.options import Seed, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.combination.schemas import common_schema
 from pramana_core.model_sharing.combination.votes import (
     MOST_LEAVES,
     LabellingOptions,
     Labels,
-    TreeVotes,
     VoteOptions,
+    VotesModel,
     labelled_chunks,
     pooled_chunks,
     product_tree,
     together,
-    votes_of,
 )
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
@@ -40,7 +39,6 @@ from pramana_core.model_sharing.global_models.learning import (
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import (
-    Codes,
     ForestModel,
     GlobalModel,
     RuleModel,
@@ -70,7 +68,7 @@ def _alone(trees: Mapping[str, SharedTree]) -> Iterator[str]:
     """Name the trees that say the same of every record, or count none."""
     bare = [owner for owner, tree in trees.items() if isinstance(tree.root, Leaf)]
     if bare:
-        leaves = _are(bare, "a single leaf", "single leaves")
+        leaves = "is a single leaf" if len(bare) == 1 else "are single leaves"
         yield f"{_of(bare)} {leaves}: one class for all records."
     empty = [owner for owner, tree in trees.items() if not tree.records]
     if empty:
@@ -90,7 +88,8 @@ def _unasked(trees: Mapping[str, SharedTree], schema: TreeSchema) -> Iterator[st
             lacking.setdefault(without, []).append(name)
     for owners, names in lacking.items():
         if len(owners) < len(trees):
-            yield f"{_of(owners)} {_have(owners)} no condition on {_listed(names)}."
+            have = "has" if len(owners) == 1 else "have"
+            yield f"{_of(owners)} {have} no condition on {_listed(names)}."
         else:
             which = "No tree has" if len(trees) > 1 else "The tree has no"
             condition = "a condition" if len(trees) > 1 else "condition"
@@ -148,14 +147,6 @@ def _of(owners: Sequence[str]) -> str:
     if len(owners) == 1:
         return f"The tree of owner {owners[0]}"
     return f"The trees of owners {_listed(owners)}"
-
-
-def _are(owners: Sequence[str], one: str, more: str) -> str:
-    return f"is {one}" if len(owners) == 1 else f"are {more}"
-
-
-def _have(owners: Sequence[str]) -> str:
-    return "has" if len(owners) == 1 else "have"
 
 
 def _s(owners: Sequence[str]) -> str:
@@ -218,18 +209,11 @@ class CombineOptions:
     labels: Labels = "likeliest"
     votes: VoteOptions = field(default_factory=VoteOptions)
     learning: GlobalOptions = field(default_factory=GlobalOptions)
-    most_leaves: int = MOST_LEAVES
-    seed: int = 0
+    most_leaves: Annotated[int, Ge(2), Le(1_000_000)] = MOST_LEAVES
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        for name, kinds in (("method", Method), ("model", GlobalName), ("labels", Labels)):
-            require_limit(getattr(self, name), kinds, name)
-        require_limit(self.seed, Seed, "seed")
-        if not 2 <= self.most_leaves <= 1_000_000:
-            raise OptionError(
-                f"most_leaves must be from 2 to 1,000,000, not {self.most_leaves}.",
-                where="most_leaves",
-            )
+        require_limits(self)
 
     @property
     def draws(self) -> bool:
@@ -258,44 +242,6 @@ def generation_for(method: Method, **given: Any) -> GenerationOptions:
     """
     asked = {name: value for name, value in given.items() if value is not None}
     return replace(_DEFAULTS.get(method, GenerationOptions()), **asked)
-
-
-@dataclass(frozen=True)
-class VotesModel:
-    """The trees of several owners as one classifier.
-
-    Attributes:
-        trees: the trees, in one schema.
-        options: how they are weighed.
-
-    Raises:
-        ModelError: the trees cannot be combined, see `common_schema`.
-    """
-
-    trees: tuple[SharedTree, ...]
-    options: VoteOptions = field(default_factory=VoteOptions)
-    kind: Literal["votes"] = "votes"
-
-    def __post_init__(self) -> None:
-        _ = self.votes
-
-    @cached_property
-    def votes(self) -> TreeVotes:
-        """What the trees say together."""
-        return votes_of(self.trees, self.options)
-
-    @property
-    def schema(self) -> TreeSchema:
-        """The class and the attributes."""
-        return self.votes.schema
-
-    def predict(self, table: MixedTable) -> Codes:
-        """Return the class code of each of n records; see `GlobalModel`."""
-        return self.votes.predict(table)
-
-    def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class, n x classes; see `GlobalModel`."""
-        return self.votes.probabilities(table)
 
 
 @dataclass(frozen=True)
@@ -353,10 +299,9 @@ def combine(
         model, pseudo = _learned(trees, schema, options, rng, on_step)
     else:
         on_step(0, 1)
-        voting = VotesModel(tuple(trees), options.votes)
-        known = VotesModel(voting.votes.trees, options.votes)
+        votes = VotesModel(tuple(trees), options.votes)
         product = options.method == "product"
-        model = TreeModel(product_tree(known.votes, options.most_leaves)) if product else known
+        model = TreeModel(product_tree(votes, options.most_leaves)) if product else votes
     on_step(1, 1)
     said = remarks(dict(zip(names, trees, strict=True)), schema)
     notes = (_made(options, pseudo, len(trees), model), *said)
@@ -394,7 +339,7 @@ def pseudo_chunks(
         per_chunk = max(1, min(RECORDS_AT_ONCE, NUMBERS_AT_ONCE // width))
     if options.method == "labelled":
         labelling = LabellingOptions(generation, options.labels)
-        return labelled_chunks(votes_of(trees, options.votes), rng, labelling, per_chunk)
+        return labelled_chunks(VotesModel(tuple(trees), options.votes), rng, labelling, per_chunk)
     way: Literal["pgen", "basegen"] = "pgen" if options.method == "pgen" else "basegen"
     return pooled_chunks(trees, rng, replace(generation, method=way), per_chunk)
 
@@ -428,7 +373,7 @@ def _known(
     Classes that were drawn say it themselves, on the average of a leaf; the likeliest do not.
     """
     if options.method == "labelled" and options.labels == "likeliest":
-        return votes_of(trees, options.votes).probabilities
+        return VotesModel(tuple(trees), options.votes).probabilities
 
     def drawn(table: MixedTable) -> Floats:
         target = table[schema.target.name]

@@ -15,7 +15,15 @@ from pramana_core.model_sharing.core.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import Condition, Leaf, Node, SharedTree, Split, Values
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Leaf,
+    Node,
+    SharedTree,
+    Split,
+    Values,
+    leaves_below,
+)
 
 _NAMED = 6
 """So many classes are named in a refusal."""
@@ -157,7 +165,8 @@ def _recoded(
             spread[list(labels)] = told
             told = tuple(spread.tolist())
         return replace(node, label=labels[node.label], distribution=told)
-    most = max(range(len(node.parts)), key=lambda place: _records(node.parts[place][1]))
+    records = [sum(leaf.records for leaf in leaves_below(below)) for _, below in node.parts]
+    most = max(range(len(node.parts)), key=records.__getitem__)
     parts: list[tuple[Condition, Node]] = []
     for place, (condition, below) in enumerate(node.parts):
         if isinstance(condition, Values):
@@ -169,9 +178,3 @@ def _recoded(
             inside = unknown
         parts.append((condition, _recoded(below, labels, known, inside, classes)))
     return Split(node.attribute, tuple(parts))
-
-
-def _records(node: Node) -> float:
-    if isinstance(node, Leaf):
-        return node.records
-    return sum(_records(below) for _, below in node.parts)

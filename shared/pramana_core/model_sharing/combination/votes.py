@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from functools import cached_property
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge
 
-from pramana_core.errors import LimitExceeded, ModelError, OptionError
-from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.errors import LimitExceeded, ModelError
+from pramana_core.learn.common.options import require_limits
+from pramana_core.mixed.table import (
+    CategoricalColumn,
+    Column,
+    Floats,
+    MixedTable,
+    NumericColumn,
+    coded_as,
+)
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
 from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import (
@@ -52,78 +62,67 @@ class VoteOptions:
     """
 
     weights: Weights = "equal"
-    smoothing: float = 1.0
+    smoothing: Annotated[float, Ge(0)] = 1.0
 
     def __post_init__(self) -> None:
-        if self.weights not in get_args(Weights):
-            raise OptionError(
-                f"weights must be one of {', '.join(get_args(Weights))}, not {self.weights!r}.",
-                where="weights",
-            )
-        if not 0 <= self.smoothing < np.inf:
-            raise OptionError(
-                f"smoothing must be a number of at least 0, not {self.smoothing:g}.",
-                where="smoothing",
-            )
+        require_limits(self)
 
 
-@dataclass(frozen=True, eq=False)
-class TreeVotes:
-    """The trees of several owners as one classifier; make it with `votes_of`.
+@dataclass(frozen=True)
+class VotesModel:
+    """The trees of several owners as one classifier.
+
+    A tree also votes on records with categories that its owner never had: as on most of its records
+    there (`in_schema`), with its full weight. So owners should declare the same categories.
 
     Attributes:
-        schema: what the trees have in common; the trees are in it.
-        trees: the trees.
-        tables: for each tree, what each of its leaves says of each class: leaves x classes; the
-            sum over the trees, made to add up to 1, is the probability.
+        trees: the trees, put in the schema that they have in common.
+        options: how their votes are weighed.
+
+    Raises:
+        ModelError: the trees cannot be combined, see `common_schema`.
     """
 
-    schema: TreeSchema
     trees: tuple[SharedTree, ...]
-    tables: tuple[Floats, ...]
+    options: VoteOptions = field(default_factory=VoteOptions)
+    kind: Literal["votes"] = "votes"
+
+    def __post_init__(self) -> None:
+        schema = common_schema(self.trees)
+        object.__setattr__(self, "trees", tuple(in_schema(tree, schema) for tree in self.trees))
+
+    @property
+    def schema(self) -> TreeSchema:
+        """The class and the attributes."""
+        return self.trees[0].schema
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, ...]:
+        """For each tree, what each of its leaves says of each class: leaves x classes."""
+        return tuple(_table(tree, self.options) for tree in self.trees)
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records: n x classes.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
-        """
+        """Return the probability of each class, n x classes; see `GlobalModel`."""
         records = self.schema.read(table)
         return self.of_leaves([tree.leaf_of(records) for tree in self.trees])
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records; of a tie the first. Raises as above."""
+        """Return the class code of each of n records; of a tie the first. See `GlobalModel`."""
         return first_largest_of_rows(self.probabilities(table))
 
     def of_leaves(self, leaves: Sequence[npt.NDArray[np.intp]]) -> Floats:
-        """Return the probabilities of n records from the leaf each has in each tree."""
+        """Return the probabilities of n records from the leaf each has in each tree.
+
+        They are the sum over the trees of what the leaves say, made to add up to 1.
+        """
         votes: Floats = sum(
-            (table[at] for table, at in zip(self.tables, leaves, strict=True)),
+            (table[at] for table, at in zip(self._tables, leaves, strict=True)),
             np.zeros((len(leaves[0]), self.schema.classes)),
         )
         totals = votes.sum(axis=1, keepdims=True)
         even = np.full_like(votes, 1 / self.schema.classes)
         found: Floats = np.divide(votes, totals, out=even, where=totals > 0)
         return found
-
-
-def votes_of(trees: Sequence[SharedTree], options: VoteOptions | None = None) -> TreeVotes:
-    """Return the votes of several owners' trees.
-
-    A tree also votes on records with categories that its owner never had: as on most of its records
-    there (`in_schema`), with its full weight. So owners should declare the same categories.
-
-    Args:
-        trees: the trees.
-        options: how their votes are weighed.
-
-    Raises:
-        ModelError: the trees cannot be combined, see `common_schema`.
-    """
-    options = options or VoteOptions()
-    schema = common_schema(trees)
-    known = tuple(in_schema(tree, schema) for tree in trees)
-    return TreeVotes(schema, known, tuple(_table(tree, options) for tree in known))
 
 
 def _table(tree: SharedTree, options: VoteOptions) -> Floats:
@@ -147,7 +146,7 @@ _LEAST_SHARE = 1e-9
 """A part that counts no record keeps so many: its class shares are those of the votes, too."""
 
 
-def product_tree(votes: TreeVotes, most_leaves: int = MOST_LEAVES) -> SharedTree:
+def product_tree(votes: VotesModel, most_leaves: int = MOST_LEAVES) -> SharedTree:
     """Return the one tree that predicts as the votes of several do.
 
     A leaf counts what is expected there if the records of each tree's leaf are spread evenly over
@@ -183,7 +182,7 @@ Box = dict[str, Condition]
 
 
 class _Product:
-    def __init__(self, votes: TreeVotes, most: int) -> None:
+    def __init__(self, votes: VotesModel, most: int) -> None:
         self._votes, self._most, self._made = votes, most, 0
         self._attributes: dict[str, Attribute] = {a.name: a for a in votes.schema.attributes}
         self._whole = {name: whole(votes.schema, name) for name in votes.schema.names}
@@ -346,14 +345,7 @@ def _each(
 
 def _in_schema(table: MixedTable, schema: TreeSchema) -> MixedTable:
     attributes = schema.read(table)
-    told = table[schema.target.name]
-    if not isinstance(told, CategoricalColumn):
-        raise ModelError(f"{told.name!r} must be of classes, not of numbers.", where=told.name)
-    codes = told.codes
-    if told.categories != schema.target.categories:
-        known = {label: place for place, label in enumerate(schema.target.categories)}
-        codes = np.array([known[label] for label in told.categories], dtype=np.intp)[codes]
-    target = CategoricalColumn(told.name, codes, schema.target.categories)
+    target = coded_as(table[schema.target.name], schema.target.categories, "tree")
     return MixedTable((*attributes.columns, target), table.records)
 
 
@@ -383,15 +375,11 @@ class LabellingOptions:
     labels: Labels = "likeliest"
 
     def __post_init__(self) -> None:
-        if self.labels not in get_args(Labels):
-            raise OptionError(
-                f"labels must be one of {', '.join(get_args(Labels))}, not {self.labels!r}.",
-                where="labels",
-            )
+        require_limits(self)
 
 
 def labelled_chunks(
-    votes: TreeVotes,
+    votes: VotesModel,
     rng: np.random.Generator,
     options: LabellingOptions | None = None,
     per_chunk: int = RECORDS_AT_ONCE,

@@ -7,17 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from pramana_core.domain import Variable
-from pramana_core.errors import (
-    DomainError,
-    LimitExceeded,
-    MissingColumn,
-    TableError,
-    UnknownCategory,
-)
-from pramana_core.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
+from pramana_core.errors import DomainError, LimitExceeded, MissingColumn
+from pramana_core.mixed.table import LARGEST, MixedTable, coded_as
 
 # Taxonomies: which categories of an attribute belong together, level by level.
 
@@ -277,30 +269,7 @@ class TreeSchema:
             TableError: it has categories in place of numbers, or numbers in place of categories.
             UnknownCategory: a record has a category that the attribute has not.
         """
-        columns = tuple(_coded(table[a.name], a) for a in self.attributes)
-        return MixedTable(columns, table.records)
-
-
-def _coded(column: Column, attribute: Attribute) -> Column:
-    if isinstance(column, NumericColumn) != isinstance(attribute, NumericAttribute):
-        kinds = ("categories", "numbers")
-        told, wanted = kinds if isinstance(column, CategoricalColumn) else kinds[::-1]
-        raise TableError(
-            f"Column {column.name!r} has {told}; the tree knows it with {wanted}.",
-            where=column.name,
+        columns = (
+            coded_as(table[a.name], getattr(a, "categories", None), "tree") for a in self.attributes
         )
-    if isinstance(column, NumericColumn) or not isinstance(attribute, CategoricalAttribute):
-        return column
-    if column.categories == attribute.categories:
-        return column
-    places = {label: place for place, label in enumerate(attribute.categories)}
-    codes = np.array([places.get(label, -1) for label in column.categories], dtype=np.intp)
-    found = codes[column.codes]
-    if unknown := int(np.count_nonzero(found < 0)):
-        raise UnknownCategory(
-            f"Column {column.name!r} has {unknown} values in categories that the tree does not"
-            " know.",
-            where=column.name,
-            remedy="Leave those records out, or declare all categories before the tree is learned.",
-        )
-    return CategoricalColumn(column.name, found, attribute.categories)
+        return MixedTable(tuple(columns), table.records)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pramana_core.errors import LimitExceeded
 from pramana_core.mixed.table import Floats
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Condition, Interval, Values, whole
+from pramana_core.model_sharing.core.tree import Condition, Interval, Values, together, whole
 
 MOST_CELLS = 8_000_000
 """Paths times attributes that are compared at most."""
@@ -247,13 +247,7 @@ def _by_places(runs: Sequence[_Run]) -> list[_Run]:
 def _together(parts: Sequence[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
-    intervals = [p.condition for p in parts if isinstance(p.condition, Interval)]
-    condition: Condition
-    if intervals:
-        condition = Interval(min(i.above for i in intervals), max(i.up_to for i in intervals))
-    else:
-        codes = [c for p in parts if isinstance(p.condition, Values) for c in p.condition.codes]
-        condition = Values(tuple(sorted(codes)))
+    condition = together([part.condition for part in parts])
     return Part(condition, np.sort(np.concatenate([part.rows for part in parts])))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.domain import Variable
-from pramana_core.errors import DomainError, EmptyTable, TableError, UnknownCategory
+from pramana_core.errors import DomainError, EmptyTable, TableError
 from pramana_core.mixed.table import (
     LARGEST,
     CategoricalColumn,
@@ -178,16 +178,11 @@ def _labelled(column: Column, declared: Sequence[str]) -> CategoricalColumn:
             )
         values, codes = np.unique(column.values, return_inverse=True)
         column = CategoricalColumn(column.name, codes, tuple(str(int(value)) for value in values))
-    places = {label: place for place, label in enumerate(labels)}
-    found = np.array([places.get(c, -1) for c in column.categories], dtype=np.intp)[column.codes]
-    if unknown := int(np.count_nonzero(found < 0)):
-        raise UnknownCategory(
-            f"Column {column.name!r} has {unknown} values that are not among its declared"
-            " categories.",
-            where=column.name,
-            remedy="Declare all categories, or leave those records out.",
-        )
-    return CategoricalColumn(column.name, found, labels)
+    return column.among(
+        labels,
+        "that are not among its declared categories",
+        "Declare all categories, or leave those records out.",
+    )
 
 
 def _taxonomy(

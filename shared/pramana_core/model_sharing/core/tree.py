@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -218,15 +218,11 @@ class SharedTree:
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves, in the order of the paths."""
-        found: list[Leaf] = []
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            if isinstance(node, Leaf):
-                found.append(node)
-            else:
-                waiting += [below for _, below in reversed(node.parts)]
-        return tuple(found)
+        return tuple(leaves_below(self.root))
+
+    def with_leaves(self, leaves: Iterable[Leaf]) -> SharedTree:
+        """Return a tree of the same structure with other leaves, in the order of the paths."""
+        return SharedTree(self.schema, _with_leaves(self.root, iter(leaves)))
 
     @cached_property
     def records(self) -> float:
@@ -292,12 +288,9 @@ class SharedTree:
         return self._class_counts
 
     def probabilities(self, table: MixedTable) -> Floats:
-        """Return the probability of each class of n records: n x classes.
+        """Return the probability of each class of n records: n x classes; raises as `leaf_of`.
 
         A leaf without records gives each class the same.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
         """
         counts = self._class_counts
         totals = counts.sum(axis=1, keepdims=True)
@@ -307,13 +300,35 @@ class SharedTree:
         return found
 
     def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
-        """Return the class code of each of n records.
-
-        Raises:
-            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
-        """
+        """Return the class code of each of n records; raises as `leaf_of`."""
         labels = np.array([leaf.label for leaf in self.leaves], dtype=np.intp)
         return labels[self.leaf_of(table)]
+
+
+def leaves_below(node: Node) -> Iterator[Leaf]:
+    """Return the leaves below a node, in the order of the paths."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Leaf):
+            yield here
+        else:
+            waiting += [below for _, below in reversed(here.parts)]
+
+
+def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:
+    if isinstance(node, Leaf):
+        return next(leaves)
+    return Split(node.attribute, tuple((c, _with_leaves(n, leaves)) for c, n in node.parts))
+
+
+def together(conditions: Sequence[Condition]) -> Condition:
+    """Return the condition that one of some holds: of categories, or of intervals side by side."""
+    codes = [c.codes for c in conditions if isinstance(c, Values)]
+    if codes:
+        return Values(tuple(sorted({code for some in codes for code in some})))
+    ends = [c for c in conditions if isinstance(c, Interval)]
+    return Interval(min(e.above for e in ends), max(e.up_to for e in ends))
 
 
 def whole(schema: TreeSchema, name: str) -> Condition:

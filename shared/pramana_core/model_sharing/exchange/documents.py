@@ -54,6 +54,9 @@ LONGEST_TEXT = 32 << 20
 """The most bytes of a tree as JSON text."""
 
 
+Distribution = Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)] | None
+
+
 class PathDocument(DocumentPart):
     """A path: its conditions, its class, and how many records are of it and of other classes.
 
@@ -67,9 +70,7 @@ class PathDocument(DocumentPart):
     label: Label = Field(alias="class")
     hit: Count
     miss: Count
-    distribution: (
-        Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)] | None
-    ) = None
+    distribution: Distribution = None
 
 
 class TreeDocument(SchemaDocument):
@@ -248,9 +249,7 @@ class LeafDocument(DocumentPart):
     label: Label = Field(alias="class")
     hit: Count
     miss: Count
-    distribution: (
-        Annotated[tuple[Count, ...], Field(strict=False, max_length=CATEGORIES)] | None
-    ) = None
+    distribution: Distribution = None
 
 
 class SplitDocument(DocumentPart):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.combination.combining import VotesModel
+from pramana_core.model_sharing.combination.votes import VotesModel
 from pramana_core.model_sharing.core.attributes import (
     Attribute,
     CategoricalAttribute,
@@ -306,7 +306,7 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> str:
 
 
 def _draw_votes(model: VotesModel, max_depth: int | None) -> str:
-    trees, number = model.votes.trees[:_VOTERS], len(model.trees)
+    trees, number = model.trees[:_VOTERS], len(model.trees)
     drawn = [
         Drawn(tree, max_depth, Marks(), f"Tree {place} of {number}: {_size(tree)}")
         for place, tree in enumerate(trees, 1)

@@ -7,15 +7,15 @@ was; of a forest, paths would be many times as long. What an owner releases is `
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from pramana_core.channels import CATEGORIES, VARIABLES
 from pramana_core.errors import InputError, ModelError
-from pramana_core.learn.common.documents import DocumentPart, faults
-from pramana_core.model_sharing.combination.combining import VotesModel
-from pramana_core.model_sharing.combination.votes import VoteOptions, Weights
+from pramana_core.learn.common.documents import faults
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel, Weights
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import (
     Nodes,
@@ -39,7 +39,7 @@ from pramana_core.model_sharing.global_models.model import (
     RuleModel,
     TreeModel,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
+from pramana_core.model_sharing.global_models.naive_bayes import Density, NaiveBayesModel
 
 MOST_TREES = 1_000
 
@@ -101,29 +101,13 @@ class _Rule(_Model):
         return RuleModel(schema, conditions, self.covered, self.others)
 
 
-class _Shares(DocumentPart):
-    probabilities: Annotated[tuple[_Numbers, ...], Field(strict=False, max_length=CATEGORIES)]
-
-
-class _Normal(DocumentPart):
-    means: _Numbers
-    # The square of a number may be beyond what a number may be.
-    variances: Annotated[tuple[float, ...], Field(strict=False, max_length=CATEGORIES)]
-
-
 class _NaiveBayes(_Model):
     kind: Literal["naive-bayes"]
     prior: _Numbers
-    densities: Annotated[tuple[_Shares | _Normal, ...], Field(strict=False, max_length=VARIABLES)]
+    densities: Annotated[tuple[Density, ...], Field(strict=False, max_length=VARIABLES)]
 
     def to_model(self) -> GlobalModel:
-        densities = tuple(
-            Shares(told.probabilities)
-            if isinstance(told, _Shares)
-            else Normal(told.means, told.variances)
-            for told in self.densities
-        )
-        return NaiveBayesModel(self.tree_schema(), self.prior, densities)
+        return NaiveBayesModel(self.tree_schema(), self.prior, self.densities)
 
 
 _Document = Annotated[_Tree | _Forest | _Votes | _Rule | _NaiveBayes, Field(discriminator="kind")]
@@ -137,25 +121,13 @@ def model_json(model: GlobalModel) -> dict[str, Any]:
     if isinstance(model, ForestModel):
         return {**head, "trees": [tree_nodes(tree) for tree in model.trees]}
     if isinstance(model, VotesModel):
-        known = VotesModel(model.votes.trees, model.options)
-        return {
-            "kind": model.kind,
-            **schema_json(known.schema),
-            "weights": model.options.weights,
-            "smoothing": float(model.options.smoothing),
-            "trees": [tree_nodes(tree) for tree in known.trees],
-        }
+        told = {"weights": model.options.weights, "smoothing": float(model.options.smoothing)}
+        return {**head, **told, "trees": [tree_nodes(tree) for tree in model.trees]}
     if isinstance(model, RuleModel):
         asked = [condition_json(model.schema[name], c) for name, c in model.conditions]
         return {**head, "conditions": asked, "covered": model.covered, "others": model.others}
     if isinstance(model, NaiveBayesModel):
-        densities = [
-            {"probabilities": density.probabilities}
-            if isinstance(density, Shares)
-            else {"means": density.means, "variances": density.variances}
-            for density in model.densities
-        ]
-        return {**head, "prior": model.prior, "densities": densities}
+        return {**head, "prior": model.prior, "densities": list(map(asdict, model.densities))}
     raise ModelError(f"There is no JSON of models of kind {model.kind!r}.", where="kind")
 
 

@@ -10,9 +10,18 @@ import numpy as np
 
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
-from pramana_core.model_sharing.combination.combining import VotesModel
+from pramana_core.model_sharing.combination.votes import VotesModel
 from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf, Node, SharedTree, whole
+from pramana_core.model_sharing.core.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    Node,
+    SharedTree,
+    Values,
+    leaves_below,
+    whole,
+)
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -31,19 +40,12 @@ _CLASSES = 6
 
 def condition_words(attribute: Attribute, condition: Condition) -> str:
     """Return a condition: `safety = high`, `doors = 2 or 4`, `38 < hours <= 50`, `age > 45`."""
-    if isinstance(condition, Interval):
-        return interval_words(attribute.name, condition)
-    return f"{attribute.name} = {part_words(attribute, condition)}"
-
-
-def interval_words(name: str, interval: Interval) -> str:
-    """Return an interval of a number of some name."""
-    above, up_to = math.isfinite(interval.above), math.isfinite(interval.up_to)
-    if above and up_to:
-        return f"{number(interval.above)} < {name} <= {number(interval.up_to)}"
-    if above:
-        return f"{name} > {number(interval.above)}"
-    return f"{name} <= {number(interval.up_to)}" if up_to else f"{name}: any"
+    name, said = attribute.name, part_words(attribute, condition)
+    if isinstance(condition, Values):
+        return f"{name} = {said}"
+    if math.isfinite(condition.above) and math.isfinite(condition.up_to):
+        return f"{number(condition.above)} < {name} <= {number(condition.up_to)}"
+    return f"{name}: any" if said == "any" else f"{name} {said}"
 
 
 def part_words(attribute: Attribute, condition: Condition) -> str:
@@ -189,7 +191,7 @@ def _lines(tree: SharedTree, node: Node, depth: int, most: int | None, width: in
         yield from _set_in(lead, leaf_words(tree.schema, node), width)
         return
     if most is not None and depth > most:
-        leaves = _leaves(node)
+        leaves = list(leaves_below(node))
         counted = sum(leaf.records for leaf in leaves)
         yield f"{lead}({len(leaves):,} leaves left out, {records_words(counted)})"
         return
@@ -200,12 +202,6 @@ def _lines(tree: SharedTree, node: Node, depth: int, most: int | None, width: in
             continue
         yield from _set_in(lead, said, width)
         yield from _lines(tree, below, depth + 1, most, width)
-
-
-def _leaves(node: Node) -> list[Leaf]:
-    if isinstance(node, Leaf):
-        return [node]
-    return [leaf for _, below in node.parts for leaf in _leaves(below)]
 
 
 def _set_in(lead: str, said: str, width: int) -> Iterator[str]:

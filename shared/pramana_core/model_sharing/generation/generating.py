@@ -54,14 +54,11 @@ def generate_chunks(
     Beside the chunk in hand, 4 bytes for each record are kept if they are shuffled.
 
     Args:
-        tree: the tree.
-        rng: the randomness; nothing else may draw from it meanwhile.
-        options: how many records, and how their values are drawn.
+        tree, rng, options: as of `generate`; nothing else may draw from `rng` meanwhile.
         per_chunk: the most records of a chunk; the last may have fewer.
 
     Raises:
-        ModelError: records are asked of a tree that counts none.
-        OptionError: quantiles do not fit the attributes, or `per_chunk` is below 1.
+        ModelError, OptionError: as `generate`, and OptionError if `per_chunk` is below 1.
         LimitExceeded: more than 4 thousand million records are to be shuffled.
     """
     options = options or GenerationOptions()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
-from pramana_core.errors import OptionError
+from annotated_types import Ge, Gt
+
+from pramana_core.learn.common.options import require_limits
 from pramana_core.mixed.table import Floats
 
 Method = Literal["pgen", "basegen"]
@@ -50,8 +51,8 @@ class GenerationOptions:
     """
 
     method: Method = "pgen"
-    records: int | None = None
-    scale: float = 1.0
+    records: Annotated[int, Ge(1)] | None = None
+    scale: Annotated[float, Gt(0)] = 1.0
     numeric: Numeric = "uniform"
     absent: Absent = "uniform"
     misses: Misses = "uniform"
@@ -60,21 +61,4 @@ class GenerationOptions:
     shuffle: bool = True
 
     def __post_init__(self) -> None:
-        chosen = {
-            "method": Method,
-            "numeric": Numeric,
-            "absent": Absent,
-            "misses": Misses,
-            "spread": Spread,
-        }
-        for name, kinds in chosen.items():
-            if getattr(self, name) not in get_args(kinds):
-                raise OptionError(
-                    f"{name} must be one of {', '.join(get_args(kinds))}, not"
-                    f" {getattr(self, name)!r}.",
-                    where=name,
-                )
-        if self.records is not None and self.records < 1:
-            raise OptionError(f"records must be at least 1, not {self.records}.", where="records")
-        if not 0 < self.scale < math.inf:
-            raise OptionError(f"scale must be a number above 0, not {self.scale:g}.", where="scale")
+        require_limits(self)

@@ -52,8 +52,7 @@ def cell_sizes(
         classes: the shares of the classes that "marginal" misses take.
         rng: the randomness.
 
-    Raises:
-        ModelError: records are asked of a tree that counts none.
+    Raises: as `pseudo_records`.
     """
     total = pseudo_records(tree, options)
     leaves = tree.leaves

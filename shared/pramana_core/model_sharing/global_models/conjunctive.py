@@ -42,16 +42,12 @@ def learn_rule(
     records best; its counts are then those of all records.
 
     Args:
-        schema: the class and the attributes.
-        table: the attributes of the records; other columns are ignored.
-        classes: their class codes, n.
+        schema, table, classes: as of `learn_global`.
         held_out: the share of the records that the rule is pruned by.
         min_leaf: the fewest records of the growing set that a rule covers, and that it does not.
         seed: decides which records are held out.
 
-    Raises:
-        EmptyTable: there are no records.
-        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    Raises: as of `learn_global`.
     """
     records = schema.read(table)
     if not records.records:

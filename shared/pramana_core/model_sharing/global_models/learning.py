@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
 
-from pramana_core.errors import EmptyTable, OptionError
-from pramana_core.learn.common.options import InnerShare, Seed, require_limits
+from pramana_core.errors import EmptyTable
+from pramana_core.learn.common.options import InnerShare, Seed, require_limit, require_limits
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.core.attributes import TreeSchema
 from pramana_core.model_sharing.core.tree import MOST_DEPTH, SharedTree
@@ -96,18 +95,7 @@ def grow_forest(
     the indicators of categories, as many as the square root of their number. The counts of its
     leaves are those of the bootstrap sample; thresholds are as in `thresholds.between`.
 
-    Args:
-        schema: the class and the attributes.
-        table: the attributes of the records; other columns are ignored.
-        classes: their class codes, n.
-        options: how many trees, how large, and the seed.
-        on_step: told how many trees are grown; what it raises stops the work.
-
-    Raises:
-        NotInstalled: scikit-learn is not installed.
-        EmptyTable: there are no records.
-        LimitExceeded: there are too many records and categories; see `grow_tree`.
-        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    Args, Raises: as of `learn_global`; `on_step` is told how many trees are grown.
     """
     require_installed()
     from sklearn.ensemble import RandomForestClassifier
@@ -139,9 +127,6 @@ def grow_forest(
     return ForestModel(tuple(SharedTree(schema, contracted(root)) for root in roots))
 
 
-Learner = Callable[[TreeSchema, MixedTable, Codes, GlobalOptions, Progress], GlobalModel]
-
-
 def learn_global(
     schema: TreeSchema,
     table: MixedTable,
@@ -163,26 +148,20 @@ def learn_global(
     Raises:
         OptionError: there is no such model.
         NotInstalled: a tree or a forest is asked for, and scikit-learn is not installed.
+        LimitExceeded: they have too many records and categories; see `grow_tree`.
         EmptyTable: there are no records.
         MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
     """
-    if model not in LEARNERS:
-        raise OptionError(
-            f"There is no global model {model!r}.",
-            where="model",
-            remedy=f"Choose one of {list(get_args(GlobalName))}.",
-        )
-    return LEARNERS[model](schema, table, classes, options or GlobalOptions(), on_step)
-
-
-def _tree(
-    schema: TreeSchema,
-    table: MixedTable,
-    classes: Codes,
-    options: GlobalOptions,
-    on_step: Progress,
-) -> GlobalModel:
+    require_limit(model, GlobalName, "model")
+    options = options or GlobalOptions()
+    if model == "forest":
+        return grow_forest(schema, table, classes, options, on_step)
     on_step(0, 1)
+    if model == "naive-bayes":
+        return learn_naive_bayes(schema, table, classes, options.alpha)
+    if model == "conjunctive":
+        share, least = options.held_out, options.min_leaf
+        return learn_rule(schema, table, classes, held_out=share, min_leaf=least, seed=options.seed)
     growth = GrowthOptions(
         max_depth=options.max_depth,
         min_leaf=options.min_leaf,
@@ -192,41 +171,3 @@ def _tree(
     grown = TreeModel(grow_tree(schema, table, classes, growth))
     on_step(1, 1)
     return grown
-
-
-def _naive_bayes(
-    schema: TreeSchema,
-    table: MixedTable,
-    classes: Codes,
-    options: GlobalOptions,
-    on_step: Progress,
-) -> GlobalModel:
-    on_step(0, 1)
-    return learn_naive_bayes(schema, table, classes, options.alpha)
-
-
-def _rule(
-    schema: TreeSchema,
-    table: MixedTable,
-    classes: Codes,
-    options: GlobalOptions,
-    on_step: Progress,
-) -> GlobalModel:
-    on_step(0, 1)
-    return learn_rule(
-        schema,
-        table,
-        classes,
-        held_out=options.held_out,
-        min_leaf=options.min_leaf,
-        seed=options.seed,
-    )
-
-
-LEARNERS: Mapping[GlobalName, Learner] = {
-    "tree": _tree,
-    "naive-bayes": _naive_bayes,
-    "forest": grow_forest,
-    "conjunctive": _rule,
-}
-"""What learns each kind of global model."""

@@ -20,7 +20,6 @@ from pramana_core.model_sharing.core.tree import (
     Node,
     Path,
     SharedTree,
-    Split,
     whole,
 )
 from pramana_core.model_sharing.growing.required import impurity
@@ -339,7 +338,7 @@ def counting_people(
     if isinstance(model, RuleModel):
         others, covered = (tuple(row) for row in rule.tolist())
         return replace(model, covered=covered, others=others)
-    again = tuple(_counted(tree, own) for tree, own in zip(trees, counts, strict=True))
+    again = tuple(t.with_leaves(map(Leaf.of, own)) for t, own in zip(trees, counts, strict=True))
     if isinstance(model, ForestModel):
         return ForestModel(again)
     return TreeModel(again[0]) if again else model
@@ -349,15 +348,3 @@ def _trees_of(model: GlobalModel) -> tuple[SharedTree, ...]:
     if isinstance(model, ForestModel):
         return model.trees
     return (model.tree,) if isinstance(model, TreeModel) else ()
-
-
-def _counted(tree: SharedTree, counts: Floats) -> SharedTree:
-    """Return a tree with other counts in its leaves, in the order of `tree.leaves`."""
-    leaves = iter(Leaf.of(row) for row in counts)
-
-    def again(node: Node) -> Node:
-        if isinstance(node, Leaf):
-            return next(leaves)
-        return Split(node.attribute, tuple((part, again(below)) for part, below in node.parts))
-
-    return SharedTree(tree.schema, again(tree.root))

@@ -109,14 +109,10 @@ def learn_naive_bayes(
     """Learn naive Bayes from n records.
 
     Args:
-        schema: the class and the attributes.
-        table: the attributes of the records; other columns are ignored.
-        classes: the class codes, n.
+        schema, table, classes: as of `learn_global`.
         alpha: what is added to the count of each category in each class.
 
-    Raises:
-        EmptyTable: there are no records.
-        MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+    Raises: as of `learn_global`.
     """
     records = schema.read(table)
     if not records.records:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Gt, Le
 
-from pramana_core.errors import EmptyTable, NotInstalled, OptionError, TableError
+from pramana_core.errors import EmptyTable, NotInstalled, TableError
+from pramana_core.learn.common.options import Share, require_limits
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.anonymity.requirements import Requirement
 from pramana_core.model_sharing.core.attributes import TreeSchema
@@ -53,45 +56,16 @@ class GrowthOptions:
             61 at most.
     """
 
-    criterion: str = "entropy"
-    max_depth: int | None = None
-    min_leaf: int = 1
+    criterion: Literal["entropy", "gini"] = "entropy"
+    max_depth: Annotated[int, Ge(1), Le(MOST_DEPTH)] | None = None
+    min_leaf: Annotated[int, Ge(1)] = 1
     seed: int = 0
-    chance: float = 0.01
-    confidence: float | None = None
-    first_splits: int = 3
+    chance: Share = 0.01
+    confidence: Annotated[float, Gt(0), Le(MOST_CONFIDENCE)] | None = None
+    first_splits: Annotated[int, Ge(0), Le(MOST_FIRST_SPLITS)] = 3
 
     def __post_init__(self) -> None:
-        if self.criterion not in ("entropy", "gini"):
-            raise OptionError(
-                f"criterion must be entropy or gini, not {self.criterion!r}.", where="criterion"
-            )
-        if self.min_leaf < 1:
-            raise OptionError(
-                f"min_leaf must be at least 1, not {self.min_leaf}.", where="min_leaf"
-            )
-        if self.max_depth is not None and not 1 <= self.max_depth <= MOST_DEPTH:
-            raise OptionError(
-                f"max_depth must be from 1 to {MOST_DEPTH}, not {self.max_depth}.",
-                where="max_depth",
-            )
-
-        if not 0 < self.chance <= 1:
-            raise OptionError(
-                f"chance must be above 0 and at most 1, not {self.chance}.", where="chance"
-            )
-
-        if self.confidence is not None and not 0 < self.confidence <= MOST_CONFIDENCE:
-            raise OptionError(
-                f"confidence must be above 0 and at most {MOST_CONFIDENCE:g}, or None, not"
-                f" {self.confidence}.",
-                where="confidence",
-            )
-        if not 0 <= self.first_splits <= MOST_FIRST_SPLITS:
-            raise OptionError(
-                f"first_splits must be from 0 to {MOST_FIRST_SPLITS}, not {self.first_splits}.",
-                where="first_splits",
-            )
+        require_limits(self)
 
     @property
     def depth(self) -> int:

@@ -233,9 +233,7 @@ class _Growth:
     def _gains(self, parts: Floats, counts: Floats) -> Floats:
         """Return how much each split lowers impurity; minus infinity where it is not allowed.
 
-        Args:
-            parts: the counts of the classes on the first sides: splits x classes.
-            counts: those of both sides together.
+        The counts are as of `evidence`.
         """
         rest = counts - parts
         lowered = (

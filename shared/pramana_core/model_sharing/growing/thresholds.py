@@ -30,7 +30,9 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
     middle = (Fraction(left) + Fraction(right)) / 2
     largest = max(abs(left), abs(right))
     top = math.floor(math.log10(largest)) + 1
-    for power in range(top, top - MOST_DIGITS - _shift(left, right, largest), -1):
+    # So many digits nearer to zero the difference of the two begins.
+    shift = max(0, top - 1 - math.floor(math.log10(right - left)))
+    for power in range(top, top - MOST_DIGITS - shift, -1):
         if whole and power < 0:
             break
         step = Fraction(10) ** power
@@ -40,8 +42,3 @@ def between(left: float, right: float, *, whole: bool = False) -> float:
             if left < found < right:
                 return found
     return left
-
-
-def _shift(left: float, right: float, largest: float) -> int:
-    """Return how many digits nearer to zero the difference of two numbers begins."""
-    return max(0, math.floor(math.log10(largest)) - math.floor(math.log10(right - left)))

@@ -28,12 +28,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
 
 from pramana_core.errors import EmptyTable, ModelError, OptionError
+from pramana_core.learn.common.options import InnerShare, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
 from pramana_core.model_sharing.core.attributes import (
     Attribute,
@@ -49,6 +51,7 @@ from pramana_core.model_sharing.core.tree import (
     SharedTree,
     Split,
     Values,
+    leaves_below,
     whole,
 )
 
@@ -138,27 +141,15 @@ class PrivateOptions:
         OptionError: an option is out of its range.
     """
 
-    depth: int | None = None
-    splits: float = 0.5
-    structure: str = "chosen"
-    quality: str = "gini"
-    grid: int = 16
+    depth: Annotated[int, Ge(1), Le(DEEPEST)] | None = None
+    splits: InnerShare = 0.5
+    structure: Literal["chosen", "random"] = "chosen"
+    quality: Literal["hits", "gini"] = "gini"
+    grid: Annotated[int, Ge(2), Le(1000)] = 16
     thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.depth is not None and not 1 <= self.depth <= DEEPEST:
-            raise OptionError(f"depth must be 1 to {DEEPEST}, not {self.depth}.", where="depth")
-        if not 0 < self.splits < 1:
-            raise OptionError(
-                f"splits must be a share between 0 and 1, not {self.splits}.", where="splits"
-            )
-        for name, known in (("structure", ("chosen", "random")), ("quality", ("hits", "gini"))):
-            if getattr(self, name) not in known:
-                raise OptionError(
-                    f"{name} must be {' or '.join(known)}, not {getattr(self, name)!r}.", where=name
-                )
-        if not 2 <= self.grid <= 1000:
-            raise OptionError(f"grid must be 2 to 1000, not {self.grid}.", where="grid")
+        require_limits(self)
         for name, values in self.thresholds.items():
             if not values or not all(map(math.isfinite, values)):
                 raise OptionError(
@@ -204,32 +195,20 @@ def require_epsilon(epsilon: float) -> None:
 # Noise on the counts of a tree whose structure is public, and what is made of them.
 
 
-def noise_counts(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
+def noised(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
     """Return a tree with discrete Laplace noise on the counts of all classes in its leaves.
 
-    It is differentially private only if its structure is public: drawn at random, given by others,
-    or bounded by an epsilon of its own (which then adds). A structure learned from the records
-    tells of them whatever is done to the counts.
+    It is differentially private only if its structure is public, or bounded by an epsilon of its
+    own (which then adds): one learned from the records tells of them whatever is done to the
+    counts.
 
     Replacing a record changes two counts by 1 each, or none. With noise of scale 2 / epsilon on
     each, the probability of no outcome changes by more than a factor e^epsilon. What is made of
     the noised counts looks at nothing else, so it costs nothing: negative ones become 0.
 
-    Args:
-        tree: the tree; its leaves count all classes (`count_records`).
-        epsilon: for the replacement of one record, 1e-6 to 1000.
-        noise: draws the noise.
-
     Raises:
-        OptionError: epsilon is out of its range.
         ModelError: a leaf does not count all classes, or not in whole numbers.
     """
-    require_epsilon(epsilon)
-    return noised(tree, epsilon, noise)
-
-
-def noised(tree: SharedTree, epsilon: float, noise: Noise) -> PrivateTree:
-    """Return what `noise_counts` does, for a part of an epsilon that was checked as a whole."""
     leaves = tree.leaves
     counts = np.array([leaf.distribution or (np.nan,) * tree.schema.classes for leaf in leaves])
     if not np.array_equal(counts, np.rint(counts)):
@@ -280,21 +259,10 @@ def _counted(node: Node, counts: Floats, label: int) -> Node:
         return Leaf(label, hit, float(told.sum()) - hit, tuple(map(float, told)))
     parts, first = [], 0
     for condition, below in node.parts:
-        last = first + _leaves(below)
+        last = first + sum(1 for _ in leaves_below(below))
         parts.append((condition, _counted(below, counts[first:last], label)))
         first = last
     return Split(node.attribute, tuple(parts))
-
-
-def _leaves(node: Node) -> int:
-    waiting, found = [node], 0
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, Leaf):
-            found += 1
-        else:
-            waiting += [below for _, below in here.parts]
-    return found
 
 
 # The questions a private tree may ask: a public list, made from the schema alone.
@@ -454,7 +422,7 @@ def grow_private_tree(
     Args:
         schema: the class and the attributes; declared, not read from the records.
         table: the attributes of n records; other columns are ignored.
-        classes: the class codes of the records, n.
+        classes: their class codes, n.
         epsilon: for the replacement of one record, 1e-6 to 1000.
         noise: draws the choices and the noise.
         options: how it is grown; not chosen by looking at the records.

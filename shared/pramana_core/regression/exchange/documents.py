@@ -6,27 +6,18 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
+from pydantic import create_model
 from pydantic_core import to_jsonable_python
 
 from pramana_core.errors import InputError, PramanaError
 from pramana_core.learn.common.documents import DocumentPart, read_json, write_json
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.regression.forms import Form, KernelForm, TreeForm, TreeNode
+from pramana_core.regression.forms import KernelForm, TreeForm, TreeNode
 from pramana_core.regression.inputs import Feature
-from pramana_core.regression.model import (
-    Cells,
-    Coefficient,
-    Curve,
-    Diagnostics,
-    RegressionModel,
-    Score,
-    Strip,
-    Test,
-)
-from pramana_core.regression.options import RegressionOptions
+from pramana_core.regression.model import Coefficient, RegressionModel
 
 # Regressions as rows of numbers: coefficients, nodes of a tree, or points of curves.
 
@@ -73,8 +64,7 @@ KIND = "regression"
 
 def regression_json(model: RegressionModel) -> dict[str, Any]:
     """Return a regression as what JSON can say."""
-    told = {field.name: getattr(model, field.name) for field in fields(model)}
-    document: dict[str, Any] = to_jsonable_python({"kind": KIND, **told})
+    document: dict[str, Any] = to_jsonable_python({"kind": KIND, **vars(model)})
     return document
 
 
@@ -129,24 +119,12 @@ def _nobody(features: tuple[Feature, ...]) -> MixedTable:
     return MixedTable(tuple(columns), 0)
 
 
-class _Document(DocumentPart):
-    kind: Literal["regression"]
-    target: str
-    features: tuple[Feature, ...]
-    options: RegressionOptions
-    records: int
-    copies: int
-    form: Form
-    coefficients: tuple[Coefficient, ...]
-    overall: Test | None
-    diagnostics: tuple[Diagnostics, ...]
-    score: Score | None
-    curves: tuple[Curve, ...]
-    strips: tuple[Strip, ...]
-    cells: Cells
-    constant: tuple[str, ...]
-    redundant: tuple[str, ...]
-    notes: tuple[str, ...]
+_Document = create_model(
+    "_Document",
+    __base__=DocumentPart,
+    kind=Literal["regression"],
+    **get_type_hints(RegressionModel),
+)
 
 
 # A regression in words: as text with its numbers, and what its diagnostics mean.

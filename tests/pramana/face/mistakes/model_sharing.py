@@ -409,7 +409,7 @@ MISTAKES = [
         "a misspelt way to combine trees",
         lambda: combine(method="vote"),
         OptionError,
-        ("no method 'vote'", "'labelled', 'votes'"),
+        ("method must be one of", "labelled, votes", "'vote'"),
     ),
     Mistake(
         "two ways to combine trees",
@@ -421,7 +421,7 @@ MISTAKES = [
         "a global model that there is not",
         lambda: combine(model="network"),
         OptionError,
-        ("no model 'network'", "'naive-bayes'"),
+        ("model must be one of", "naive-bayes", "'network'"),
     ),
     Mistake(
         "an option that combined trees have not",

@@ -84,7 +84,7 @@ MISTAKES = [
         "a kind of regression that there is not",
         lambda: learn(model="spline"),
         OptionError,
-        ("no model 'spline'", "'kernel'"),
+        ("model must be one of", "kernel", "'spline'"),
     ),
     Mistake(
         "an option of scikit-learn's regression",
@@ -162,7 +162,7 @@ MISTAKES = [
         "predictions of a category that a regression has not seen",
         lambda: learn().predict({"age": [30.0], "sex": ["x"]}),
         UnknownCategory,
-        ("'sex' has 1 values in categories", "not seen"),
+        ("'sex' has 1 values in categories", "does not know"),
     ),
     Mistake(
         "predictions of words in place of numbers",

@@ -350,7 +350,7 @@ def test_every_score_has_its_judge():
 @pytest.mark.parametrize(
     ("options", "where", "says"),
     [
-        ({"name": "aic"}, "score", "no score 'aic'"),
+        ({"name": "aic"}, "score", "score must be one of .*'aic'"),
         ({"name": "bic", "eta": 0.0}, "eta", "above 0"),
         ({"name": "bic", "eta": 1.1}, "eta", "at most 1"),
         ({"name": "bic", "eta": math.nan}, "eta", "a finite number above 0"),

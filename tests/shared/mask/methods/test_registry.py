@@ -29,10 +29,11 @@ NAMES = [
     "nmegadp-copula",
     "nmegadp-copula-shuffle",
 ]
+SYNTHETIC = ["synthetic-copula", "synthetic-trees"]
 
 
-def test_the_papers_methods_are_there():
-    assert list(METHODS)[: len(NAMES)] == NAMES
+def test_the_papers_methods_are_there_and_then_the_baselines():
+    assert list(METHODS) == [*NAMES, *SYNTHETIC]
 
 
 @pytest.mark.slow
@@ -52,6 +53,15 @@ def test_what_a_method_promises_is_so(name: str):
     apart = covariance_difference(TOLD, X, masked.matrix) + mean_difference(X, masked.matrix)
     assert (apart < 1e-9) == method.exact_moments
     assert method.independent == (name not in ("sadp", "cadp"))
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_what_a_baseline_says_of_its_values_holds(name: str):
+    method = METHODS[name]
+    masked = method(TOLD, X, np.random.default_rng(1), **method.options)
+    assert np.isin(masked.matrix, X).all() == method.released_values
+    assert mean_difference(X, masked.matrix) > 1e-9
+    assert not method.exact_moments
 
 
 @pytest.mark.slow

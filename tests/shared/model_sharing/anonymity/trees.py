@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
+import numpy as np
 from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
+from pramana_core.mixed.table import Floats
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
@@ -21,8 +21,8 @@ from pramana_core.model_sharing.core.tree import (
     SharedTree,
     Split,
     Values,
-    whole,
 )
+from tests.shared.model_sharing import random_trees
 
 CITIES = ("Lyon", "Nice", "Rome", "Pisa", "Bonn")
 COUNTRIES = Taxonomy(
@@ -76,34 +76,11 @@ def by_age(*leaves: Node) -> SharedTree:
     return tree(Split("age", tuple((Interval(a, b), one) for a, b, one in parts)))
 
 
-@st.composite
-def nodes(draw: st.DrawFn, depth: int = 4) -> Node:
-    """Draw a node that everything reaches."""
-    return _drawn(draw, {name: whole(SCHEMA, name) for name in SCHEMA.names}, depth)
-
-
-def _drawn(draw: st.DrawFn, box: dict[str, Condition], depth: int) -> Node:
-    # The narrower, the likelier a leaf: hypothesis draws small trees often enough by itself.
-    name = draw(st.sampled_from(["", *SCHEMA.names])) if depth else ""
-    parts = _parts(draw, box[name]) if name else []
-    if len(parts) < 2:
-        counts = st.integers(0, 12) | st.sampled_from([0, 40])
-        return Leaf.of(tuple(map(float, draw(st.tuples(counts, counts, counts)))))
-    return Split(name, tuple((c, _drawn(draw, {**box, name: c}, depth - 1)) for c in parts))
-
-
-def _parts(draw: st.DrawFn, extent: Condition) -> list[Condition]:
-    if isinstance(extent, Interval):
-        ages = draw(st.lists(st.integers(1, 99), max_size=3, unique=True))
-        inside = sorted(float(a) for a in ages if extent.above < a < extent.up_to)
-        ends = [extent.above, *inside, extent.up_to]
-        return [Interval(a, b) for a, b in pairwise(ends)]
-    groups: dict[int, list[int]] = {}
-    for code in extent.codes:
-        groups.setdefault(draw(st.integers(0, len(extent.codes) - 1)), []).append(code)
-    return [Values(tuple(codes)) for codes in groups.values()]
+def _counts(rng: np.random.Generator, classes: int) -> Floats:
+    return rng.choice([*range(13), 0, 40], classes).astype(float)
 
 
 def trees(depth: int = 4) -> st.SearchStrategy[SharedTree]:
     """Return any trees over the small schema whose root splits."""
-    return nodes(depth).filter(lambda node: isinstance(node, Split)).map(tree)
+    found = random_trees.trees(SCHEMA, _counts, 1.0, depth)
+    return found.filter(lambda one: isinstance(one.root, Split))

@@ -15,12 +15,11 @@ from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColum
 from pramana_core.model_sharing.combination.combining import (
     CombineOptions,
     Method,
-    VotesModel,
     combine,
     generation_for,
     pseudo_chunks,
 )
-from pramana_core.model_sharing.combination.votes import VoteOptions, votes_of
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
     NumericAttribute,
@@ -104,7 +103,7 @@ def test_noised_counts_and_categories_unknown_to_an_owner_are_no_hindrance(metho
 def test_votes_and_product_are_those_of_the_trees():
     trees = [tree_of_leaves(), tree_of_leaves(threshold=7, more=3)]
     options = CombineOptions(method="votes", votes=VoteOptions("leaves"))
-    expected = votes_of(trees, VoteOptions("leaves")).probabilities(grid())
+    expected = VotesModel(trees, VoteOptions("leaves")).probabilities(grid())
     assert combine(trees, options).model.probabilities(grid()) == pytest.approx(expected)
     product = combine(trees, replace(options, method="product"))
     assert product.model.kind == "tree"

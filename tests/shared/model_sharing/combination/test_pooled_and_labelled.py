@@ -13,10 +13,10 @@ from pramana_core.mixed.table import CategoricalColumn, NumericColumn
 from pramana_core.model_sharing.combination.votes import (
     LabellingOptions,
     VoteOptions,
+    VotesModel,
     labelled_chunks,
     pooled_chunks,
     together,
-    votes_of,
 )
 from pramana_core.model_sharing.core.attributes import (
     CategoricalAttribute,
@@ -76,7 +76,7 @@ def test_a_number_of_records_is_of_all_trees(records):
 
 @pytest.mark.parametrize("per_chunk", [1, 20, 1000])
 def test_chunks_hold_the_same_records(per_chunk):
-    votes = votes_of(TREES)
+    votes = VotesModel(TREES)
     options = LabellingOptions(labels="drawn")
     for whole, chunks in (
         (
@@ -99,7 +99,7 @@ def test_chunks_hold_the_same_records(per_chunk):
 
 @pytest.mark.parametrize("method", ["pgen", "basegen"])
 def test_the_likeliest_labels_are_what_is_voted(method):
-    votes = votes_of(TREES)
+    votes = VotesModel(TREES)
     options = LabellingOptions(GenerationOptions(method, records=400))
     table = labelled(votes, np.random.default_rng(2), options)
     assert table.records == 400
@@ -107,7 +107,7 @@ def test_the_likeliest_labels_are_what_is_voted(method):
 
 
 def test_drawn_labels_follow_the_votes(assert_distribution):
-    votes = votes_of(TREES, VoteOptions(smoothing=5))
+    votes = VotesModel(TREES, VoteOptions(smoothing=5))
     drawn = LabellingOptions(GenerationOptions(records=30_000), "drawn")
     table = labelled(votes, np.random.default_rng(3), drawn)
     wanted = votes.probabilities(table)

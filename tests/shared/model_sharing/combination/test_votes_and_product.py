@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, OptionError, UnknownCategory
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.combination.votes import VoteOptions, product_tree, votes_of
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel, product_tree
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.generation.generating import generate
 from pramana_core.model_sharing.generation.options import GenerationOptions
-from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree
+from tests.shared.model_sharing.random_trees import random_schema, random_tree
 
 COLOUR = CategoricalAttribute("colour", ("red", "green"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b")), (COLOUR,))
@@ -46,7 +46,7 @@ TWO = tree(Leaf(1, 30, 10), Leaf(0, 0, 0))
     ],
 )
 def test_votes_by_hand(weights, smoothing, red, green):
-    votes = votes_of([ONE, TWO], VoteOptions(weights, smoothing))
+    votes = VotesModel([ONE, TWO], VoteOptions(weights, smoothing))
     assert votes.probabilities(TABLE) == pytest.approx(np.array([red, green]))
     assert votes.predict(TABLE).tolist() == [int(red[1] > red[0]), 1]
 
@@ -54,14 +54,14 @@ def test_votes_by_hand(weights, smoothing, red, green):
 def test_trees_that_say_nothing_leave_every_class_alike():
     empty = SharedTree(SCHEMA, Leaf(1, 0, 0))
     assert (
-        votes_of([empty], VoteOptions(smoothing=0)).probabilities(TABLE).tolist()
+        VotesModel([empty], VoteOptions(smoothing=0)).probabilities(TABLE).tolist()
         == [[0.5, 0.5]] * 2
     )
 
 
 def test_one_tree_votes_as_it_predicts():
-    assert np.array_equal(votes_of([ONE]).predict(TABLE), ONE.predict(TABLE))
-    assert votes_of([ONE], VoteOptions(smoothing=0)).probabilities(TABLE) == pytest.approx(
+    assert np.array_equal(VotesModel([ONE]).predict(TABLE), ONE.predict(TABLE))
+    assert VotesModel([ONE], VoteOptions(smoothing=0)).probabilities(TABLE) == pytest.approx(
         ONE.probabilities(TABLE)
     )
 
@@ -71,8 +71,8 @@ def test_one_tree_votes_as_it_predicts():
 @given(st.integers(0, 1 << 32), st.integers(1, 4), VOTES)
 def test_the_product_says_what_the_votes_say(seed, owners, options):
     rng = np.random.default_rng(seed)
-    schema = random_schema(rng)
-    votes = votes_of([random_tree(schema, rng, 3) for _ in range(owners)], options)
+    schema = random_schema(rng, wild=True)
+    votes = VotesModel([random_tree(rng, schema, 3, told=0.5) for _ in range(owners)], options)
     product = product_tree(votes)
     # Records of each of its leaves, so that none is left out, and records of anywhere.
     even = SharedTree(schema, product.root)
@@ -103,7 +103,7 @@ def test_the_product_counts_all_records_spread_evenly():
         schema,
         Split("colour", ((Values((0,)), Leaf(1, 6, 0)), (Values((1, 2, 3)), Leaf(0, 9, 3)))),
     )
-    product = product_tree(votes_of([one, two], VoteOptions(smoothing=0)))
+    product = product_tree(VotesModel([one, two], VoteOptions(smoothing=0)))
     found = {
         c.codes: leaf for p in product.paths() for c, leaf in [(p.conditions["colour"], p.leaf)]
     }
@@ -115,7 +115,7 @@ def test_the_product_counts_all_records_spread_evenly():
 
 
 def test_a_product_of_too_many_leaves_is_refused():
-    votes = votes_of([ONE, TWO])
+    votes = VotesModel([ONE, TWO])
     assert len(product_tree(votes, most_leaves=2).leaves) == 2
     with pytest.raises(LimitExceeded, match="product of 2 trees has more than 1 leaves"):
         product_tree(votes, most_leaves=1)
@@ -124,15 +124,15 @@ def test_a_product_of_too_many_leaves_is_refused():
 def test_a_category_that_no_tree_knows_is_refused():
     strange = MixedTable((CategoricalColumn("colour", [0], ("violet",)),), 1)
     with pytest.raises(UnknownCategory, match="do"):
-        votes_of([ONE, TWO]).predict(strange)
+        VotesModel([ONE, TWO]).predict(strange)
 
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
         ({"weights": "volume"}, "weights must be one of equal, records, leaves"),
-        ({"smoothing": -1}, "smoothing must be a number of at least 0, not -1"),
-        ({"smoothing": float("nan")}, "smoothing must be a number of at least 0"),
+        ({"smoothing": -1}, "smoothing must be at least 0, not -1"),
+        ({"smoothing": float("nan")}, "smoothing must be a finite number at least 0"),
     ],
 )
 def test_options_out_of_range_are_refused(wrong, told):

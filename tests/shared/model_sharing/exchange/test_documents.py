@@ -26,12 +26,12 @@ from pramana_core.model_sharing.exchange.documents import (
     read_tree_json,
     write_tree_json,
 )
-from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, shared_trees
+from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
-@given(shared_trees())
+@given(SHARED_TREES)
 def test_a_tree_comes_back_as_it_was(tree: SharedTree):
     back = read_tree_json(write_tree_json(tree))
     assert back.schema == tree.schema

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
-from pramana_core.model_sharing.combination.combining import VotesModel
-from pramana_core.model_sharing.combination.votes import VoteOptions
+from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
 from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json, write_model_json
 from pramana_core.model_sharing.global_models.model import (
@@ -21,7 +20,7 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
 )
 from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
-from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, shared_trees
+from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 LOW, HIGH = Leaf.of((3.0, 1.0, 0.1)), Leaf(1, 5, 1)
 STUMP = SharedTree(SCHEMA, Split("size", ((Interval(up_to=2.5), LOW), (Interval(2.5), HIGH))))
@@ -58,7 +57,7 @@ def test_models_come_back_equal(model: GlobalModel):
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
-@given(shared_trees())
+@given(SHARED_TREES)
 def test_trees_come_back_node_by_node(tree: SharedTree):
     assert read_model_json(write_model_json(TreeModel(tree))) == TreeModel(tree)
 

@@ -27,7 +27,7 @@ from pramana_core.model_sharing.exchange.text import (
     write_shared_tree_text,
 )
 from pramana_core.model_sharing.global_models.model import told_by_attribute
-from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, shared_trees
+from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, SHARED_TREES
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
 from tests.shared.pictures.reading import texts
 
@@ -81,7 +81,7 @@ def test_a_tree_as_text():
 
 @pytest.mark.slow
 @settings(max_examples=20, deadline=None)
-@given(shared_trees())
+@given(SHARED_TREES)
 def test_every_leaf_is_told_and_drawn(tree: SharedTree):
     said = write_shared_tree_text(tree, width=1000)
     assert sum(line.count(" of ") for line in said.splitlines()) == len(tree.leaves)

@@ -23,7 +23,7 @@ from pramana_core.model_sharing.generation.generating import _shuffled, generate
 from pramana_core.model_sharing.generation.options import GenerationOptions
 from pramana_core.model_sharing.generation.sizes import pseudo_records
 from pramana_core.model_sharing.growing.growing import grow_tree
-from tests.shared.model_sharing.trees_for_generation import random_schema, random_tree, trees
+from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)
@@ -75,7 +75,7 @@ def test_proposition_1(tree, options):
 
 
 @settings(max_examples=40, deadline=None)
-@given(trees(fractions=True), WAYS, st.sampled_from([0.3, 1.0, 2.5]), st.integers(0, 99))
+@given(trees(counts=fractions), WAYS, st.sampled_from([0.3, 1.0, 2.5]), st.integers(0, 99))
 def test_fractional_counts_are_off_by_less_than_one(tree, options, scale, seed):
     table = generate(tree, np.random.default_rng(seed), replace(options, scale=scale))
     found = np.bincount(tree.leaf_of(table), minlength=len(tree.leaves))
@@ -240,9 +240,9 @@ def test_a_tree_of_nothing_gives_nothing():
         ({"misses": "none"}, "misses must be one of"),
         ({"spread": "wide"}, "spread must be one of"),
         ({"records": 0}, "records must be at least 1, not 0"),
-        ({"scale": 0}, "scale must be a number above 0"),
-        ({"scale": float("nan")}, "scale must be a number above 0"),
-        ({"scale": float("inf")}, "scale must be a number above 0"),
+        ({"scale": 0}, "scale must be .*above 0"),
+        ({"scale": float("nan")}, "scale must be .*above 0"),
+        ({"scale": float("inf")}, "scale must be .*above 0"),
     ],
 )
 def test_options_out_of_range_are_refused(wrong, told):
@@ -260,7 +260,7 @@ def test_random_trees_are_not_all_alike():
     rng = np.random.default_rng(0)
     beyond = narrow = 0
     for _ in range(100):
-        tree = random_tree(random_schema(rng), rng)
+        tree = random_tree(rng, random_schema(rng, wild=True))
         for path in tree.paths():
             for name, condition in path.conditions.items():
                 attribute = tree.schema[name]

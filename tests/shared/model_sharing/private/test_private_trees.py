@@ -15,7 +15,7 @@ from pramana_core.model_sharing.private.growing import (
     count_records,
     depth_for,
     grow_private_tree,
-    noise_counts,
+    noised,
     thresholds_of,
     with_counts,
 )
@@ -135,10 +135,10 @@ def test_records_are_counted_in_a_tree_that_was_given():
 
 def test_counts_of_a_public_structure_are_noised_cell_by_cell():
     script = Script(())
-    made = noise_counts(count_records(GIVEN, TABLE, CLASSES), 0.5, script)
+    made = noised(count_records(GIVEN, TABLE, CLASSES), 0.5, script)
     assert script.scales == [4.0] * 6
     assert made.noised.tolist() == [[2, 42], [2, 2], [62, 2]]
-    drawn = noise_counts(count_records(GIVEN, TABLE, CLASSES), 0.1, noise())
+    drawn = noised(count_records(GIVEN, TABLE, CLASSES), 0.1, noise())
     assert (drawn.noised < 0).any()
     assert np.array_equal(drawn.tree.class_counts(), np.maximum(drawn.noised, 0))
 
@@ -186,15 +186,13 @@ def test_thresholds_of_what_is_no_number_are_refused():
 def test_epsilons_out_of_their_range(epsilon: float):
     with pytest.raises(OptionError, match="epsilon must be from"):
         grow_private_tree(SCHEMA, TABLE, CLASSES, epsilon, noise())
-    with pytest.raises(OptionError, match="epsilon must be from"):
-        noise_counts(count_records(GIVEN, TABLE, CLASSES), epsilon, noise())
 
 
 def test_what_cannot_be_noised():
     with pytest.raises(ModelError, match="counts? the records of all classes"):
-        noise_counts(GIVEN, 1.0, noise())
+        noised(GIVEN, 1.0, noise())
     with pytest.raises(ModelError, match="counts? the records of all classes"):
-        noise_counts(with_counts(GIVEN, np.full((3, 2), 0.5)), 1.0, noise())
+        noised(with_counts(GIVEN, np.full((3, 2), 0.5)), 1.0, noise())
 
 
 def test_no_records_are_refused():

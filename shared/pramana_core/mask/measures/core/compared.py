@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -393,15 +393,6 @@ class Measures:
             "notes": list(self.notes),
             "rows": [{k: _plain(v) for k, v in asdict(row).items()} for row in self.rows],
         }
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Measures:
-        """Return the measures that `to_dict` wrote."""
-        rows = []
-        for row in document["rows"]:
-            value = math.nan if row["value"] is None else float(row["value"])
-            rows.append(Measure(**{**row, "value": value}))
-        return cls(tuple(rows), int(document["records"]), tuple(document["notes"]))
 
 
 def _plain(value: Any) -> Any:

@@ -117,10 +117,6 @@ def own_weight_rows(influence: Influence, about: str) -> Iterator[Measure]:
         yield Measure(name, "security", about, value, None, sentence, alarm)
 
 
-def _per_cent(value: float) -> str:
-    return f"{100 * value:.1f} per cent"
-
-
 ALL = "all columns"
 SNOOPERS: tuple[Snooper, ...] = ("kernel", "linear", "lines-only")
 ORDER = (
@@ -180,7 +176,13 @@ def security_rows(
     masked_by_s = _by_s(data, data.masked, rng)
     on_step()
     curves = np.column_stack([by_s.fitted, masked_by_s.fitted])
-    rows = [*_canonical_rows(data, curves), *_index_rows(data, curves)]
+    both = np.column_stack([data.told, curves])
+    rows = [
+        _canonical_row(canonical(data.true, data.masked, both), lines=False),
+        _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves)),
+        _canonical_row(canonical(data.true, data.masked, data.told), lines=True),
+        *_index_rows(data, curves),
+    ]
     rows += _gain_rows(data, masked_by_s.fitted, rng, on_step)
     rows += _leverage_rows(data, by_s) if influence is None else own_weight_rows(influence, ALL)
     if data.alike:
@@ -216,91 +218,65 @@ def _gain_rows(
             yield _gain_row(data.labels[gain.place], snooper, gain)
 
 
-def _canonical_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
-    both = np.column_stack([data.told, curves])
-    yield _canonical_row(canonical(data.true, data.masked, both), lines=False)
-    yield _piecewise_row(piecewise(data.told, data.true, data.masked, given=curves))
-    yield _canonical_row(canonical(data.true, data.masked, data.told), lines=True)
+def _row(
+    name: str, value: float, error: float | None, said: str, *, alarm: bool = False, of: str = ALL
+) -> Measure:
+    return Measure(name, "security", of, value, error, said, alarm)
 
 
 def _canonical_row(found: Canonical, *, lines: bool) -> Measure:
     name = "canonical-correlation" + ("-lines-only" if lines else "")
     if not found.freedom:
-        return Measure(name, "security", ALL, 0.0, None, NOTHING_LEFT)
-    return Measure(
-        name,
-        "security",
-        ALL,
-        found.largest,
-        found.error,
+        return _row(name, 0.0, None, NOTHING_LEFT)
+    said = (
         f"Beyond {'straight lines' if lines else 'curves'} in S, the combination of columns that Y"
         f" tells best correlates {found.largest:.3f} with Y; chance exceeds {found.chance:.3f} once"
-        f" in twenty. {_hint(found.p) if lines else _verdict(found.p, found.largest**2)}",
-        found.p < SIGNIFICANT and not lines and found.largest**2 > SMALLEST,
+        f" in twenty. {_hint(found.p) if lines else _verdict(found.p, found.largest**2)}"
     )
+    alarm = found.p < SIGNIFICANT and not lines and found.largest**2 > SMALLEST
+    return _row(name, found.largest, found.error, said, alarm=alarm)
 
 
 def _piecewise_row(found: Piecewise) -> Measure:
-    worst = found.largest
+    name, worst = "canonical-correlation-piecewise", found.largest
     if not worst.freedom:
-        return Measure("canonical-correlation-piecewise", "security", ALL, 0.0, None, NOTHING_LEFT)
-    return Measure(
-        "canonical-correlation-piecewise",
-        "security",
-        ALL,
-        worst.largest,
-        worst.error,
+        return _row(name, 0.0, None, NOTHING_LEFT)
+    said = (
         f"Among records alike in S ({len(found.pieces)} groups), the largest correlation of X with"
         f" Y is {worst.largest:.3f}; chance exceeds {worst.chance:.3f} once in twenty."
-        f" {_verdict(found.p)}",
-        found.p < SIGNIFICANT,
+        f" {_verdict(found.p)}"
     )
+    return _row(name, worst.largest, worst.error, said, alarm=found.p < SIGNIFICANT)
 
 
 def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
     best = security_index(np.column_stack([data.told, curves]), data.true, data.masked)
     lines = security_index(data.told, data.true, data.masked)
-    yield Measure(
-        "security-index",
-        "security",
-        ALL,
-        best.value,
-        best.error,
+    said = (
         "Of the combination of confidential columns that is told best,"
         f" {_share(best.value)} of the variance stays unknown to a snooper with Y and the curves"
-        f" over S; without Y it is {_share(best.without)}.",
+        f" over S; without Y it is {_share(best.without)}."
     )
-    yield Measure(
-        "security-index-without",
-        "security",
-        ALL,
-        best.without,
-        None,
+    yield _row("security-index", best.value, best.error, said)
+    said = (
         f"The curves over S alone, which are released on purpose, leave {_share(best.without)} of"
-        " it unknown.",
+        " it unknown."
     )
-    yield Measure(
-        "security-index-lines-only",
-        "security",
-        ALL,
-        lines.value,
-        lines.error,
+    yield _row("security-index-without", best.without, None, said)
+    said = (
         f"With straight lines over S and Y and no curves, {_share(lines.value)} stays unknown; with"
         f" lines over S alone, {_share(lines.without)}. Curves over S that Y shows count here,"
-        " though S alone tells them.",
+        " though S alone tells them."
     )
+    yield _row("security-index-lines-only", lines.value, lines.error, said)
     if not data.alike:
         return
     for label, value in zip(data.labels, variance_index(data.true, data.masked), strict=True):
-        yield Measure(
-            "security-index-variance",
-            "security",
-            label,
-            float(value),
-            None,
+        said = (
             f"Masked and true {label} differ with {value:.3f} times the variance of {label} (the"
-            " older index Var(X - Y) / Var(X), which says nothing of snoopers).",
+            " older index Var(X - Y) / Var(X), which says nothing of snoopers)."
         )
+        yield _row("security-index-variance", float(value), None, said, of=label)
 
 
 GAINS: dict[Snooper, str] = {
@@ -313,40 +289,27 @@ GAINS: dict[Snooper, str] = {
 def _gain_row(label: str, snooper: Snooper, found: Gain) -> Measure:
     share = found.gain / max(1 - found.without, 1e-300)
     lines = snooper == "lines-only"
-    return Measure(
-        f"snooper-gain-{snooper}",
-        "security",
-        label,
-        found.gain + 0.0,
-        found.error,
+    said = (
         f"Predicting {label} {GAINS[snooper]}, a snooper explains {_share(found.without)} from S"
         f" and {_share(found.together)} from S and Y."
-        f" {_hint(found.p) if lines else _verdict(found.p, share)}",
-        found.p < SIGNIFICANT and not lines and share > SMALLEST,
+        f" {_hint(found.p) if lines else _verdict(found.p, share)}"
     )
+    alarm = found.p < SIGNIFICANT and not lines and share > SMALLEST
+    gain = found.gain + 0.0
+    return _row(f"snooper-gain-{snooper}", gain, found.error, said, alarm=alarm, of=label)
 
 
 def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
     for word, own in (("linear", leverages(data.basis)), ("kernel", by_s.leverages)):
         own_fit = "" if word == "linear" else ", if the kernel is chosen by left-out errors"
         largest, mean = float(own.max()), float(own[own > 0].mean())
-        yield Measure(
-            f"leverage-largest-{word}",
-            "security",
-            ALL,
-            largest,
-            None,
+        said = (
             f"The record that stands most alone in S makes up {_share(largest)} of its own"
-            f" {word} expectation{own_fit}; near 100 per cent its true value would be released.",
+            f" {word} expectation{own_fit}; near 100 per cent its true value would be released."
         )
-        yield Measure(
-            f"leverage-mean-{word}",
-            "security",
-            ALL,
-            mean,
-            None,
-            f"On average a record makes up {_share(mean)} of its own {word} expectation.",
-        )
+        yield _row(f"leverage-largest-{word}", largest, None, said)
+        said = f"On average a record makes up {_share(mean)} of its own {word} expectation."
+        yield _row(f"leverage-mean-{word}", mean, None, said)
 
 
 def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Measure]:
@@ -357,17 +320,13 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
         chance = float(stats.poisson.sf(found.found - 1, found.expected))
         if chance < UNLIKELY:
             more = "That is more than coincidence: masked values follow the true ones."
-        yield Measure(
-            "near-true-values",
-            "security",
-            label,
-            float(found.found),
-            found.error,
+        said = (
             f"{found.found:,} masked values of {label} are within 1 per cent of a standard"
             f" deviation of the true ones; drawn independently, {found.expected:,.1f} would be."
-            f" {more}",
-            chance < UNLIKELY,
+            f" {more}"
         )
+        alarm, count = chance < UNLIKELY, float(found.found)
+        yield _row("near-true-values", count, found.error, said, alarm=alarm, of=label)
 
 
 def _scored(data: Compared) -> tuple[Floats, Floats]:
@@ -390,62 +349,46 @@ def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
     expected = np.where(numeric, by_s.fitted, 0.0)
     instead = redrawn(data.told, masked, expected, rng)
     alike = linkage_among_alike(data.told, true, masked, expected, rng)
-    count = min(ALIKE, data.records)
-    yield _linkage_row(
-        "linkage-among-alike",
-        alike,
-        f"Among {count} records alike in S, Y points to the right person {_share(alike.rate)} of"
-        f" the time; guessing does {_share(alike.chance)} of the time.",
+    said = (
+        f"Among {min(ALIKE, data.records)} records alike in S, Y points to the right person"
+        f" {_share(alike.rate)} of the time; guessing does {_share(alike.chance)} of the time."
     )
+    yield _linkage_row("linkage-among-alike", alike, said)
     alone = linkage(true, masked, instead)
-    yield _linkage_row(
-        "linkage-y-alone",
-        alone,
+    said = (
         f"The masked values nearest to a person's true ones are that person's for"
-        f" {_share(alone.rate, 2)} of all; if Y told only what S tells, {_share(alone.chance, 2)}.",
+        f" {_share(alone.rate, 2)} of all; if Y told only what S tells, {_share(alone.chance, 2)}."
     )
+    yield _linkage_row("linkage-y-alone", alone, said)
     matched = linkage_by_matching(true, masked, instead, rng)
-    yield _linkage_row(
-        "linkage-by-matching",
-        matched,
+    said = (
         f"Pairing all of {matched.records} true and masked records at best, a snooper pairs"
-        f" {_share(matched.rate)} rightly; {_share(matched.chance)} if Y told only what S tells.",
+        f" {_share(matched.rate)} rightly; {_share(matched.chance)} if Y told only what S tells."
     )
+    yield _linkage_row("linkage-by-matching", matched, said)
     rank = mean_rank(true, masked, instead, rng)
-    yield _linkage_row(
-        "linkage-mean-rank",
-        rank,
+    said = (
         f"A person's own masked values are nearer than those of {_share(rank.rate)} of all; if"
-        f" Y told only what S tells, than those of {_share(rank.chance)}.",
+        f" Y told only what S tells, than those of {_share(rank.chance)}."
     )
+    yield _linkage_row("linkage-mean-rank", rank, said)
     everyone = np.arange(data.records)
     full = np.column_stack([data.told, masked])
     both = float(nearest(np.column_stack([data.told, true]), full, everyone).mean())
     alone_s = float(nearest(data.told, data.told, everyone).mean())
     error = float(np.sqrt(both * (1 - both) / data.records))
-    yield Measure(
-        "linkage",
-        "security",
-        ALL,
-        both,
-        error,
+    said = (
         f"Whoever knows S and X of a person finds the right record by S and Y for {_share(both)} of"
-        f" all; by S alone, which is released as it is, for {_share(alone_s)}.",
+        f" all; by S alone, which is released as it is, for {_share(alone_s)}."
     )
-    yield Measure(
-        "linkage-s-alone",
-        "security",
-        ALL,
-        alone_s,
-        None,
-        f"S alone identifies {_share(alone_s)} of the records, whatever is done to X.",
-    )
+    yield _row("linkage", both, error, said)
+    said = f"S alone identifies {_share(alone_s)} of the records, whatever is done to X."
+    yield _row("linkage-s-alone", alone_s, None, said)
 
 
 def _linkage_row(name: str, found: Linkage, words: str) -> Measure:
-    sentence = f"{words} {_verdict(found.p)}"
-    alarm = found.p < SIGNIFICANT
-    return Measure(name, "security", ALL, found.rate, found.error, sentence, alarm)
+    said = f"{words} {_verdict(found.p)}"
+    return _row(name, found.rate, found.error, said, alarm=found.p < SIGNIFICANT)
 
 
 def _hint(p: float) -> str:

@@ -10,11 +10,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Gt, Lt
 from scipy import stats
 
-from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.measures.core.compared import Compared, Kind, expectation
 from pramana_core.mixed.table import Floats
@@ -225,12 +227,10 @@ class Equivalence:
 def paired(original: Floats, masked: Floats, alpha: float = ALPHA) -> Equivalence:
     """Return the paired t-test for equivalence of means of n fitted values.
 
-    Regions are in per cent of the mean of `original`.
-
-    Raises:
-        OptionError: alpha is not between 0 and 1/2.
+    Regions are in per cent of the mean of `original`. Raises OptionError: alpha is not between 0
+    and 1/2.
     """
-    _require_alpha(alpha)
+    require_limit(alpha, Annotated[float, Gt(0), Lt(0.5)], "alpha")
     gap = masked - original
     n = len(gap)
     error = float(gap.std(ddof=1) / np.sqrt(n))
@@ -244,12 +244,9 @@ def by_regression(
 
     The originals are centred at their mean, where intercept and slope are independent. The
     intercept is equivalent if it is near that mean (regions in per cent of it), the slope if it is
-    near 1 (in per cent of 1).
-
-    Raises:
-        OptionError: alpha is not between 0 and 1/2.
+    near 1 (in per cent of 1). Raises as `paired`.
     """
-    _require_alpha(alpha)
+    require_limit(alpha, Annotated[float, Gt(0), Lt(0.5)], "alpha")
     n = len(original)
     mean = float(original.mean())
     centred = original - mean
@@ -270,8 +267,3 @@ def _whole(original: Floats) -> float:
     """Return the mean that regions are per cent of; 0 if the values were centred at 0."""
     mean, size = float(original.mean()), float(np.max(np.abs(original)))
     return mean if abs(mean) > ROUNDING * size else 0.0
-
-
-def _require_alpha(alpha: float) -> None:
-    if not 0 < alpha < 0.5:
-        raise OptionError(f"alpha must be above 0 and below 0.5, not {alpha}.", where="alpha")

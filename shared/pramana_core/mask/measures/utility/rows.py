@@ -200,50 +200,27 @@ def _equivalence_rows(pair: ModelPair, weak: bool) -> Iterator[Measure]:
 def _marginal_rows(data: Compared) -> Iterator[Measure]:
     for place, label in enumerate(data.labels):
         found = marginal(data.true[:, place], data.masked[:, place])
-        yield Measure(
-            "mean-difference",
-            "utility",
-            label,
-            found.mean,
-            found.mean_error,
-            f"The mean of {label} moved by {_signed(found.mean)} standard deviations.",
-        )
-        yield Measure(
-            "spread-ratio",
-            "utility",
-            label,
-            found.spread,
-            None,
-            f"The standard deviation of {label} is {found.spread:.3f} times the true one.",
-        )
-        yield Measure(
-            "quantile-difference",
-            "utility",
-            label,
-            found.quantile,
-            None,
+        said = f"The mean of {label} moved by {_signed(found.mean)} standard deviations."
+        yield Measure("mean-difference", "utility", label, found.mean, found.mean_error, said)
+        said = f"The standard deviation of {label} is {found.spread:.3f} times the true one."
+        yield Measure("spread-ratio", "utility", label, found.spread, None, said)
+        said = (
             f"Of the quantiles of {label} (5, 25, 50, 75, 95 per cent) the worst moved by"
-            f" {found.quantile:.3f} standard deviations.",
+            f" {found.quantile:.3f} standard deviations."
         )
-        yield Measure(
-            "distribution-distance",
-            "utility",
-            label,
-            found.distance,
-            None,
+        yield Measure("quantile-difference", "utility", label, found.quantile, None, said)
+        said = (
             f"The share of records below any value of {label} is right to within"
-            f" {found.distance:.3f} (Kolmogorov-Smirnov).",
+            f" {found.distance:.3f} (Kolmogorov-Smirnov)."
         )
+        yield Measure("distribution-distance", "utility", label, found.distance, None, said)
         for group in group_means(data, place):
-            yield Measure(
-                "group-mean-difference",
-                "utility",
-                f"{label} by {group.column}",
-                group.difference,
-                group.error,
+            about, moved = f"{label} by {group.column}", group.difference
+            said = (
                 f"By {group.column}, the mean of {label} moved most in {group.category!r}"
-                f" ({group.records} records): by {_signed(group.difference)} standard deviations.",
+                f" ({group.records} records): by {_signed(moved)} standard deviations."
             )
+            yield Measure("group-mean-difference", "utility", about, moved, group.error, said)
 
 
 def _correlation_rows(data: Compared, kind: Correlation) -> Iterator[Measure]:
@@ -251,23 +228,13 @@ def _correlation_rows(data: Compared, kind: Correlation) -> Iterator[Measure]:
     if not len(found.differences):
         return
     word = "Pearson" if kind == "pearson" else "Spearman (rank)"
-    yield Measure(
-        f"{kind}-largest",
-        "utility",
-        "all columns",
-        found.largest,
-        None,
+    said = (
         f"Of the {len(found.differences)} {word} correlations of confidential columns the worst"
-        f" moved by {found.largest:.3f}.",
+        f" moved by {found.largest:.3f}."
     )
-    yield Measure(
-        f"{kind}-mean",
-        "utility",
-        "all columns",
-        found.mean,
-        None,
-        f"The {word} correlations of confidential columns moved by {found.mean:.3f} on average.",
-    )
+    yield Measure(f"{kind}-largest", "utility", "all columns", found.largest, None, said)
+    said = f"The {word} correlations of confidential columns moved by {found.mean:.3f} on average."
+    yield Measure(f"{kind}-mean", "utility", "all columns", found.mean, None, said)
 
 
 def _share(value: float) -> str:

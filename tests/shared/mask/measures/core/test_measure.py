@@ -1,4 +1,4 @@
-"""The list of measures: looked up by name, written as a document and read back."""
+"""The list of measures: looked up by name, and written as a document."""
 
 from __future__ import annotations
 
@@ -41,10 +41,7 @@ def test_what_is_not_there_or_not_alone_is_refused():
     assert "debt given income" in str(caught.value.remedy)
 
 
-def test_documents_are_json_and_read_back():
+def test_documents_are_json():
     document = json.loads(json.dumps(ALL.to_dict(), allow_nan=False))
-    assert document["rows"][1]["value"] is None
-    again = Measures.from_dict(document)
-    assert again.rows[::2] == ROWS[::2]
-    assert math.isnan(again.rows[1].value)
-    assert (again.records, again.notes) == (100, ("A note.",))
+    assert [row["value"] for row in document["rows"]] == [0.5, None, 0.1]
+    assert (document["records"], document["notes"]) == (100, ["A note."])
