@@ -54,8 +54,11 @@ def assert_distribution() -> AssertDistribution:
 
 
 @pytest.fixture(scope="session")
-def quick(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+def quick(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Any]:
     """Return `quick(name)`: the one `QuickRun` of an experiment of `pramana reproduce`."""
     from tests.quick_runs import kept_by_all, quick_run
 
-    return lambda name: quick_run(name, kept_by_all(tmp_path_factory))
+    kept = kept_by_all(pytestconfig, tmp_path_factory)
+    return lambda name: quick_run(name, kept)

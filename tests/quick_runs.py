@@ -7,7 +7,6 @@ whichever process of pytest-xdist made it.
 from __future__ import annotations
 
 import fcntl
-import os
 import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,7 +79,8 @@ def _made(name: str, folder: Path) -> QuickRun:
     return QuickRun(replace(result, draw=print), shares, folder, ended.stdout)
 
 
-def kept_by_all(factory: pytest.TempPathFactory) -> Path:
-    """Return the folder that all processes of this session share."""
+def kept_by_all(config: pytest.Config, factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that all processes of this session share, and no other session."""
     base = factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "quick-runs"
+    # Not by the environment, which a session that a test starts has from that test's own.
+    return (base.parent if hasattr(config, "workerinput") else base) / "quick-runs"
