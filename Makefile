@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEMO_FLAGS ?=
+# Bytecode is kept, or each process of the tests would compile the project again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 
@@ -63,6 +65,7 @@ costs: $(STAMP) ## what jobs take beside what is predicted, and the rates that f
 .PHONY: campaign
 campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
 	$(BIN)/python -m benchmarks.coverage
+	PRAMANA_COVERAGE=all $(BIN)/pytest -n auto tests/coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 \
 		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -n auto tests/shared/mask/methods/test_own_weights.py \

@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,3 +51,14 @@ def _assert_distribution(
 def assert_distribution() -> AssertDistribution:
     """Return the helper `(observed, expected, false_alarm=1e-6)`."""
     return _assert_distribution
+
+
+@pytest.fixture(scope="session")
+def quick(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Any]:
+    """Return `quick(name)`: the one `QuickRun` of an experiment of `pramana reproduce`."""
+    from tests.quick_runs import kept_by_all, quick_run
+
+    kept = kept_by_all(pytestconfig, tmp_path_factory)
+    return lambda name: quick_run(name, kept)

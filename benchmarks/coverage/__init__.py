@@ -2,5 +2,6 @@
 
 Each module of settings repeats one small study many times: records are drawn from a known law,
 randomized, and estimated by the product's own code; counted is how often an interval holds the
-truth. docs/coverage.md is written from the results, and CI runs a short form of every setting.
+truth. docs/coverage.md is written from the results, and CI runs a short form of one setting of each
+kind.
 """

@@ -9,10 +9,13 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -22,20 +25,36 @@ from pramana.demo.run import Rest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+MAINS = {
+    "miner_service": "miner_service.cli.main:main",
+    "owner_agent": "owner_agent.cli.main:main",
+    "pramana": "pramana.cli:main",
+}
+
 
 def run_command(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a person would; nothing is raised."""
-    return subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run a command to its end, as a person would; nothing is raised.
+
+    It runs in this process, which has loaded what it needs: a process of its own has nothing that
+    is tested here. Tests that kill or watch one start it themselves.
+    """
+    out, err, code = StringIO(), StringIO(), 0
+    main: Callable[[], None] = resolve_name(MAINS[module])
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", [module, *arguments])
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except Exception:  # noqa: BLE001 - how a command fails is told as its process would tell it
+            traceback.print_exc()
+            code = 1
+    return subprocess.CompletedProcess([module, *arguments], code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Run `python -m module arguments...` to its end."""
+    """Run the command of a module to its end: `(module, *arguments)`."""
     return run_command
 
 

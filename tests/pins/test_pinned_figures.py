@@ -1,6 +1,7 @@
 """Pinned: findings, facts and tables of every experiment of `pramana reproduce --quick --seed 1`.
 
-Each is one command, as a person would give it; those that take seconds run with the slow tests. The
+Each is one command, as a person would give it, that draws its picture and tells how far it is;
+those that take seconds run with the slow tests. Other tests look closer at the same runs. The
 public tables are looked for beside the project, or in the folder that PRAMANA_DATA names.
 """
 
@@ -15,7 +16,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
-from tests.places import DATA
 
 QUICK = [
     "ma-2.2-grouping", "ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-5.1", "ma-table-5.2",
@@ -75,16 +75,13 @@ def test_every_experiment_is_pinned():
 @pytest.mark.parametrize(
     "name", [*QUICK, *(pytest.param(slow, marks=pytest.mark.calibration) for slow in SLOW)]
 )
-def test_figures(pin, tmp_path: Path, name: str):
+def test_figures(pin, quick, name: str):
     """Numbers of tables within 1e-6: iterations are behind some; findings word for word."""
-    (needed,) = (e["needs_data"] for e in listed() if e["name"] == name)
-    if not all((DATA / file).is_file() for file in needed):
-        pytest.skip("the public tables are not there")
-    data = ["--data", str(DATA)] if needed else []
-    command = ["reproduce", name, "--quick", "--seed", "1", "--out", str(tmp_path), *data]
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
-    found = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
-    tables = {file: columns(tmp_path / file) for file in found["files"] if file.endswith(".csv")}
+    run = quick(name)
+    found = json.loads((run.folder / f"{name}.json").read_text(encoding="utf-8"))
+    tables = {file: columns(run.folder / file) for file in found["files"] if file.endswith(".csv")}
     del found["choices"]  # words about the experiment, not what came out of it
     pin(name, found | {"tables": tables}, rel=1e-6, absolute=1e-9, within=STEPS.get(name))
+    assert (run.folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert run.shares == sorted(run.shares)
+    assert not run.shares or run.shares[-1] == pytest.approx(1)

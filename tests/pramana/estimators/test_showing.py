@@ -82,13 +82,12 @@ def written(axis: Axes) -> set[str]:
 
 @pytest.mark.slow
 @drawn
-@pytest.mark.parametrize("form", ["png", "svg"])
-def test_a_picture_stands_in_a_grid_and_is_saved(name: str, form: str):
+def test_a_picture_stands_in_a_grid_and_is_saved(name: str):
     figure = Figure(figsize=(10, 8), layout="constrained")
     axis = figure.subplots(2, 2)[1, 0]
     assert made(name).plot(ax=axis) is axis
-    assert len(saved(axis, form)) > 1000
-    figure.draw_without_rendering()
+    assert len(saved(axis, "svg")) > 1000
+    assert len(saved(axis, "png")) > 1000
     frame = figure.bbox
     for text in axis.findobj(mpl.text.Text):
         if text.get_visible() and text.get_text():

@@ -18,7 +18,6 @@ LEAST = 60
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])
 def test_a_mistake_is_answered_in_one_sentence(mistake: Mistake):
     with pytest.raises(PramanaError) as caught:

@@ -390,10 +390,10 @@ def test_of_many_variables_and_categories_the_first_are_printed():
 
 @pytest.mark.slow
 def test_a_plane_of_too_many_columns_is_refused_at_once():
-    zips = [f"z{i}" for i in range(10_000)]
+    zips = [f"z{i}" for i in range(4_100)]
     domain = Domain.of(zip=zips, old=["no", "yes"])
     frame = {"zip": zips[:4], "old": ["no", "yes"] * 2}
-    with pytest.raises(pm.PramanaError, match="group the 10,000 categories of 'zip'"):
+    with pytest.raises(pm.PramanaError, match="group the 4,100 categories of 'zip'"):
         pm.LinearClassifier("old").fit(frame, Plan.unrandomized(domain))
 
 

@@ -11,7 +11,6 @@ from scipy import integrate, stats
 
 from pramana.reproduce.catalogue import select
 from pramana.reproduce.engine.experiment import Setting
-from pramana.reproduce.engine.figure import png
 from pramana.reproduce.ma.chapter_3 import ma_3_1_2, same_accuracy
 from pramana.reproduce.ma.chapter_3.additive_noise import KINDS, AdditiveNoise
 from pramana_core.channels import Symmetric
@@ -129,19 +128,13 @@ def test_verdict_on_breaches(pram: float, agrees: bool):
     assert (upward.agrees, downward.agrees) == (agrees, True)
 
 
-def test_the_experiment_runs_draws_and_agrees():
-    """At every seed: what is compared by chance has margins of many standard errors."""
+def test_the_experiment_agrees(quick):
+    """At another seed too: what is compared by chance has margins of many standard errors."""
     (experiment,) = select(["ma-3.1.2"])
-    for seed in (1, 2):
-        shares: list[float] = []
-        result = experiment.run(Setting(seed=seed, quick=True, progress=shares.append))
-        assert shares == sorted(shares)
-        assert shares[-1] == pytest.approx(1)
+    for result in (quick("ma-3.1.2").result, experiment.run(Setting(seed=2, quick=True))):
         assert all(finding.agrees is not False for finding in result.findings)
-    table = result.tables["same-accuracy"]
-    assert (table["pram_gamma"] < table["last_gamma"]).all()
-    picture = png(experiment.title, experiment.source, result.draw, result.height)
-    assert picture.startswith(b"\x89PNG")
+        table = result.tables["same-accuracy"]
+        assert (table["pram_gamma"] < table["last_gamma"]).all()
 
 
 @pytest.mark.parametrize("nudge", [1 - 1e-13, 1.0, 1 + 1e-13])

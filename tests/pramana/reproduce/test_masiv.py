@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pramana.reproduce.catalogue import select
 from pramana.reproduce.data import six_nodes
 from pramana.reproduce.engine.experiment import Setting
-from pramana.reproduce.engine.figure import png
 from pramana.reproduce.ma.chapter_5 import ma_5_4
 from pramana.reproduce.masiv import masiv_4, masiv_5, masiv_table_2
 from pramana.reproduce.masiv.masiv_table_2 import Randomization
@@ -235,19 +233,6 @@ def test_the_printed_penalty_allows_no_link():
 
 
 # --- all of them ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["masiv-table-2", "masiv-4"])
-def test_an_experiment_runs_draws_and_repeats(name: str):
-    (experiment,) = select([name])
-    shares: list[float] = []
-    result = experiment.run(Setting(seed=3, quick=True, progress=shares.append))
-    assert shares == sorted(shares)
-    assert shares[-1] == pytest.approx(1)
-    for table in result.tables.values():
-        assert not table.select_dtypes("number").isna().any().any()
-    picture = png(experiment.title, experiment.source, result.draw, result.height)
-    assert picture.startswith(b"\x89PNG")
 
 
 def test_learning_is_repeatable_and_ordered():

@@ -24,7 +24,7 @@ from pramana.reproduce.data import table_2_1, two_triangles
 from pramana.reproduce.engine import agreement
 from pramana.reproduce.engine.experiment import Experiment, Finding, Result, Setting
 from pramana.reproduce.ma.chapter_2 import ma_2_2, ma_2_3
-from pramana.reproduce.ma.chapter_3 import ma_3_1, ma_3_2, ma_3_3, ma_3_4
+from pramana.reproduce.ma.chapter_3 import ma_3_2, ma_3_3, ma_3_4
 from pramana.reproduce.ma.chapter_7 import ma_7_3
 from pramana.reproduce.run import reproduce, tally
 from pramana.setups import owner as production
@@ -37,10 +37,6 @@ QUICK = Setting(seed=3, quick=True)
 FALSE_ALARM = 1e-6
 
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def table(experiment: Experiment, name: str) -> pd.DataFrame:
-    return experiment.run(QUICK).tables[name]
 
 
 def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.ndarray:
@@ -184,8 +180,8 @@ def test_accurate_is_a_tenth_of_the_records(moved: int, agrees: bool):
     assert finding.agrees is agrees
 
 
-def test_figure_2_2_counts_every_record_twice():
-    found = table(ma_2_2.EXPERIMENT, "counts")
+def test_figure_2_2_counts_every_record_twice(quick):
+    found = quick("ma-2.2").result.tables["counts"]
     assert len(found) == 25
     for column in ("true", "moment", "ml"):
         assert math.isclose(found[column].sum(), ma_2_2.RECORDS, rel_tol=1e-9)
@@ -193,9 +189,9 @@ def test_figure_2_2_counts_every_record_twice():
     assert (found["ml"] >= 0).all()
 
 
-def test_error_bars_of_figure_2_2_follow_theorem_2():
+def test_error_bars_of_figure_2_2_follow_theorem_2(quick):
     """The estimated errors are near those of the true counts, by the dense formula."""
-    found = table(ma_2_2.EXPERIMENT, "counts")
+    found = quick("ma-2.2").result.tables["counts"]
     joint = np.kron(matrix(5, ma_2_2.P), matrix(5, ma_2_2.P))
     true = found["true"].to_numpy()
     spread = sum(
@@ -239,8 +235,8 @@ def test_distance_of_four_flat_pieces_is_one_half():
     assert np.allclose(two_triangles.heights(quarters, np.full(4, 25.0)), 1 / 24)
 
 
-def test_figure_2_3_meets_the_papers_requirements():
-    result = ma_2_3.EXPERIMENT.run(QUICK)
+def test_figure_2_3_meets_the_papers_requirements(quick):
+    result = quick("ma-2.3").result
     groups = result.tables["groups"]
     assert groups["true"].sum() == ma_2_3.RECORDS
     assert groups["true"].min() >= 1500
@@ -255,8 +251,8 @@ def test_figure_2_3_meets_the_papers_requirements():
 # --- Ma 3.1 and 3.2 ------------------------------------------------------------------------------
 
 
-def test_figure_3_1_is_the_printed_double_sum():
-    found = table(ma_3_1.EXPERIMENT, "entropy")
+def test_figure_3_1_is_the_printed_double_sum(quick):
+    found = quick("ma-3.1").result.tables["entropy"]
     groups = {"two groups of three": [[0, 1, 2], [3, 4, 5]]}
     for scheme, p, entropy in found.iloc[::5].itertuples(index=False):
         size = 2 if scheme == "binary" else 6
@@ -269,18 +265,18 @@ def test_figure_3_1_is_the_printed_double_sum():
         assert math.isclose(entropy, total, abs_tol=1e-6)
 
 
-def test_figure_3_1_says_that_grouping_is_not_the_better_worst_case():
-    verdicts = [f.agrees for f in ma_3_1.EXPERIMENT.run(QUICK).findings if f.agrees is not None]
+def test_figure_3_1_says_that_grouping_is_not_the_better_worst_case(quick):
+    verdicts = [f.agrees for f in quick("ma-3.1").result.findings if f.agrees is not None]
     assert verdicts == [True, True, True, False]
 
 
-def test_figure_3_2_is_the_worst_binary_posterior():
+def test_figure_3_2_is_the_worst_binary_posterior(quick):
     """The bound by another way: Bayes' rule on the worst likelihood ratio, gamma to 1."""
-    found = table(ma_3_2.EXPERIMENT, "bound")
+    found = quick("ma-3.2").result.tables["bound"]
     assert set(found["gamma"]) == set(ma_3_2.GAMMAS)
     for g, prior, bound in found.iloc[::7].itertuples(index=False):
         assert math.isclose(bound, prior * g / (prior * g + (1 - prior)), rel_tol=1e-12)
-    assert all(f.agrees for f in ma_3_2.EXPERIMENT.run(QUICK).findings)
+    assert all(f.agrees for f in quick("ma-3.2").result.findings)
 
 
 # --- Ma 3.3 --------------------------------------------------------------------------------------
@@ -296,9 +292,9 @@ def test_log_odds_of_many_tables():
     assert math.isnan(value[2])
 
 
-def test_the_score_is_standard_normal_for_independent_variables():
+def test_the_score_is_standard_normal_for_independent_variables(quick):
     """Chi-square of the scores' squares, 200 runs; 30 % more or less is found out."""
-    scores = table(ma_3_3.EXPERIMENT, "runs")["dependence_score"].to_numpy()
+    scores = quick("ma-3.3").result.tables["runs"]["dependence_score"].to_numpy()
 
     def plausible(z: np.ndarray) -> bool:
         low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], z.size)
@@ -316,9 +312,9 @@ def test_the_score_is_zero_without_association_and_scales():
     assert math.isclose(score, 3 / (2 * math.sqrt(10)))
 
 
-def test_the_spread_is_predicted():
+def test_the_spread_is_predicted(quick):
     """Woolf's error of 2,500 records a cell; with p = 0.4 the contrast is 1/(1-2p)^2 = 25 times."""
-    predicted = ma_3_3.EXPERIMENT.run(QUICK).facts["predicted_log_odds_se"]
+    predicted = quick("ma-3.3").result.facts["predicted_log_odds_se"]
     assert math.isclose(predicted["clean"], math.sqrt(4 / 2500))
     assert math.isclose(predicted["estimated"], 25 * math.sqrt(4 / 2500), rel_tol=1e-6)
 
@@ -336,8 +332,8 @@ def test_divergence_by_hand():
     assert math.isclose(half, sum(0.5 * math.log2(0.5 / q) for q in raised))
 
 
-def test_figure_3_4_improves_with_records_and_without_noise():
-    result = ma_3_4.EXPERIMENT.run(QUICK)
+def test_figure_3_4_improves_with_records_and_without_noise(quick):
+    result = quick("ma-3.4").result
     first, second = result.tables["a"], result.tables["b"]
     assert len(first) == len(ma_3_4.KEEP_A) * len(ma_3_4.RECORDS_A)
     assert len(second) == len(ma_3_4.KEEP_B) * 3
@@ -352,9 +348,9 @@ def test_figure_3_4_improves_with_records_and_without_noise():
 
 
 @pytest.mark.parametrize("items", ma_7_3.GROUPS)
-def test_figure_7_3_by_enumeration(items: int):
+def test_figure_7_3_by_enumeration(quick, items: int):
     """Both matrices over all 2^|G| cells, ratios within columns; the marginal by summing out."""
-    found = table(ma_7_3.EXPERIMENT, "gamma")
+    found = quick("ma-7.3").result.tables["gamma"]
     cells = list(itertools.product((0, 1), repeat=items))
     for _, row in found[found["items"] == items].iloc[::6].iterrows():
         together = matrix(len(cells), row["p"])
@@ -370,9 +366,9 @@ def test_figure_7_3_by_enumeration(items: int):
         assert np.allclose(seen, worst, rtol=1e-6)
 
 
-def test_figure_7_3_crosses_for_three_items_only():
+def test_figure_7_3_crosses_for_three_items_only(quick):
     """The slopes at p = 1 - 2^-|G|: 64/7 together, 48/7 one by one for |G| = 3; equal for 2."""
-    found = table(ma_7_3.EXPERIMENT, "gamma")
+    found = quick("ma-7.3").result.tables["gamma"]
     smaller = found["gamma_s"] < found["gamma_independent"]
     assert smaller[found["items"] == 2].all()
     assert not smaller[(found["items"] == 3) & (found["p"] > 0.8)].any()

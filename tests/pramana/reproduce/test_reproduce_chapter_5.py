@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -20,8 +19,8 @@ from scipy import integrate, stats
 
 from pramana.reproduce.catalogue import select
 from pramana.reproduce.data import six_nodes
-from pramana.reproduce.engine import figure, ratio_errors
-from pramana.reproduce.engine.experiment import Experiment, Result, Setting
+from pramana.reproduce.engine import ratio_errors
+from pramana.reproduce.engine.experiment import Setting
 from pramana.reproduce.ma.chapter_3 import ma_3_4
 from pramana.reproduce.ma.chapter_5 import (
     ckl,
@@ -352,35 +351,9 @@ def test_summaries_are_means_over_runs():
 # --- all of them ---------------------------------------------------------------------------------
 
 
-@cache
-def quick(experiment: Experiment) -> tuple[Result, list[float]]:
-    shares: list[float] = []
-    return experiment.run(Setting(seed=3, quick=True, progress=shares.append)), shares
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
-def test_an_experiment_runs_draws_and_repeats(experiment: Experiment):
-    result, shares = quick(experiment)
-    assert shares == sorted(shares)
-    assert shares[-1] == pytest.approx(1)
-    assert any(finding.agrees is not None for finding in result.findings)
-    for table in result.tables.values():
-        assert len(table)
-        assert not table.select_dtypes("number").isna().any().any()
-    assert (
-        figure.png(experiment.title, experiment.source, result.draw, result.height)[:4]
-        == b"\x89PNG"
-    )
-    if experiment.name in ("ma-5.4", "ma-table-5.2"):  # the quickest two
-        again = experiment.run(QUICK)
-        for name, table in result.tables.items():
-            pd.testing.assert_frame_equal(again.tables[name], table)
-        assert again.findings == result.findings
-
-
-def test_no_threshold_beats_the_likelihood_of_the_reports():
+def test_no_threshold_beats_the_likelihood_of_the_reports(quick):
     """Five runs a level: fewer links in error than Ma's scores have where noise is large."""
-    table = quick(structure_curves.MA_5_9)[0].tables["means"]
+    table = quick("ma-5.9").result.tables["means"]
     errors = table.pivot_table(index="p", columns="score", values="errors")
     for p in (0.2, 0.25, 0.3):
         assert (

