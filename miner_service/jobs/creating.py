@@ -20,8 +20,7 @@ from miner_service.mining.prepared import copied
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
-from miner_service.store.queue.creating import create_job
-from miner_service.store.queue.leases import UNFINISHED, add_line, finish
+from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.privacy import Amplification, told_by

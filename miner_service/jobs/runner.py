@@ -25,7 +25,7 @@ from miner_service.kinds import kind_of
 from miner_service.mining import mining
 from miner_service.mining.prepared import Learned, PreparedJob
 from miner_service.services import Services, held
-from miner_service.store.queue.leases import Lease, Made, finish, leased, model_id, succeed
+from miner_service.store.queue import Lease, Made, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from pramana_core.errors import (
