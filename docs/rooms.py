@@ -58,9 +58,9 @@ owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_ser
 miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
 owner_agent.site miner_service.alignment miner_service.store.databases
 miner_service.store.holders
-owner_agent.table owner_agent.departures miner_service.kinds.common
+owner_agent.table owner_agent.departures
 miner_service.kinds
-owner_agent.corrections owner_agent.predict miner_service.mining
+owner_agent.corrections owner_agent.predict
 miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs

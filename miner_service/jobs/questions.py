@@ -11,9 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.kinds import kind_of
-from miner_service.kinds.common.costs import SEEN, Cost, correction
-from miner_service.mining import mining
-from miner_service.mining.prepared import PreparedJob
+from miner_service.kinds.base import PreparedJob
+from miner_service.kinds.costs import SEEN, Cost, correction
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow, ModelRow
 from pramana_core.domain import Domain, Variable
@@ -199,7 +198,7 @@ class Predicted:
 def predicted(session: Session, spec: JobSpec, prepared: PreparedJob, limits: Limits) -> Predicted:
     """Predict what a job takes. Raises LimitExceeded if that is more than is allowed."""
     factor = correction(_ratios(session, spec))
-    return Predicted(mining.require_predicted(spec, prepared, limits, factor), factor)
+    return Predicted(kind_of(spec).require_predicted(spec, prepared, limits, factor), factor)
 
 
 def _ratios(session: Session, spec: JobSpec) -> list[float]:
@@ -207,7 +206,7 @@ def _ratios(session: Session, spec: JobSpec) -> list[float]:
     query = (
         select(JobRow)
         .join(ModelRow, ModelRow.job == JobRow.id)
-        .where(ModelRow.kind == kind_of(spec).model.name)
+        .where(ModelRow.kind == kind_of(spec).makes)
         .where(JobRow.predicted_seconds.is_not(None), JobRow.started.is_not(None))
         .order_by(ModelRow.seq.desc())
         .limit(2 * SEEN)
