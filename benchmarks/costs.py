@@ -24,9 +24,9 @@ from pydantic import TypeAdapter
 from scipy.optimize import minimize
 
 from miner_service.kinds import kind_of
-from miner_service.kinds.common.affordability import RecordLayout
-from miner_service.kinds.common.base import MaskedTables, TableExtent
-from miner_service.kinds.common.costs import RATES, Cost, Unit, Work, duration, size
+from miner_service.kinds.affordability import RecordLayout
+from miner_service.kinds.costs import RATES, Cost, Unit, Work, duration, size
+from miner_service.kinds.masked import MaskedTables, TableExtent
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, most_accurate
 from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
@@ -240,10 +240,10 @@ def work_of(case: Case) -> Work:
     """Return the work of a job as the miner tells it from the plans."""
     spec, kind = case.job, kind_of(case.job)
     if spec.kind == "regression":
-        return kind.work(spec, _extent(case))  # type: ignore[call-arg,arg-type]
+        return kind.work(spec, _extent(case))
     layout = RecordLayout((case.plan,))
-    variables = kind.variables(spec, layout.domain)  # type: ignore[union-attr,arg-type]
-    return kind.work(spec, variables, layout, case.records)  # type: ignore[call-arg,arg-type]
+    variables = kind.variables(spec, layout.domain)
+    return kind.work(spec, variables, layout, case.records)
 
 
 def run(case: Case) -> tuple[float, float, str]:

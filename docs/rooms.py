@@ -56,15 +56,15 @@ core.wire.learning
 owner_agent.state miner_service.settings
 owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
 miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
-owner_agent.site miner_service.alignment miner_service.store.databases miner_service.store.queue
+owner_agent.site miner_service.alignment miner_service.store.databases
 miner_service.store.holders
-owner_agent.table owner_agent.departures miner_service.kinds.common
+owner_agent.table owner_agent.departures
 miner_service.kinds
-owner_agent.corrections owner_agent.predict miner_service.mining
+owner_agent.corrections owner_agent.predict
 miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
-miner_service.workers miner_service.operations
+miner_service.operations
 owner_agent.report owner_agent.design owner_agent.peer.protocol
 owner_agent.masking owner_agent.model_sharing
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource, Aligner
 from miner_service.alignment.copies import Copies, Reports, Sent
-from miner_service.mining import mining
-from miner_service.mining.prepared import Held, PreparedJob
+from miner_service.kinds import kind_of
+from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.database import Cursors, Database, Remembered, open_cursors
@@ -95,16 +95,17 @@ class Services:
         return self.copies.among([_sent(row) for row in rows])
 
     def prepare(self, session: Session, study: str, spec: JobSpec) -> PreparedJob:
-        """Check that a job can run on the releases in use. Raises as `mining.prepare` does."""
-        kind = mining.releases_used(spec)
-        rows = release_rows.releases_in_use(session, study, kind)
-        return mining.prepare(
+        """Check that a job can run on the releases in use. Raises as its kind does."""
+        kind = kind_of(spec)
+        rows = release_rows.releases_in_use(session, study, kind.release_kind)
+        prepared: PreparedJob = kind.prepare(
             spec,
             [held(row) for row in rows.values()],
-            self.alignment(session, study, kind),
+            self.alignment(session, study, kind.release_kind),
             self.settings.limits,
             self.aligner,
         )
+        return prepared
 
 
 def open_services(settings: Settings, clock: Clock, *, upgrade: bool = True) -> Services:

@@ -126,7 +126,7 @@ def worker_command(
     A service runs its own workers; this is for more of them, or for other machines with the same
     database.
     """
-    from miner_service.workers.supervisor import supervise
+    from miner_service.jobs.supervisor import supervise
 
     settings = settings_of(data, database, settings_file, said={"jobs": {"workers": workers}})
     _say(f"Jobs are run by {settings.jobs.workers} processes at most.")
@@ -138,7 +138,7 @@ def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path |
     from miner_service.http.app import create_app
     from miner_service.http.listening.tls import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
-    from miner_service.workers.crew import crew_of
+    from miner_service.jobs.crew import crew_of
 
     tls = open_tls(settings.web)
     with exclusive(settings.data_dir):

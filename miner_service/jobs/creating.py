@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,13 +17,11 @@ from sqlalchemy.orm import Session
 from miner_service.intake.study_privacy import told_of
 from miner_service.intake.unbounded import unbounded_of
 from miner_service.jobs.questions import predicted
-from miner_service.mining import mining
-from miner_service.mining.prepared import copied
+from miner_service.kinds import kind_of
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
-from miner_service.store.queue.creating import create_job
-from miner_service.store.queue.leases import UNFINISHED, add_line, finish
+from miner_service.store.queue import UNFINISHED, add_line, create_job, finish
 from miner_service.store.schema import ReleaseRow
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.privacy import Amplification, told_by
@@ -45,13 +45,13 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             if known is not None and _same(read_job_spec(known.spec), body.spec):
                 return job_rows.job_message(session, known, services.now()), False
         prepared = services.prepare(session, study, body.spec)
-        spec = mining.settled(body.spec, prepared)
+        spec = kind_of(body.spec).settled(body.spec, prepared)
         expected = predicted(session, spec, prepared, services.settings.limits)
     with services.database.write() as session:
         row, to_run = create_job(
             session,
             study=study,
-            key=body.key or mining.default_key(spec, prepared.alignment),
+            key=body.key or _default_key(spec, prepared.alignment),
             default_key=body.key is None,
             spec=spec,
             releases=[source.release for source in prepared.sources],
@@ -62,9 +62,16 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             expected.note(row)
             if prepared.alignment.secrets == "different" and row.records == "any":
                 add_line(session, row, _twice(prepared.alignment), services.now())
-            for told in copied(prepared):
+            for told in prepared.copied:
                 add_line(session, row, f"Warning: {told}", services.now())
         return job_rows.job_message(session, row, services.now()), to_run
+
+
+def _default_key(spec: JobSpec, alignment: Alignment) -> str:
+    """Return the key of a job that names none: equal for equal work on equal data."""
+    work = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
+    content = f"{work}\n{alignment.digest}"
+    return "job-" + hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _same(known: JobSpec, asked: JobSpec) -> bool:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from miner_service.jobs.mixed_records import read_records
 from miner_service.kinds import kind_of
-from miner_service.kinds.common.costs import SEEN, Cost, correction
-from miner_service.mining import mining
-from miner_service.mining.prepared import PreparedJob
+from miner_service.kinds.base import PreparedJob
+from miner_service.kinds.costs import SEEN, Cost, correction
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow, ModelRow
-from pramana_core.domain import Variable
-from pramana_core.errors import LimitExceeded
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import InputError, LimitExceeded, UnknownVariable
 from pramana_core.learn.networks.network import BayesNet, posterior
 from pramana_core.learn.networks.synthetic import sample_csv
-from pramana_core.learn.prediction import Predictor, encode_records
+from pramana_core.learn.prediction import Predictor, Value, encode_records
 from pramana_core.marginals.counts import Tensor
+from pramana_core.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
+from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 from pramana_core.wire.learning.models import (
@@ -128,6 +130,50 @@ def _require_few(query: PredictionQuery, target: Variable, limits: Limits) -> No
         )
 
 
+def read_records(schema: TreeSchema, records: Sequence[Mapping[str, Value | None]]) -> MixedTable:
+    """Return the table of records that give a value to each attribute of a schema.
+
+    Categories are read as `encode_records` reads them, numbers only from numbers.
+
+    Raises:
+        UnknownVariable: a record names what is no attribute.
+        UnknownCategory, InputError: a value is not one of its attribute's, or absent; it is named
+            by its record's number and its attribute alone.
+    """
+    for number, record in enumerate(records, 1):
+        if unknown := [name for name in record if name not in schema.names]:
+            raise UnknownVariable(
+                f"Record {number} has a value of {unknown[0]!r}, which is no attribute here.",
+                where=unknown[0],
+                remedy=f"The attributes are {list(schema.names)}.",
+            )
+    columns: list[Column] = []
+    for attribute in schema.attributes:
+        name = attribute.name
+        if isinstance(attribute, CategoricalAttribute):
+            domain = Domain((Variable(name, attribute.categories),))
+            codes = encode_records(domain, [{name: record.get(name)} for record in records])[name]
+            columns.append(CategoricalColumn(name, codes.astype(np.intp), attribute.categories))
+        else:
+            numbers = [_number(record.get(name), name, k) for k, record in enumerate(records, 1)]
+            columns.append(NumericColumn(name, np.array(numbers, dtype=np.float64)))
+    return MixedTable(tuple(columns), len(records))
+
+
+def _number(value: Value | None, name: str, record: int) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(
+            f"Record {record} has no number of {name!r}.",
+            where=name,
+            remedy="Give every attribute of numbers a finite number.",
+        )
+    if abs(value) > LARGEST:
+        raise InputError(
+            f"Record {record} has a number of {name!r} beyond {LARGEST:g}.", where=name
+        )
+    return float(value)
+
+
 # What a job will take here: the prediction by its plans, corrected by the jobs this miner has run.
 #
 # A machine is faster or slower than the one that rates were measured on, and a kind of job may be
@@ -152,7 +198,7 @@ class Predicted:
 def predicted(session: Session, spec: JobSpec, prepared: PreparedJob, limits: Limits) -> Predicted:
     """Predict what a job takes. Raises LimitExceeded if that is more than is allowed."""
     factor = correction(_ratios(session, spec))
-    return Predicted(mining.require_predicted(spec, prepared, limits, factor), factor)
+    return Predicted(kind_of(spec).require_predicted(spec, prepared, limits, factor), factor)
 
 
 def _ratios(session: Session, spec: JobSpec) -> list[float]:
@@ -160,7 +206,7 @@ def _ratios(session: Session, spec: JobSpec) -> list[float]:
     query = (
         select(JobRow)
         .join(ModelRow, ModelRow.job == JobRow.id)
-        .where(ModelRow.kind == kind_of(spec).model.name)
+        .where(ModelRow.kind == kind_of(spec).makes)
         .where(JobRow.predicted_seconds.is_not(None), JobRow.started.is_not(None))
         .order_by(ModelRow.seq.desc())
         .limit(2 * SEEN)

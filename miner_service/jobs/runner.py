@@ -22,10 +22,9 @@ from sqlalchemy.orm import Session
 
 from miner_service.jobs.creating import told_to
 from miner_service.kinds import kind_of
-from miner_service.mining import mining
-from miner_service.mining.prepared import Learned, PreparedJob
+from miner_service.kinds.base import Learned, PreparedJob
 from miner_service.services import Services, held
-from miner_service.store.queue.leases import Lease, Made, finish, leased, model_id, succeed
+from miner_service.store.queue import Lease, Made, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from pramana_core.errors import (
@@ -187,7 +186,8 @@ def learn_model(
     spec: JobSpec, prepared: PreparedJob, services: Services, on_step: Progress
 ) -> Learned:
     """Do the work of a job on the service's own files."""
-    return mining.learn(spec, prepared, services.aligner, services.columns, on_step)
+    kind = kind_of(spec)
+    return kind.learned(spec, prepared, services.aligner, services.columns, on_step)
 
 
 def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress) -> bool:
@@ -216,7 +216,7 @@ def work_once(services: Services, lease: Lease, learn: Learn, on_step: Progress)
             return False
         spec = read_job_spec(row.spec)
         learned = learn(spec, _prepare_again(services, row, spec), services, on_step)
-        made = _made(_model_message(services, row, spec, learned), kind_of(spec).model.name)
+        made = _made(_model_message(services, row, spec, learned), kind_of(spec).makes)
     except (JobCancelled, NotReady, StorageFull):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the job's reader is told
@@ -271,6 +271,7 @@ def _fail(services: Services, lease: Lease, error: Exception) -> bool:
 
 def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJob:
     """Check again, on the releases the job was created for, that it can run."""
+    kind = kind_of(spec)
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
     lost = [row.name for row in rows if row.state != "sealed"]
@@ -282,16 +283,19 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
         row.study,
         [source for source, _ in releases],
         missing=[],
-        no_records=not KINDS[mining.releases_used(spec)].has_records,
+        no_records=not KINDS[kind.release_kind].has_records,
     )
-    return mining.prepare(spec, releases, alignment, services.settings.limits, services.aligner)
+    prepared: PreparedJob = kind.prepare(
+        spec, releases, alignment, services.settings.limits, services.aligner
+    )
+    return prepared
 
 
 def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: Learned) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
         told = told_to(session, row.study, rows)
-    message: ModelHead = kind_of(spec).model.message(
+    message: ModelHead = kind_of(spec).message(
         id=model_id(row.id),
         study=row.study,
         job=row.id,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-from miner_service.kinds.common import counting
-from miner_service.kinds.common.affordability import (
+from miner_service.kinds import counting
+from miner_service.kinds.affordability import (
     RecordLayout,
     predicted_from,
     read_document,
@@ -13,8 +14,9 @@ from miner_service.kinds.common.affordability import (
     require_network,
     write_document,
 )
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
+from miner_service.kinds.base import Content, render
+from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
@@ -34,64 +36,6 @@ from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 from pramana_core.wire.learning.learners import BayesClassifierSpec
 from pramana_core.wire.learning.models import BayesClassifierMessage
-
-
-def _check(spec: BayesClassifierSpec) -> None:
-    spec.options()
-    require_among(spec.target, spec.features, "features")
-
-
-def _variables(spec: BayesClassifierSpec, reported: Domain) -> tuple[str, ...]:
-    return predicted_from(spec.target, spec.features, reported)
-
-
-def _require_affordable(
-    spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
-) -> None:
-    """Bound the variables, the largest table that may be asked for, and all parameters.
-
-    Raises:
-        LimitExceeded: they are too many.
-    """
-    if len(variables) > limits.search_variables:
-        raise LimitExceeded(
-            f"The classifier has {len(variables)} variables; {limits.search_variables} are"
-            " allowed.",
-            where="features",
-            remedy="Name those that matter in `features`.",
-        )
-    features = [name for name in variables if name != spec.target]
-    most = spec.options().depends_on
-    require_network(spec, spec.target, features, most, layout, limits)
-
-
-def _work(
-    spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
-) -> Work:
-    most = spec.options().depends_on
-    return counting.network(spec, variables, layout, records, most)
-
-
-def _less(
-    spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
-) -> Iterator[Less[BayesClassifierSpec]]:
-    names = [name for name in variables if name != spec.target]
-    names.sort(key=lambda name: -layout.domain[name].size)
-    yield fewer(names, "features", lambda most: spec.model_copy(update={"features": names[:most]}))
-    options = spec.options()
-    if options.model == "kdb":
-        yield lower(
-            options.max_parents,
-            "max_parents",
-            lambda most: spec.model_copy(update={"max_parents": most}),
-        )
-    yield from counting.less_order(spec)
-
-
-def _learn(spec: BayesClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
-    features = [name for name in marginals.domain.names if name != spec.target]
-    model = learn_bayes_classifier(marginals, spec.target, features, spec.options(), on_step)
-    return {"document": bayes_classifier_json(model)}
 
 
 def _model(message: BayesClassifierMessage) -> BayesClassifier:
@@ -127,26 +71,78 @@ def _page(message: BayesClassifierMessage) -> str:
     )
 
 
-BAYES_CLASSIFIER = ModelKind(
-    BayesClassifierMessage,
-    {
-        "page": ModelView("text/html", _page),
-        "svg": ModelView("image/svg+xml", _draw),
-        "text": ModelView("text/plain", _write_text),
-        "bif": ModelView("text/plain", _write_bif),
-        "document": ModelView("application/json", write_document),
-    },
-    network=_network,
-    predictor=_model,
-)
+class BayesClassifierKind(CountsKind[BayesClassifierSpec, BayesClassifierMessage]):
+    """Bayesian network classifiers."""
 
-BAYES = JobKind(
-    BayesClassifierSpec,
-    BAYES_CLASSIFIER,
-    variables=_variables,
-    require_affordable=_require_affordable,
-    work=_work,
-    less=_less,
-    learn=_learn,
-    check=_check,
-)
+    spec, message = BayesClassifierSpec, BayesClassifierMessage
+    views: ClassVar = {
+        "page": _page,
+        "svg": _draw,
+        "text": _write_text,
+        "bif": _write_bif,
+        "document": write_document,
+    }
+    network = staticmethod(_network)
+    predictor = staticmethod(_model)
+
+    def check(self, spec: BayesClassifierSpec) -> None:
+        spec.options()
+        require_among(spec.target, spec.features, "features")
+
+    def variables(self, spec: BayesClassifierSpec, reported: Domain) -> tuple[str, ...]:
+        return predicted_from(spec.target, spec.features, reported)
+
+    def require_affordable(
+        self,
+        spec: BayesClassifierSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        limits: Limits,
+    ) -> None:
+        """Bound the variables, the largest table that may be asked for, and all parameters.
+
+        Raises:
+            LimitExceeded: they are too many.
+        """
+        if len(variables) > limits.search_variables:
+            raise LimitExceeded(
+                f"The classifier has {len(variables)} variables; {limits.search_variables} are"
+                " allowed.",
+                where="features",
+                remedy="Name those that matter in `features`.",
+            )
+        features = [name for name in variables if name != spec.target]
+        most = spec.options().depends_on
+        require_network(spec, spec.target, features, most, layout, limits)
+
+    def work(
+        self,
+        spec: BayesClassifierSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        records: int,
+    ) -> Work:
+        most = spec.options().depends_on
+        return counting.network(spec, variables, layout, records, most)
+
+    def less(
+        self, spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
+    ) -> Iterator[Less[BayesClassifierSpec]]:
+        names = [name for name in variables if name != spec.target]
+        names.sort(key=lambda name: -layout.domain[name].size)
+        yield fewer(
+            names, "features", lambda most: spec.model_copy(update={"features": names[:most]})
+        )
+        options = spec.options()
+        if options.model == "kdb":
+            yield lower(
+                options.max_parents,
+                "max_parents",
+                lambda most: spec.model_copy(update={"max_parents": most}),
+            )
+        yield from counting.less_order(spec)
+
+    def learn(self, spec: BayesClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
+        features = [name for name in marginals.domain.names if name != spec.target]
+        model = learn_bayes_classifier(marginals, spec.target, features, spec.options(), on_step)
+        return {"document": bayes_classifier_json(model)}

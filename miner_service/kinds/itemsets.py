@@ -6,17 +6,18 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-from miner_service.kinds.common import counting
-from miner_service.kinds.common.affordability import (
+from miner_service.kinds import counting
+from miner_service.kinds.affordability import (
     RecordLayout,
     largest_family,
     require_pairs,
     require_table,
 )
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of, render
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
+from miner_service.kinds.base import Content, part_of, render
+from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
@@ -50,115 +51,6 @@ _MINING_STEPS, _RULE_STEPS = 80, 20
 """How much of a job's progress is the search for itemsets, and how much the rules."""
 
 _JOINED = " & "
-
-
-def _check(spec: AssociationRulesSpec) -> None:
-    spec.options()
-    if spec.items is not None and (spec.present is not None or spec.variables is not None):
-        raise OptionError(
-            "`items` cannot be given together with `variables` or `present`.",
-            where="items",
-            remedy="Give `items` alone, or leave it out.",
-        )
-    for names in (spec.variables or (), *(spec.items or {}).values()):
-        if len(set(names)) < len(names):
-            where = "items" if spec.items else "variables"
-            raise OptionError("A variable or an item is named twice.", where=where)
-
-
-def _variables(spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
-    if spec.items is not None:
-        return tuple(spec.items)
-    names = tuple(spec.variables or reported.names)
-    if spec.present is None or not set(names) <= set(reported.names):
-        return names
-    # Of the other variables nothing needs to be counted.
-    items = present_items(reported.project(names), spec.present)
-    return tuple(name for name, _ in items)
-
-
-def _require_affordable(
-    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
-) -> None:
-    """Bound the variables, the items and, where itemsets are told from tables, the largest one."""
-    items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
-    if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
-        raise LimitExceeded(
-            f"The job has {len(items)} items of {len(variables)} variables; {MOST_ITEMS} items of"
-            f" {limits.search_variables} variables are allowed.",
-            where="items",
-            remedy="Name those that matter in `items` or `variables`.",
-        )
-    if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
-        return
-    if spec.estimator == "pooled" and spec.interacting <= 2:
-        require_pairs(spec, variables, layout, where="variables")
-        return
-    _, family = largest_family(layout, variables, spec.max_length)
-    require_table(spec, family, layout, limits, where="max_length")
-
-
-def _work(
-    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
-) -> Work:
-    """Return the work of the supports of as many itemsets as may well be frequent."""
-    domain = layout.domain.project(variables)
-    items = items_wanted(domain, spec.present, spec.items)
-    share = len(variables) / max(len(items), 1) if spec.present is None else 0.25
-    number, length = float(len(items)), 1
-    deepest = min(spec.max_length, len(variables))
-    while length < deepest and share**length >= spec.minimum_support:
-        length += 1
-        number += min(math.comb(len(items), length), MOST_LISTED)
-    if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
-        read = Work({"supports": records * number}, 2.0 * records * len(items))
-        return counting.reading(variables, layout, records, 1) + read
-    asked = sorted(variables, key=lambda name: -domain[name].size)[:length]
-    tables = sum(min(math.comb(len(variables), k), MOST_LISTED) for k in range(1, length + 1))
-    return counting.table(spec, asked, layout, records, tables)
-
-
-def _less(
-    spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout
-) -> Iterator[Less[AssociationRulesSpec]]:
-    yield lower(
-        spec.max_length, "max_length", lambda most: spec.model_copy(update={"max_length": most})
-    )
-    names = sorted(variables, key=lambda name: -layout.domain[name].size)
-
-    def some(most: int) -> AssociationRulesSpec:
-        if spec.items is None:
-            return spec.model_copy(update={"variables": names[:most]})
-        return spec.model_copy(update={"items": {name: spec.items[name] for name in names[:most]}})
-
-    yield fewer(names, "variables", some)
-    yield from counting.less_order(spec)
-
-
-def _learn(spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
-    found = mine_itemsets(
-        marginals,
-        items_wanted(marginals.domain, spec.present, spec.items),
-        spec.options(),
-        part_of(on_step, 0, _MINING_STEPS),
-    )
-    _require_few(sum(int(_listed(level).sum()) for level in found.levels))
-    rules = derive_rules(
-        found,
-        marginals,
-        spec.minimum_confidence,
-        certain=spec.certain,
-        most=MOST_LISTED,
-        on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
-    )
-    document = rules_json(_shortened(found), rules, examined=True)
-    return {
-        "items": document["items"],
-        "examined": sum(map(len, found.levels)),
-        "modelled_from": found.modelled_from,
-        "itemsets": document["itemsets"],
-        "rules": document["rules"],
-    }
 
 
 def _shortened(found: FoundItemsets) -> FoundItemsets:
@@ -222,22 +114,122 @@ def _page(model: AssociationRulesMessage) -> str:
     )
 
 
-ASSOCIATION_RULES = ModelKind(
-    AssociationRulesMessage,
-    {
-        "page": ModelView("text/html", _page),
-        "itemsets.csv": ModelView("text/csv", _itemsets_csv),
-        "rules.csv": ModelView("text/csv", _rules_csv),
-    },
-)
+class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMessage]):
+    """Frequent itemsets and association rules."""
 
-RULES = JobKind(
-    AssociationRulesSpec,
-    ASSOCIATION_RULES,
-    variables=_variables,
-    require_affordable=_require_affordable,
-    work=_work,
-    less=_less,
-    learn=_learn,
-    check=_check,
-)
+    spec, message = AssociationRulesSpec, AssociationRulesMessage
+    views: ClassVar = {"page": _page, "itemsets.csv": _itemsets_csv, "rules.csv": _rules_csv}
+    settles_order = False
+
+    def check(self, spec: AssociationRulesSpec) -> None:
+        spec.options()
+        if spec.items is not None and (spec.present is not None or spec.variables is not None):
+            raise OptionError(
+                "`items` cannot be given together with `variables` or `present`.",
+                where="items",
+                remedy="Give `items` alone, or leave it out.",
+            )
+        for names in (spec.variables or (), *(spec.items or {}).values()):
+            if len(set(names)) < len(names):
+                where = "items" if spec.items else "variables"
+                raise OptionError("A variable or an item is named twice.", where=where)
+
+    def variables(self, spec: AssociationRulesSpec, reported: Domain) -> tuple[str, ...]:
+        if spec.items is not None:
+            return tuple(spec.items)
+        names = tuple(spec.variables or reported.names)
+        if spec.present is None or not set(names) <= set(reported.names):
+            return names
+        # Of the other variables nothing needs to be counted.
+        items = present_items(reported.project(names), spec.present)
+        return tuple(name for name, _ in items)
+
+    def require_affordable(
+        self,
+        spec: AssociationRulesSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        limits: Limits,
+    ) -> None:
+        """Bound the variables, the items and, where tables tell itemsets, the largest of these."""
+        items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
+        if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
+            raise LimitExceeded(
+                f"The job has {len(items)} items of {len(variables)} variables; {MOST_ITEMS} items"
+                f" of {limits.search_variables} variables are allowed.",
+                where="items",
+                remedy="Name those that matter in `items` or `variables`.",
+            )
+        if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+            return
+        if spec.estimator == "pooled" and spec.interacting <= 2:
+            require_pairs(spec, variables, layout, where="variables")
+            return
+        _, family = largest_family(layout, variables, spec.max_length)
+        require_table(spec, family, layout, limits, where="max_length")
+
+    def work(
+        self,
+        spec: AssociationRulesSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        records: int,
+    ) -> Work:
+        """Return the work of the supports of as many itemsets as may well be frequent."""
+        domain = layout.domain.project(variables)
+        items = items_wanted(domain, spec.present, spec.items)
+        share = len(variables) / max(len(items), 1) if spec.present is None else 0.25
+        number, length = float(len(items)), 1
+        deepest = min(spec.max_length, len(variables))
+        while length < deepest and share**length >= spec.minimum_support:
+            length += 1
+            number += min(math.comb(len(items), length), MOST_LISTED)
+        if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+            read = Work({"supports": records * number}, 2.0 * records * len(items))
+            return counting.reading(variables, layout, records, 1) + read
+        asked = sorted(variables, key=lambda name: -domain[name].size)[:length]
+        tables = sum(min(math.comb(len(variables), k), MOST_LISTED) for k in range(1, length + 1))
+        return counting.table(spec, asked, layout, records, tables)
+
+    def less(
+        self, spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout
+    ) -> Iterator[Less[AssociationRulesSpec]]:
+        yield lower(
+            spec.max_length, "max_length", lambda most: spec.model_copy(update={"max_length": most})
+        )
+        names = sorted(variables, key=lambda name: -layout.domain[name].size)
+
+        def some(most: int) -> AssociationRulesSpec:
+            if spec.items is None:
+                return spec.model_copy(update={"variables": names[:most]})
+            return spec.model_copy(
+                update={"items": {name: spec.items[name] for name in names[:most]}}
+            )
+
+        yield fewer(names, "variables", some)
+        yield from counting.less_order(spec)
+
+    def learn(self, spec: AssociationRulesSpec, marginals: Marginals, on_step: Progress) -> Content:
+        found = mine_itemsets(
+            marginals,
+            items_wanted(marginals.domain, spec.present, spec.items),
+            spec.options(),
+            part_of(on_step, 0, _MINING_STEPS),
+        )
+        _require_few(sum(int(_listed(level).sum()) for level in found.levels))
+        rules = derive_rules(
+            found,
+            marginals,
+            spec.minimum_confidence,
+            certain=spec.certain,
+            most=MOST_LISTED,
+            on_step=part_of(on_step, _MINING_STEPS, _RULE_STEPS),
+        )
+        document = rules_json(_shortened(found), rules, examined=True)
+        return {
+            "items": document["items"],
+            "examined": sum(map(len, found.levels)),
+            "modelled_from": found.modelled_from,
+            "itemsets": document["itemsets"],
+            "rules": document["rules"],
+        }

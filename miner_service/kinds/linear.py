@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import ClassVar
 
-from miner_service.kinds.common import counting
-from miner_service.kinds.common.affordability import (
+from miner_service.kinds import counting
+from miner_service.kinds.affordability import (
     RecordLayout,
     predicted_from,
     read_document,
@@ -16,8 +17,9 @@ from miner_service.kinds.common.affordability import (
     told,
     write_document,
 )
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
+from miner_service.kinds.base import Content, render
+from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
@@ -42,90 +44,6 @@ MOST_WEIGHTS = 1 << 14
 
 MOST_DRAWN = 1 << 24
 """The records drawn from a network, times the classes."""
-
-
-def _check(spec: LinearClassifierSpec) -> None:
-    spec.options()
-    require_among(spec.target, spec.features, "features")
-
-
-def _variables(spec: LinearClassifierSpec, reported: Domain) -> tuple[str, ...]:
-    return predicted_from(spec.target, spec.features, reported)
-
-
-def _require_affordable(
-    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
-) -> None:
-    """Bound columns, classes, and the table of all variables or else those of a model of them.
-
-    Raises:
-        LimitExceeded: they are too many.
-        UnknownVariable, OptionError: `numeric` does not fit the features.
-    """
-    domain = layout.domain.project(variables)
-    features = domain.project([name for name in variables if name != spec.target])
-    options = spec.options()
-    columns = sum(_columns(options, feature) for feature in features)
-    if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
-        raise LimitExceeded(
-            f"The classifier would have {columns} columns of {len(variables) - 1} features;"
-            f" {MOST_COLUMNS} columns of {limits.search_variables - 1} features are allowed.",
-            where="features",
-            remedy='Choose fewer features, or the encoding "ordinal".',
-        )
-    tabulated = domain.size <= CELLS and told(spec, variables, layout)
-    _require_few_classes(spec, domain, columns, tabulated=tabulated)
-    columns_of(features, options)
-    if tabulated:
-        require_table(spec, variables, layout, limits, where="features")
-        return
-    require_network(spec, spec.target, features.names, 1, layout, limits)
-
-
-def _work(
-    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
-) -> Work:
-    """Return the work of the counts that planes are fitted to, and of the planes."""
-    domain, options = layout.domain.project(variables), spec.options()
-    features = domain.project([name for name in variables if name != spec.target])
-    columns = 1 + sum(_columns(options, feature) for feature in features)
-    classes = domain[spec.target].size
-    planes = 1 if classes == 2 else classes
-    if domain.size <= CELLS and told(spec, variables, layout):
-        rows = domain.size
-        source = counting.table(spec, variables, layout, records, 2)
-    elif options.loss == "least-squares":
-        rows = 0
-        number = math.comb(len(variables), 2)
-        largest = sorted(variables, key=lambda name: -domain[name].size)[:2]
-        source = counting.table(spec, largest, layout, records, number)
-        source += Work({"fitted": float(columns) ** 3}, 40.0 * columns**2)
-    else:
-        rows = options.sample
-        source = counting.network(spec, variables, layout, records, 1)
-        source += Work({"drawn": rows * len(variables)}, 16.0 * rows * len(variables))
-    fitted = Work({"planes": float(rows) * columns * planes}, 24.0 * rows * columns)
-    if options.loss == "perceptron":
-        fitted += Work({"steps": options.steps * planes * (1 + rows / 2_000)})
-    return source + fitted
-
-
-def _less(
-    spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
-) -> Iterator[Less[LinearClassifierSpec]]:
-    names = [name for name in variables if name != spec.target]
-    names.sort(key=lambda name: -layout.domain[name].size)
-    options = spec.options()
-
-    def some(most: int) -> LinearClassifierSpec:
-        kept = names[:most]
-        known = {name: numbers for name, numbers in options.numeric.items() if name in kept}
-        return spec.model_copy(update={"features": kept, "numeric": known})
-
-    yield fewer(names, "features", some)
-    if options.loss == "perceptron":
-        yield lower(options.steps, "steps", lambda most: spec.model_copy(update={"steps": most}))
-    yield from counting.less_order(spec)
 
 
 def _require_few_classes(
@@ -154,14 +72,6 @@ def _columns(options: LinearOptions, variable: Variable) -> int:
     return 1 if one else variable.size - 1
 
 
-def _learn(spec: LinearClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
-    features = [name for name in marginals.domain.names if name != spec.target]
-    model = learn_linear(
-        marginals, spec.target, features, spec.options(), seed=spec.seed, on_step=on_step
-    )
-    return {"document": linear_json(model)}
-
-
 def _model(message: LinearClassifierMessage) -> LinearClassifier:
     return read_linear_json(read_document(message))
 
@@ -175,23 +85,105 @@ def _page(message: LinearClassifierMessage) -> str:
     return render("linear.html.j2", message, classifier=model, picture=draw_weights(model))
 
 
-LINEAR_CLASSIFIER = ModelKind(
-    LinearClassifierMessage,
-    {
-        "page": ModelView("text/html", _page),
-        "svg": ModelView("image/svg+xml", _draw),
-        "document": ModelView("application/json", write_document),
-    },
-    predictor=_model,
-)
+class LinearClassifierKind(CountsKind[LinearClassifierSpec, LinearClassifierMessage]):
+    """Linear classifiers."""
 
-LINEAR = JobKind(
-    LinearClassifierSpec,
-    LINEAR_CLASSIFIER,
-    variables=_variables,
-    require_affordable=_require_affordable,
-    work=_work,
-    less=_less,
-    learn=_learn,
-    check=_check,
-)
+    spec, message = LinearClassifierSpec, LinearClassifierMessage
+    views: ClassVar = {"page": _page, "svg": _draw, "document": write_document}
+    predictor = staticmethod(_model)
+
+    def check(self, spec: LinearClassifierSpec) -> None:
+        spec.options()
+        require_among(spec.target, spec.features, "features")
+
+    def variables(self, spec: LinearClassifierSpec, reported: Domain) -> tuple[str, ...]:
+        return predicted_from(spec.target, spec.features, reported)
+
+    def require_affordable(
+        self,
+        spec: LinearClassifierSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        limits: Limits,
+    ) -> None:
+        """Bound columns, classes, and the table of all variables or else those of a model of them.
+
+        Raises:
+            LimitExceeded: they are too many.
+            UnknownVariable, OptionError: `numeric` does not fit the features.
+        """
+        domain = layout.domain.project(variables)
+        features = domain.project([name for name in variables if name != spec.target])
+        options = spec.options()
+        columns = sum(_columns(options, feature) for feature in features)
+        if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
+            raise LimitExceeded(
+                f"The classifier would have {columns} columns of {len(variables) - 1} features;"
+                f" {MOST_COLUMNS} columns of {limits.search_variables - 1} features are allowed.",
+                where="features",
+                remedy='Choose fewer features, or the encoding "ordinal".',
+            )
+        tabulated = domain.size <= CELLS and told(spec, variables, layout)
+        _require_few_classes(spec, domain, columns, tabulated=tabulated)
+        columns_of(features, options)
+        if tabulated:
+            require_table(spec, variables, layout, limits, where="features")
+            return
+        require_network(spec, spec.target, features.names, 1, layout, limits)
+
+    def work(
+        self,
+        spec: LinearClassifierSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        records: int,
+    ) -> Work:
+        """Return the work of the counts that planes are fitted to, and of the planes."""
+        domain, options = layout.domain.project(variables), spec.options()
+        features = domain.project([name for name in variables if name != spec.target])
+        columns = 1 + sum(_columns(options, feature) for feature in features)
+        classes = domain[spec.target].size
+        planes = 1 if classes == 2 else classes
+        if domain.size <= CELLS and told(spec, variables, layout):
+            rows = domain.size
+            source = counting.table(spec, variables, layout, records, 2)
+        elif options.loss == "least-squares":
+            rows = 0
+            number = math.comb(len(variables), 2)
+            largest = sorted(variables, key=lambda name: -domain[name].size)[:2]
+            source = counting.table(spec, largest, layout, records, number)
+            source += Work({"fitted": float(columns) ** 3}, 40.0 * columns**2)
+        else:
+            rows = options.sample
+            source = counting.network(spec, variables, layout, records, 1)
+            source += Work({"drawn": rows * len(variables)}, 16.0 * rows * len(variables))
+        fitted = Work({"planes": float(rows) * columns * planes}, 24.0 * rows * columns)
+        if options.loss == "perceptron":
+            fitted += Work({"steps": options.steps * planes * (1 + rows / 2_000)})
+        return source + fitted
+
+    def less(
+        self, spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
+    ) -> Iterator[Less[LinearClassifierSpec]]:
+        names = [name for name in variables if name != spec.target]
+        names.sort(key=lambda name: -layout.domain[name].size)
+        options = spec.options()
+
+        def some(most: int) -> LinearClassifierSpec:
+            kept = names[:most]
+            known = {name: numbers for name, numbers in options.numeric.items() if name in kept}
+            return spec.model_copy(update={"features": kept, "numeric": known})
+
+        yield fewer(names, "features", some)
+        if options.loss == "perceptron":
+            yield lower(
+                options.steps, "steps", lambda most: spec.model_copy(update={"steps": most})
+            )
+        yield from counting.less_order(spec)
+
+    def learn(self, spec: LinearClassifierSpec, marginals: Marginals, on_step: Progress) -> Content:
+        features = [name for name in marginals.domain.names if name != spec.target]
+        model = learn_linear(
+            marginals, spec.target, features, spec.options(), seed=spec.seed, on_step=on_step
+        )
+        return {"document": linear_json(model)}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import ClassVar, TypeVar
 
-from miner_service.kinds.common import counting
-from miner_service.kinds.common.affordability import (
+from miner_service.kinds import counting
+from miner_service.kinds.affordability import (
     RecordLayout,
     by_pairs,
     require_affordable_search,
     require_small,
 )
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, part_of, render
-from miner_service.kinds.common.costs import Less, Work, fewer, lower
+from miner_service.kinds.base import Content, part_of, render
+from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.counts import CountsKind
+from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
@@ -37,6 +40,8 @@ from pramana_core.wire.learning.models import (
 )
 from pramana_core.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
+NetworkSpecT = TypeVar("NetworkSpecT", BayesNetParametersSpec, BayesNetStructureSpec)
+
 PARAMETERS_SHOWN = 2_000
 """A longer list of parameters is left to the JSON."""
 
@@ -49,27 +54,6 @@ def document_of(model: BayesNetMessage) -> NetworkDocument:
     return read_network_json(model.model_dump_json())
 
 
-def _learn_parameters(
-    spec: BayesNetParametersSpec, marginals: Marginals, on_step: Progress
-) -> Content:
-    return _content(_parameters(spec, marginals, Structure.of(spec.structure), on_step), ())
-
-
-def _learn_structure(
-    spec: BayesNetStructureSpec, marginals: Marginals, on_step: Progress
-) -> Content:
-    found = learn_structure(
-        marginals,
-        spec.scoring(),
-        spec.search.options(),
-        draws=spec.draws,
-        seed=spec.seed,
-        on_step=part_of(on_step, 0, _SEARCH_STEPS),
-    )
-    last = part_of(on_step, _SEARCH_STEPS, _PARAMETER_STEPS)
-    return _content(_parameters(spec, marginals, found.structure, last), found.links)
-
-
 def _parameters(
     spec: BayesNetParametersSpec | BayesNetStructureSpec,
     marginals: Marginals,
@@ -77,79 +61,6 @@ def _parameters(
     on_step: Progress,
 ) -> LearnedBayesNet:
     return learn_parameters(marginals, structure, **asdict(spec.parameters()), on_node=on_step)
-
-
-def _searched(spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
-    """Return the nodes of a search: by default, all that is reported."""
-    nodes = tuple(spec.variables or reported.names)
-    if len(set(nodes)) < len(nodes):
-        raise OptionError("A variable is named twice.", where="variables")
-    order = spec.search.options().order
-    if order is not None and set(order) != set(nodes):
-        missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
-        raise OptionError(
-            f"The order must name each variable once: missing {missing}, unknown {unknown}.",
-            where="search.order",
-            remedy="Name in `order` the same variables as in `variables`.",
-        )
-    return nodes
-
-
-def _parameters_work(
-    spec: BayesNetParametersSpec, _nodes: tuple[str, ...], layout: RecordLayout, records: int
-) -> Work:
-    work = Work()
-    for node, parents in spec.structure.items():
-        family = (node, *parents)
-        cells = layout.domain.project(family).size
-        work += counting.table(spec, family, layout, records)
-        work += Work({"told": cells * (len(family) + 8)}, 4_000 * cells)
-    return work
-
-
-def _structure_work(
-    spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout, records: int
-) -> Work:
-    """Return the work of a search: of the links it looks at, and of these in bootstrap samples."""
-    search = spec.search.options()
-    pairs = math.comb(len(nodes), 2)
-    sized = sorted(nodes, key=lambda name: -layout.domain[name].size)
-    if by_pairs(spec, nodes, layout):
-        found = counting.table(spec, sized[:2], layout, records, pairs)
-        looks, family = float(pairs), sized[:2]
-    else:
-        # Few nodes take all the parents that they may; most are looked at with one or two.
-        family = sized[: min(search.max_parents, 2) + 1]
-        looks = 2.0 * pairs * (1 + search.max_parents) * (2 if search.refine else 1)
-        looked = counting.tests if spec.score.name == "likelihood" else counting.table_of(spec)
-        found = looked(family, layout, records, looks)
-    cells = layout.cells(family)
-    found += Work({"links": looks})
-    drawn = Work({"resampled": looks * spec.draws * cells}, 16.0 * spec.draws * cells * len(nodes))
-    last = counting.table(spec, family, layout, records, len(nodes))
-    return found + drawn + last
-
-
-def _structure_less(
-    spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout
-) -> Iterator[Less[BayesNetStructureSpec]]:
-    if spec.draws:
-        yield lower(
-            spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0
-        )
-    search = spec.search
-
-    def parents(most: int) -> BayesNetStructureSpec:
-        fewer_parents = search.model_copy(update={"max_parents": most})
-        return spec.model_copy(update={"search": fewer_parents})
-
-    yield lower(search.options().max_parents, "max_parents", parents)
-    if search.options().order is None:
-        names = sorted(nodes, key=lambda name: -layout.domain[name].size)
-        yield fewer(
-            names, "variables", lambda most: spec.model_copy(update={"variables": names[:most]})
-        )
-    yield from counting.less_order(spec)
 
 
 def _content(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
@@ -223,35 +134,151 @@ def _page(model: BayesNetMessage) -> str:
     )
 
 
-BAYES_NET = ModelKind(
-    BayesNetMessage,
-    {
-        "page": ModelView("text/html", _page),
-        "svg": ModelView("image/svg+xml", _draw),
-        "bif": ModelView("text/plain", _write_bif),
-        "dot": ModelView("text/plain", _write_dot),
-    },
-    network=document_of,
-)
+class _NetworkKind(CountsKind[NetworkSpecT, BayesNetMessage]):
+    """Bayesian networks."""
 
-PARAMETERS = JobKind(
-    BayesNetParametersSpec,
-    BAYES_NET,
-    variables=lambda spec, _reported: tuple(spec.structure),
-    require_affordable=lambda spec, _nodes, layout, limits: require_small(spec, layout, limits),
-    work=_parameters_work,
-    less=lambda spec, _nodes, _layout: counting.less_order(spec),
-    learn=_learn_parameters,
-    check=lambda spec: Structure.of(spec.structure),
-)
+    message = BayesNetMessage
+    views: ClassVar = {"page": _page, "svg": _draw, "bif": _write_bif, "dot": _write_dot}
+    network = staticmethod(document_of)
 
-STRUCTURE = JobKind(
-    BayesNetStructureSpec,
-    BAYES_NET,
-    variables=_searched,
-    require_affordable=require_affordable_search,
-    work=_structure_work,
-    less=_structure_less,
-    learn=_learn_structure,
-    check=lambda spec: spec.search.options(),
-)
+
+class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
+    """The parameters of networks on a given structure."""
+
+    spec = BayesNetParametersSpec
+
+    def check(self, spec: BayesNetParametersSpec) -> None:
+        Structure.of(spec.structure)
+
+    def variables(self, spec: BayesNetParametersSpec, _reported: Domain) -> tuple[str, ...]:
+        return tuple(spec.structure)
+
+    def require_affordable(
+        self,
+        spec: BayesNetParametersSpec,
+        _nodes: tuple[str, ...],
+        layout: RecordLayout,
+        limits: Limits,
+    ) -> None:
+        require_small(spec, layout, limits)
+
+    def less(
+        self, spec: BayesNetParametersSpec, _nodes: tuple[str, ...], _layout: RecordLayout
+    ) -> Iterable[Less[BayesNetParametersSpec]]:
+        return counting.less_order(spec)
+
+    def work(
+        self,
+        spec: BayesNetParametersSpec,
+        _nodes: tuple[str, ...],
+        layout: RecordLayout,
+        records: int,
+    ) -> Work:
+        work = Work()
+        for node, parents in spec.structure.items():
+            family = (node, *parents)
+            cells = layout.domain.project(family).size
+            work += counting.table(spec, family, layout, records)
+            work += Work({"told": cells * (len(family) + 8)}, 4_000 * cells)
+        return work
+
+    def learn(
+        self, spec: BayesNetParametersSpec, marginals: Marginals, on_step: Progress
+    ) -> Content:
+        return _content(_parameters(spec, marginals, Structure.of(spec.structure), on_step), ())
+
+
+class StructureKind(_NetworkKind[BayesNetStructureSpec]):
+    """The structure of networks, and then its parameters."""
+
+    spec = BayesNetStructureSpec
+
+    def check(self, spec: BayesNetStructureSpec) -> None:
+        spec.search.options()
+
+    def require_affordable(
+        self,
+        spec: BayesNetStructureSpec,
+        nodes: tuple[str, ...],
+        layout: RecordLayout,
+        limits: Limits,
+    ) -> None:
+        require_affordable_search(spec, nodes, layout, limits)
+
+    def variables(self, spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
+        """Return the nodes of a search: by default, all that is reported."""
+        nodes = tuple(spec.variables or reported.names)
+        if len(set(nodes)) < len(nodes):
+            raise OptionError("A variable is named twice.", where="variables")
+        order = spec.search.options().order
+        if order is not None and set(order) != set(nodes):
+            missing, unknown = sorted(set(nodes) - set(order)), sorted(set(order) - set(nodes))
+            raise OptionError(
+                f"The order must name each variable once: missing {missing}, unknown {unknown}.",
+                where="search.order",
+                remedy="Name in `order` the same variables as in `variables`.",
+            )
+        return nodes
+
+    def work(
+        self,
+        spec: BayesNetStructureSpec,
+        nodes: tuple[str, ...],
+        layout: RecordLayout,
+        records: int,
+    ) -> Work:
+        """Return the work of a search: of links it looks at, and of these in bootstrap samples."""
+        search = spec.search.options()
+        pairs = math.comb(len(nodes), 2)
+        sized = sorted(nodes, key=lambda name: -layout.domain[name].size)
+        if by_pairs(spec, nodes, layout):
+            found = counting.table(spec, sized[:2], layout, records, pairs)
+            looks, family = float(pairs), sized[:2]
+        else:
+            # Few nodes take all the parents that they may; most are looked at with one or two.
+            family = sized[: min(search.max_parents, 2) + 1]
+            looks = 2.0 * pairs * (1 + search.max_parents) * (2 if search.refine else 1)
+            looked = counting.tests if spec.score.name == "likelihood" else counting.table_of(spec)
+            found = looked(family, layout, records, looks)
+        cells = layout.cells(family)
+        found += Work({"links": looks})
+        drawn = Work(
+            {"resampled": looks * spec.draws * cells}, 16.0 * spec.draws * cells * len(nodes)
+        )
+        last = counting.table(spec, family, layout, records, len(nodes))
+        return found + drawn + last
+
+    def less(
+        self, spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout
+    ) -> Iterator[Less[BayesNetStructureSpec]]:
+        if spec.draws:
+            yield lower(
+                spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0
+            )
+        search = spec.search
+
+        def parents(most: int) -> BayesNetStructureSpec:
+            fewer_parents = search.model_copy(update={"max_parents": most})
+            return spec.model_copy(update={"search": fewer_parents})
+
+        yield lower(search.options().max_parents, "max_parents", parents)
+        if search.options().order is None:
+            names = sorted(nodes, key=lambda name: -layout.domain[name].size)
+            yield fewer(
+                names, "variables", lambda most: spec.model_copy(update={"variables": names[:most]})
+            )
+        yield from counting.less_order(spec)
+
+    def learn(
+        self, spec: BayesNetStructureSpec, marginals: Marginals, on_step: Progress
+    ) -> Content:
+        found = learn_structure(
+            marginals,
+            spec.scoring(),
+            spec.search.options(),
+            draws=spec.draws,
+            seed=spec.seed,
+            on_step=part_of(on_step, 0, _SEARCH_STEPS),
+        )
+        last = part_of(on_step, _SEARCH_STEPS, _PARAMETER_STEPS)
+        return _content(_parameters(spec, marginals, found.structure, last), found.links)

@@ -1,30 +1,31 @@
-"""Models made of the trees that owners released."""
+"""Models made of the trees that owners released, without any records."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
-from miner_service.kinds.common.affordability import read_document, write_document
-from miner_service.kinds.common.base import (
-    Content,
-    ModelJobKind,
-    ModelKind,
-    ModelView,
-    SharedTrees,
-    TreeSource,
-    render,
-)
-from miner_service.kinds.common.costs import Less, Work, lower
+from miner_service.alignment.align import Aligner, LoadColumns
+from miner_service.kinds.affordability import read_document, write_document
+from miner_service.kinds.base import Content, Held, JobKind, Learned, PreparedJob, render
+from miner_service.kinds.costs import Less, Work, lower
 from miner_service.settings import Limits
-from pramana_core.errors import LimitExceeded, NotFound
+from pramana_core.errors import (
+    Conflict,
+    DomainError,
+    LimitExceeded,
+    ModelError,
+    NotFound,
+    VariablesMissing,
+)
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.combination.combining import combine, pseudo_chunks
-from pramana_core.model_sharing.combination.schemas import in_schema
+from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
 from pramana_core.model_sharing.combination.votes import VotesModel, together
 from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.core.tree import Leaf, SharedTree
@@ -45,6 +46,9 @@ from pramana_core.model_sharing.growing.growing import require_installed
 from pramana_core.progress import Progress
 from pramana_core.wire.learning.learners import ModelSharingSpec, UsedTreeMessage
 from pramana_core.wire.learning.models import ModelSharingMessage
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.base import KNOWLEDGE
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 MOST_NUMBERS = 100_000_000
 """Of pseudo-data: records times columns, a category being a column of its own."""
@@ -61,65 +65,28 @@ COMPARED = 20_000
 _LEARNED_BY_SKLEARN = ("tree", "forest")
 
 
-def _check(spec: ModelSharingSpec) -> None:
-    options = spec.options()
-    if options.draws and options.model in _LEARNED_BY_SKLEARN:
-        require_installed()
+@dataclass(frozen=True)
+class TreeSource:
+    """A released tree that a job uses: whose, which, and what its owner says of it."""
+
+    owner: str
+    release: str
+    model: KnowledgeModelMessage
 
 
-def _require_affordable(spec: ModelSharingSpec, used: Sequence[TreeSource], limits: Limits) -> None:
-    """Bound the numbers of the pseudo-data, and what a model may be. Raises LimitExceeded."""
-    options = spec.options()
-    documents = [source.model.tree for source in used if source.model.tree is not None]
-    paths = sum(len(document.paths) for document in documents)
-    if paths > limits.model_parameters:
-        raise LimitExceeded(
-            f"The trees have {paths:,} paths; {limits.model_parameters:,} are allowed.",
-            where="owners",
-            remedy="Name fewer owners, or let them prune their trees further.",
-        )
-    schemas = [document.tree_schema() for document in documents]
-    columns = max(map(_columns, schemas))
-    classes = len({label for schema in schemas for label in schema.target.categories})
-    if classes * (paths + columns) > MOST_CELLS:
-        raise LimitExceeded(
-            f"The {classes:,} classes of {paths:,} paths and {columns:,} columns, each category"
-            f" one, are {classes * (paths + columns):,} numbers; {MOST_CELLS:,} are allowed.",
-            where="owners",
-            remedy="Name fewer owners, or let them share trees of fewer classes or paths.",
-        )
-    if not options.draws:
-        return
-    records = _pseudo_records(spec, used)
-    if records * columns > MOST_NUMBERS:
-        raise LimitExceeded(
-            f"{records:,.0f} pseudo-records of {columns:,} columns, each category one, are"
-            f" {records * columns:,.0f} numbers; {MOST_NUMBERS:,} are allowed.",
-            where="pseudo_records",
-            remedy=f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records.",
-        )
+@dataclass(frozen=True)
+class SharedTrees:
+    """The trees of a job on knowledge models, and the releases they are from, in one order."""
+
+    trees: Sequence[SharedTree]
+    sources: Sequence[TreeSource]
 
 
-def _work(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> Work:
-    options = spec.options()
-    documents = [source.model.tree for source in used if source.model.tree is not None]
-    paths = sum(len(document.paths) for document in documents)
-    columns = max(_columns(document.tree_schema()) for document in documents)
-    records = _pseudo_records(spec, used) if options.draws else float(COMPARED)
-    trees = options.learning.trees if options.model == "forest" and options.draws else 1
-    work = Work({"paths": paths * len(used), "drawn": records * columns}, 48 * records * columns)
-    if options.draws:
-        work += Work({"grown": records * columns * trees})
-    return work
+@dataclass(frozen=True)
+class ModelsJob(PreparedJob):
+    """A job that can run: the trees it uses."""
 
-
-def _less(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> Iterator[Less[ModelSharingSpec]]:
-    if spec.options().draws:
-        yield lower(
-            int(_pseudo_records(spec, used)),
-            "pseudo_records",
-            lambda most: spec.model_copy(update={"pseudo_records": most}),
-        )
+    used: tuple[TreeSource, ...]
 
 
 def _pseudo_records(spec: ModelSharingSpec, used: Sequence[TreeSource]) -> float:
@@ -132,27 +99,6 @@ def _columns(schema: TreeSchema) -> int:
     return sum(
         len(a.categories) if isinstance(a, CategoricalAttribute) else 1 for a in schema.attributes
     )
-
-
-def _learn(spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress) -> tuple[int, Content]:
-    options = spec.options()
-    owners = [source.owner for source in shared.sources]
-    made = combine(shared.trees, options, stream(options.seed), on_step, owners=owners)
-    compared = _compared(spec, shared.trees, made.model.schema)
-    used = [
-        _used(source, tree, made.model, compared)
-        for source, tree in zip(shared.sources, shared.trees, strict=True)
-    ]
-    on_step(1, 1)
-    document = model_json(made.model)
-    _require_readable(document)
-    return round(made.records), {
-        "trees": used,
-        "pseudo_records": made.pseudo_records,
-        "notes": list(made.notes),
-        "holds_releases": not options.draws,
-        "document": document,
-    }
 
 
 def _require_readable(document: Mapping[str, Any]) -> None:
@@ -274,25 +220,231 @@ def _promised(used: UsedTreeMessage) -> str:
     return "; ".join(said) or "nothing"
 
 
-MODEL_SHARING = ModelKind(
-    ModelSharingMessage,
-    {
-        "page": ModelView("text/html", _page),
-        "svg": ModelView("image/svg+xml", _draw),
-        "text": ModelView("text/plain", lambda message: write_model_text(_model(message))),
-        "document": ModelView("application/json", write_document),
-    },
-    classifier=_model,
-    pseudo_data=_pseudo_data,
-)
+def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[Held]:
+    """Return the trees in use of the owners and of the class that are asked for."""
+    if not held:
+        raise VariablesMissing(
+            f"No knowledge model is in use in study {study}; this job learns from such releases"
+            " alone.",
+            where="kind",
+            remedy="Let an owner publish one with `owner-agent share-model`.",
+        )
+    there = {source.owner for source, _ in held}
+    if absent := sorted(set(spec.owners or ()) - there):
+        raise VariablesMissing(
+            f"No knowledge model of {', '.join(absent)} is in use in study {study}.",
+            where="owners",
+            remedy=f"Owners of trees in use are {sorted(there)}.",
+        )
+    asked = [one for one in held if spec.owners is None or one[0].owner in spec.owners]
+    targets = {source.owner: _target(model) for source, model in asked}
+    if spec.target is None:
+        if len(set(targets.values())) > 1:
+            told = ", ".join(f"{owner} {target!r}" for owner, target in targets.items())
+            raise Conflict(
+                f"The trees tell different classes ({told}).",
+                where="target",
+                remedy="Say in `target` which of them is asked for.",
+            )
+        return asked
+    found = [one for one in asked if targets[one[0].owner] == spec.target]
+    without = sorted(o for o, target in targets.items() if target != spec.target)
+    if not found or (spec.owners is not None and without):
+        raise VariablesMissing(
+            f"No tree of {', '.join(without)} tells {spec.target!r}.",
+            where="target",
+            remedy=f"The classes that trees in use tell are {sorted(set(targets.values()))}.",
+        )
+    return found
 
-SHARING = ModelJobKind(
-    ModelSharingSpec,
-    MODEL_SHARING,
-    require_affordable=_require_affordable,
-    work=_work,
-    less=_less,
-    learn=_learn,
-    check=_check,
-)
-"""The kind of the job `model-sharing`."""
+
+def _target(model: Any) -> str:
+    return str(model.tree.target.name)
+
+
+def _require_combinable(used: Sequence[TreeSource]) -> None:
+    """Check that trees can be combined; of those that cannot, name two. Raises Conflict."""
+    bare = [_bare(source) for source in used]
+    with suppress(DomainError, ModelError):
+        common_schema(bare)
+        return
+    for source, tree in zip(used[1:], bare[1:], strict=True):
+        try:
+            common_schema([bare[0], tree])
+        except (DomainError, ModelError) as error:
+            raise Conflict(
+                f"The trees of {used[0].owner} and {source.owner} cannot be combined:"
+                f" {error.message}",
+                where=error.where,
+                remedy="Let both owners release trees of the same class and the same attributes,"
+                " or name in `owners` those whose trees go together.",
+            ) from error
+
+
+def _bare(source: TreeSource) -> SharedTree:
+    """Return a tree of the same schema that asks for nothing: it costs nothing to make."""
+    document = source.model.tree
+    if document is None:
+        raise Conflict(f"The tree of {source.owner} was withdrawn.", where=source.release)
+    return SharedTree(document.tree_schema(), Leaf(0, 0, 0))
+
+
+class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]):
+    """Jobs on knowledge models, which learn from owners' trees and need no records."""
+
+    release_kind = KNOWLEDGE
+    spec, message = ModelSharingSpec, ModelSharingMessage
+    views: ClassVar = {
+        "page": _page,
+        "svg": _draw,
+        "text": lambda message: write_model_text(_model(message)),
+        "document": write_document,
+    }
+    classifier = staticmethod(_model)
+    pseudo_data = staticmethod(_pseudo_data)
+
+    def prepare(
+        self,
+        spec: ModelSharingSpec,
+        held: Sequence[Held],
+        alignment: Alignment,
+        limits: Limits,
+        _aligner: Aligner,
+    ) -> ModelsJob:
+        """Check that a job can run on releases that hold trees.
+
+        Raises:
+            OptionError: the specification is wrong in itself.
+            VariablesMissing: no tree is in use, none of an owner that is named, or none that tells
+                the class that is asked for.
+            Conflict: an owner has released nothing yet, or trees cannot be combined.
+            LimitExceeded: the job would be too large.
+        """
+        self.check(spec)
+        if spec.owners is None and alignment.missing:
+            raise Conflict(
+                f"Not every owner has a release in use; waiting for {alignment.missing}.",
+                where="owners",
+                remedy="Wait for them, name in `owners` whose trees are used, or remove the owners"
+                " that will not take part.",
+            )
+        chosen = _chosen(spec, held, alignment.study)
+        used = tuple(TreeSource(source.owner, source.release, model) for source, model in chosen)
+        _require_combinable(used)
+        self.require_affordable(spec, used, limits)
+        return ModelsJob(tuple(source for source, _ in chosen), alignment, used)
+
+    def work_of(self, spec: ModelSharingSpec, prepared: ModelsJob) -> Work:
+        """Return how much work a specification is on the trees of a job that can run."""
+        return self.work(spec, prepared.used)
+
+    def less_of(
+        self, spec: ModelSharingSpec, prepared: ModelsJob
+    ) -> Iterator[Less[ModelSharingSpec]]:
+        """Return the ways to ask for less."""
+        return self.less(spec, prepared.used)
+
+    def learned(
+        self,
+        spec: ModelSharingSpec,
+        prepared: ModelsJob,
+        _aligner: Aligner,
+        _load: LoadColumns,
+        on_step: Progress,
+    ) -> Learned:
+        """Combine a job's trees.
+
+        Raises:
+            ModelError, LimitExceeded: they cannot be combined so.
+        """
+        trees = []
+        for source in prepared.used:
+            on_step(0, 1)
+            trees.append(source.model.to_tree())
+        records, content = self.learn(spec, SharedTrees(trees, prepared.used), on_step)
+        return Learned(records, content)
+
+    def check(self, spec: ModelSharingSpec) -> None:
+        options = spec.options()
+        if options.draws and options.model in _LEARNED_BY_SKLEARN:
+            require_installed()
+
+    def require_affordable(
+        self, spec: ModelSharingSpec, used: Sequence[TreeSource], limits: Limits
+    ) -> None:
+        """Bound the numbers of the pseudo-data, and what a model may be. Raises LimitExceeded."""
+        options = spec.options()
+        documents = [source.model.tree for source in used if source.model.tree is not None]
+        paths = sum(len(document.paths) for document in documents)
+        if paths > limits.model_parameters:
+            raise LimitExceeded(
+                f"The trees have {paths:,} paths; {limits.model_parameters:,} are allowed.",
+                where="owners",
+                remedy="Name fewer owners, or let them prune their trees further.",
+            )
+        schemas = [document.tree_schema() for document in documents]
+        columns = max(map(_columns, schemas))
+        classes = len({label for schema in schemas for label in schema.target.categories})
+        if classes * (paths + columns) > MOST_CELLS:
+            raise LimitExceeded(
+                f"The {classes:,} classes of {paths:,} paths and {columns:,} columns, each category"
+                f" one, are {classes * (paths + columns):,} numbers; {MOST_CELLS:,} are allowed.",
+                where="owners",
+                remedy="Name fewer owners, or let them share trees of fewer classes or paths.",
+            )
+        if not options.draws:
+            return
+        records = _pseudo_records(spec, used)
+        if records * columns > MOST_NUMBERS:
+            raise LimitExceeded(
+                f"{records:,.0f} pseudo-records of {columns:,} columns, each category one, are"
+                f" {records * columns:,.0f} numbers; {MOST_NUMBERS:,} are allowed.",
+                where="pseudo_records",
+                remedy=f"Ask for at most {MOST_NUMBERS // columns:,} pseudo-records.",
+            )
+
+    def work(self, spec: ModelSharingSpec, used: Sequence[TreeSource]) -> Work:
+        options = spec.options()
+        documents = [source.model.tree for source in used if source.model.tree is not None]
+        paths = sum(len(document.paths) for document in documents)
+        columns = max(_columns(document.tree_schema()) for document in documents)
+        records = _pseudo_records(spec, used) if options.draws else float(COMPARED)
+        trees = options.learning.trees if options.model == "forest" and options.draws else 1
+        work = Work(
+            {"paths": paths * len(used), "drawn": records * columns}, 48 * records * columns
+        )
+        if options.draws:
+            work += Work({"grown": records * columns * trees})
+        return work
+
+    def less(
+        self, spec: ModelSharingSpec, used: Sequence[TreeSource]
+    ) -> Iterator[Less[ModelSharingSpec]]:
+        if spec.options().draws:
+            yield lower(
+                int(_pseudo_records(spec, used)),
+                "pseudo_records",
+                lambda most: spec.model_copy(update={"pseudo_records": most}),
+            )
+
+    def learn(
+        self, spec: ModelSharingSpec, shared: SharedTrees, on_step: Progress
+    ) -> tuple[int, Content]:
+        options = spec.options()
+        owners = [source.owner for source in shared.sources]
+        made = combine(shared.trees, options, stream(options.seed), on_step, owners=owners)
+        compared = _compared(spec, shared.trees, made.model.schema)
+        used = [
+            _used(source, tree, made.model, compared)
+            for source, tree in zip(shared.sources, shared.trees, strict=True)
+        ]
+        on_step(1, 1)
+        document = model_json(made.model)
+        _require_readable(document)
+        return round(made.records), {
+            "trees": used,
+            "pseudo_records": made.pseudo_records,
+            "notes": list(made.notes),
+            "holds_releases": not options.draws,
+            "document": document,
+        }

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
-from miner_service.kinds.common import counting
-from miner_service.kinds.common.affordability import RecordLayout, require_table
-from miner_service.kinds.common.base import Content, JobKind, ModelKind, ModelView, render
-from miner_service.kinds.common.costs import Less, Work, fewer
+from miner_service.kinds import counting
+from miner_service.kinds.affordability import RecordLayout, require_table
+from miner_service.kinds.base import Content, render
+from miner_service.kinds.costs import Less, Work, fewer
+from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
@@ -38,55 +40,6 @@ _CELL_BYTES, _LABEL_BYTES = 200, 6
 _NUMBERS = ("count", "projected", "se_records", "se_population")
 
 
-def _require_distinct(spec: ContingencyTableSpec) -> None:
-    if len(set(spec.variables)) < len(spec.variables):
-        raise OptionError("A variable is named twice.", where="variables")
-
-
-def _require_listable(
-    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
-) -> None:
-    domain = layout.domain.project(variables)
-    cells = domain.size
-    if cells > limits.model_parameters:
-        raise LimitExceeded(
-            f"The table over {list(variables)} has {cells} cells; {limits.model_parameters} are"
-            " allowed in a model.",
-            where="variables",
-            remedy="Ask for fewer variables at once.",
-        )
-    size = _bytes(domain)
-    if size > MOST_BYTES:
-        raise LimitExceeded(
-            f"With its labels the table of {cells} cells would take about {size} bytes;"
-            f" {MOST_BYTES} are allowed in a model.",
-            where="variables",
-            remedy="Ask for fewer variables at once.",
-        )
-    require_table(spec, variables, layout, limits, where="variables")
-
-
-def _work(
-    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
-) -> Work:
-    cells = layout.domain.project(variables).size
-    written = Work({"told": cells * (len(variables) + 8)}, 4_000 * cells)
-    return counting.table(spec, variables, layout, records) + written
-
-
-def _less(
-    spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout
-) -> Iterator[Less[ContingencyTableSpec]]:
-    # Of the most categories first: then any so many are allowed.
-    largest = sorted(variables, key=lambda name: -layout.domain[name].size)
-    yield fewer(
-        variables,
-        "variables",
-        lambda most: spec.model_copy(update={"variables": largest[:most]}),
-    )
-    yield from counting.less_order(spec)
-
-
 def _bytes(domain: Domain) -> int:
     """Return about how many bytes of JSON the cells of a table are."""
     one = _CELL_BYTES + sum(
@@ -97,31 +50,6 @@ def _bytes(domain: Domain) -> int:
 
 def _length(text: str) -> int:
     return len(text.encode())
-
-
-def _learn(spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
-    """Return the table's raw counts with errors and intervals, and the nearest valid ones."""
-    on_step(0, 1)
-    table = marginals.marginal(spec.variables)
-    errors = [np.sqrt(table.variance(population=among)) for among in (False, True)]
-    shares = project_to_simplex(table.counts.reshape(1, -1) / table.records)
-    numbers = np.stack(
-        [table.counts.ravel(), shares.ravel() * table.records, *(e.ravel() for e in errors)]
-    )
-    low, high = table.interval(population=True)
-    intervals = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
-    cells = [
-        CellMessage(
-            values={v.name: v.categories[c] for v, c in zip(table.domain, codes, strict=True)},
-            **dict(zip(_NUMBERS, found, strict=True)),
-            interval=ends,
-        )
-        for codes, found, ends in zip(
-            np.ndindex(*table.domain.shape), numbers.T.tolist(), intervals, strict=True
-        )
-    ]
-    on_step(1, 1)
-    return {"variables": [categories_of(v) for v in table.domain], "cells": cells}
 
 
 def categories_of(variable: Variable) -> CategoriesMessage:
@@ -154,18 +82,88 @@ def _page(model: ContingencyTableMessage) -> str:
     return render("table.html.j2", model, cells=model.cells[:CELLS_SHOWN])
 
 
-CONTINGENCY_TABLE = ModelKind(
-    ContingencyTableMessage,
-    {"page": ModelView("text/html", _page), "csv": ModelView("text/csv", _write_csv)},
-)
+class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMessage]):
+    """Contingency tables."""
 
-TABLE = JobKind(
-    ContingencyTableSpec,
-    CONTINGENCY_TABLE,
-    variables=lambda spec, _reported: tuple(spec.variables),
-    require_affordable=_require_listable,
-    work=_work,
-    less=_less,
-    learn=_learn,
-    check=_require_distinct,
-)
+    spec, message = ContingencyTableSpec, ContingencyTableMessage
+    views: ClassVar = {"page": _page, "csv": _write_csv}
+
+    def variables(self, spec: ContingencyTableSpec, _reported: Domain) -> tuple[str, ...]:
+        return tuple(spec.variables)
+
+    def check(self, spec: ContingencyTableSpec) -> None:
+        if len(set(spec.variables)) < len(spec.variables):
+            raise OptionError("A variable is named twice.", where="variables")
+
+    def require_affordable(
+        self,
+        spec: ContingencyTableSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        limits: Limits,
+    ) -> None:
+        domain = layout.domain.project(variables)
+        cells = domain.size
+        if cells > limits.model_parameters:
+            raise LimitExceeded(
+                f"The table over {list(variables)} has {cells} cells; {limits.model_parameters} are"
+                " allowed in a model.",
+                where="variables",
+                remedy="Ask for fewer variables at once.",
+            )
+        size = _bytes(domain)
+        if size > MOST_BYTES:
+            raise LimitExceeded(
+                f"With its labels the table of {cells} cells would take about {size} bytes;"
+                f" {MOST_BYTES} are allowed in a model.",
+                where="variables",
+                remedy="Ask for fewer variables at once.",
+            )
+        require_table(spec, variables, layout, limits, where="variables")
+
+    def work(
+        self,
+        spec: ContingencyTableSpec,
+        variables: tuple[str, ...],
+        layout: RecordLayout,
+        records: int,
+    ) -> Work:
+        cells = layout.domain.project(variables).size
+        written = Work({"told": cells * (len(variables) + 8)}, 4_000 * cells)
+        return counting.table(spec, variables, layout, records) + written
+
+    def less(
+        self, spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout
+    ) -> Iterator[Less[ContingencyTableSpec]]:
+        # Of the most categories first: then any so many are allowed.
+        largest = sorted(variables, key=lambda name: -layout.domain[name].size)
+        yield fewer(
+            variables,
+            "variables",
+            lambda most: spec.model_copy(update={"variables": largest[:most]}),
+        )
+        yield from counting.less_order(spec)
+
+    def learn(self, spec: ContingencyTableSpec, marginals: Marginals, on_step: Progress) -> Content:
+        """Return the table's raw counts with errors and intervals, and the nearest valid ones."""
+        on_step(0, 1)
+        table = marginals.marginal(spec.variables)
+        errors = [np.sqrt(table.variance(population=among)) for among in (False, True)]
+        shares = project_to_simplex(table.counts.reshape(1, -1) / table.records)
+        numbers = np.stack(
+            [table.counts.ravel(), shares.ravel() * table.records, *(e.ravel() for e in errors)]
+        )
+        low, high = table.interval(population=True)
+        intervals = zip(low.ravel().tolist(), high.ravel().tolist(), strict=True)
+        cells = [
+            CellMessage(
+                values={v.name: v.categories[c] for v, c in zip(table.domain, codes, strict=True)},
+                **dict(zip(_NUMBERS, found, strict=True)),
+                interval=ends,
+            )
+            for codes, found, ends in zip(
+                np.ndindex(*table.domain.shape), numbers.T.tolist(), intervals, strict=True
+            )
+        ]
+        on_step(1, 1)
+        return {"variables": [categories_of(v) for v in table.domain], "cells": cells}

@@ -16,7 +16,7 @@ from miner_service.operations.backup import Progress, StoredFile, files_of
 from miner_service.operations.rows import damaged_database, delete_rows
 from miner_service.services import Services
 from miner_service.store.people import find_study
-from miner_service.store.queue.leases import UNFINISHED
+from miner_service.store.queue import UNFINISHED
 from miner_service.store.releases import content_of
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from pramana_core.audit.verifying import Broken, verify

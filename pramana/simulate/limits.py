@@ -12,7 +12,7 @@ from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
-    from miner_service.kinds.common.base import JobKind
+    from miner_service.kinds.base import JobKind
     from pramana.simulate.bayes_net import StructureOptions
     from pramana.simulate.study import Trials
 
@@ -34,7 +34,7 @@ def _seconds(
     from pydantic import ValidationError
 
     from miner_service.kinds import kind_of
-    from miner_service.kinds.common.affordability import RecordLayout
+    from miner_service.kinds.affordability import RecordLayout
     from pramana_core.estimation.core.loglinear import default_order
     from pramana_core.wire.learning.networks import BayesNetStructureSpec
 

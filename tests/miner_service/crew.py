@@ -13,7 +13,7 @@ from typing import Any
 
 from miner_service.jobs.runner import Crew, learn_model, too_long, work_once
 from miner_service.services import Services
-from miner_service.store.queue.leases import (
+from miner_service.store.queue import (
     Lease,
     Rules,
     claim_next,

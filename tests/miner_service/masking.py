@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from miner_service.kinds.common.base import ModelKind, TableJobKind
-from miner_service.kinds.common.costs import Work
+from miner_service.kinds.costs import Work
+from miner_service.kinds.masked import RecordsKind
 from pramana_core.errors import LimitExceeded
 from pramana_core.wire.learning.learners import RegressionSpec
 from pramana_core.wire.learning.models import RegressionMessage
@@ -122,16 +122,6 @@ def send_clumsily(owner: Any, study: str, built: Masked) -> str:
     return path
 
 
-def _variables(spec: RegressionSpec, columns: Any) -> tuple[str, ...]:
-    rest = [column.name for column in columns if column.name != spec.target]
-    return (*(spec.features or rest), spec.target)
-
-
-def _require_affordable(_spec: Any, extent: Any, _limits: Any) -> None:
-    if extent.records * len(extent.columns) * extent.copies > 1_000_000:
-        raise LimitExceeded("Too much.", where="features")
-
-
 def design(tables: Any, target: str) -> np.ndarray:
     """Least squares of the test: a constant, numbers, and an indicator of each code but 0."""
     columns = [np.ones(tables.records)]
@@ -164,12 +154,28 @@ def _learn(spec: RegressionSpec, given: Any, on_step: Any) -> dict[str, Any]:
     return {"document": {"coefficients": found}, "masking": masking}
 
 
-LEAST_SQUARES = TableJobKind(
-    RegressionSpec,
-    ModelKind(RegressionMessage, {}),
-    variables=_variables,
-    require_affordable=_require_affordable,
-    work=lambda _spec, _extent: Work(),
-    less=lambda _spec, _extent: (),
-    learn=_learn,
-)
+class LeastSquares(RecordsKind[RegressionSpec, RegressionMessage]):
+    """A kind of job that shows what it received."""
+
+    spec, message = RegressionSpec, RegressionMessage
+    views: ClassVar = {}
+
+    def variables(self, spec, released):
+        rest = [column.name for column in released if column.name != spec.target]
+        return (*(spec.features or rest), spec.target)
+
+    def require_affordable(self, _spec, extent, _limits):
+        if extent.records * len(extent.columns) * extent.copies > 1_000_000:
+            raise LimitExceeded("Too much.", where="features")
+
+    def work(self, _spec, _extent):
+        return Work()
+
+    def less(self, _spec, _extent):
+        return ()
+
+    def learn(self, spec, tables, on_step):
+        return _learn(spec, tables, on_step)
+
+
+LEAST_SQUARES = LeastSquares()

@@ -29,7 +29,7 @@ from miner_service.jobs.runner import Crew
 from miner_service.services import Services
 from miner_service.store.database import page_of
 from miner_service.store.jobs import job_message, last_lines, line_message, lines_since
-from miner_service.store.queue.leases import UNFINISHED
+from miner_service.store.queue import UNFINISHED
 from miner_service.store.schema import JobLogRow, JobRow
 from pramana_core.errors import NotFound
 from pramana_core.wire.base import Page

@@ -20,7 +20,7 @@ from miner_service.http.access.problems import problem_responses
 from miner_service.jobs.creating import parquet_pieces
 from miner_service.jobs.questions import answer, classified, predictions, synthetic
 from miner_service.kinds import MODEL_KINDS
-from miner_service.kinds.common.base import stated
+from miner_service.kinds.base import media_type_of, stated
 from miner_service.services import Services
 from miner_service.store.jobs import find_model
 from miner_service.store.releases import tree_of_release
@@ -52,7 +52,7 @@ def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Mo
     return message
 
 
-def _add_view(form: str, media_type: str, told: str, answer: str) -> None:
+def _add_view(form: str, told: str, answer: str) -> None:
     """Add the route that answers with a model in one of the forms it can be read in."""
 
     def read(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
@@ -60,8 +60,8 @@ def _add_view(form: str, media_type: str, told: str, answer: str) -> None:
         view = MODEL_KINDS[seen.kind].views.get(form)
         if view is None:
             raise _not_offered(seen.kind, form)
-        written = stated(seen.message, form, view.write(seen.message))
-        return Response(written, media_type=view.media_type)
+        written = stated(seen.message, form, view(seen.message))
+        return Response(written, media_type=media_type_of(form))
 
     # What the audit log and the OpenAPI document call it.
     read.__name__ = f"read_model_{form.partition('.')[0]}"
@@ -69,53 +69,46 @@ def _add_view(form: str, media_type: str, told: str, answer: str) -> None:
         f"/models/{{model}}/{form}",
         description=told,
         response_class=Response,
-        responses=_answers(answer, media_type),
+        responses=_answers(answer, media_type_of(form)),
     )(read)
 
 
 _add_view(
     "page",
-    "text/html",
     "See a model of any kind on one page, with its errors.",
     "One page that loads nothing.",
 )
 _add_view(
     "svg",
-    "image/svg+xml",
     "Draw a network (links with their confidence), a tree, weights, or what attributes tell.",
     "A picture of the model.",
 )
 _add_view(
     "bif",
-    TEXT,
     "Read a network as BIF, its probabilities made valid.",
     "The network in the Bayesian network interchange format.",
 )
 _add_view(
     "dot",
-    TEXT,
     "Read a network's structure as DOT, links with their confidence.",
     "The structure in the language of Graphviz.",
 )
 _add_view(
-    "csv", CSV, "Read a contingency table as CSV.", "A row per cell of the table after the header."
+    "csv", "Read a contingency table as CSV.", "A row per cell of the table after the header."
 )
 _add_view(
     "itemsets.csv",
-    CSV,
     "Read the itemsets of association rules as CSV.",
     "A row per itemset after the header.",
 )
-_add_view("rules.csv", CSV, "Read association rules as CSV.", "A row per rule after the header.")
+_add_view("rules.csv", "Read association rules as CSV.", "A row per rule after the header.")
 _add_view(
     "text",
-    TEXT,
     "Read a decision tree as rules, or a Bayesian classifier's probabilities, in text.",
     "The model as indented lines.",
 )
 _add_view(
     "document",
-    JSON,
     "Read a tree or a classifier as JSON for predictions elsewhere.",
     "The model in the form that travels.",
 )

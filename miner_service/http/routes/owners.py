@@ -15,7 +15,7 @@ from miner_service.store.database import page_of
 from miner_service.store.holders import owners
 from miner_service.store.holders.tokens import issued_message
 from miner_service.store.people import owner_message
-from miner_service.store.queue.leases import fail_jobs_on
+from miner_service.store.queue import fail_jobs_on
 from miner_service.store.releases import releases_of
 from miner_service.store.schema import InvitationRow, OwnerRow
 from pramana_core.wire.base import Page

@@ -42,7 +42,7 @@ def announce(seconds: float, runs: int) -> None:
     """Say on standard error what a simulation is predicted to take, if that is a minute or more."""
     if seconds < _WORTH_SAYING:
         return
-    from miner_service.kinds.common.costs import duration
+    from miner_service.kinds.costs import duration
 
     many = "1 run" if runs == 1 else f"{runs} runs"
     console(stderr=True).print(

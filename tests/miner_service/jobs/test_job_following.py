@@ -9,11 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from miner_service.jobs.crew import DistantCrew, crew_of
 from miner_service.jobs.runner import Followed, learn_model, work_once
 from miner_service.settings import JobSettings, WebSettings
-from miner_service.store.queue.leases import Rules, claim_next
-from miner_service.store.queue.supervisors import show_up
-from miner_service.workers.crew import DistantCrew, crew_of
+from miner_service.store.queue import Rules, claim_next, show_up
 from pramana_core.errors import NotReady, StorageFull, TooManyRequests
 
 JOBS = "/v1/studies/asia/jobs"

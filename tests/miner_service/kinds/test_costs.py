@@ -6,9 +6,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from miner_service.kinds import JOB_KINDS, kind_of
-from miner_service.kinds.common.affordability import RecordLayout
-from miner_service.kinds.common.base import TableExtent
-from miner_service.kinds.common.costs import (
+from miner_service.kinds.affordability import RecordLayout
+from miner_service.kinds.costs import (
     RATES,
     Cost,
     Less,
@@ -18,6 +17,7 @@ from miner_service.kinds.common.costs import (
     size,
     what_fits,
 )
+from miner_service.kinds.masked import TableExtent
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric, most_accurate

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from miner_service.kinds.common.base import SharedTrees, TreeSource
-from miner_service.kinds.sharing import SHARING
+from miner_service.kinds.sharing import ModelSharingKind, SharedTrees, TreeSource
 from pramana.simulate.model_sharing.tables import sharing_table
 from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.core.schemas import schema_of
@@ -40,7 +39,9 @@ def test_trees_of_ten_owners_are_combined_within_a_minute():
         sources.append(TreeSource(f"owner-{number}", f"release-{number}", message))
     trees = [source.model.require_promised() for source in sources]
     spec = ModelSharingSpec(kind="model-sharing", method="labelled", seed=1)
-    counted, content = SHARING.learn(spec, SharedTrees(trees, tuple(sources)), lambda *_: None)
+    counted, content = ModelSharingKind().learn(
+        spec, SharedTrees(trees, tuple(sources)), lambda *_: None
+    )
     assert time.process_time() - began < SECONDS
     assert counted == content["pseudo_records"] == RECORDS
     assert len(content["trees"]) == OWNERS

@@ -23,7 +23,7 @@ INCOME = {"name": "income", "role": "masked", "type": "numeric"}
 def _least_squares(monkeypatch):
     """The miner learns least squares, so that what it received shows."""
     monkeypatch.setitem(kinds.JOB_KINDS, RegressionSpec, LEAST_SQUARES)
-    monkeypatch.setitem(kinds.MODEL_KINDS, "regression", LEAST_SQUARES.model)
+    monkeypatch.setitem(kinds.MODEL_KINDS, "regression", LEAST_SQUARES)
 
 
 def create(analyst, **spec):

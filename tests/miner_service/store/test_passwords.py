@@ -12,10 +12,10 @@ from contextlib import ExitStack
 import psutil
 import pytest
 
+from miner_service.jobs.process import settings_from, settings_line
 from miner_service.settings import Settings, StorageSettings
 from miner_service.store.databases.opening import open_database
 from miner_service.store.databases.postgres import parse_address, read_password, shown
-from miner_service.workers.process import settings_from, settings_line
 from pramana_core.errors import NotReady, OptionError
 from tests.postgres import running_postgres
 

@@ -9,12 +9,12 @@ from pydantic import TypeAdapter
 from sqlalchemy import select
 
 from miner_service.store.people import create_study
-from miner_service.store.queue.creating import create_job
-from miner_service.store.queue.leases import (
+from miner_service.store.queue import (
     LONGEST_WAIT,
     Rules,
     break_off,
     claim_next,
+    create_job,
     finish,
     give_back,
     leased,

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from miner_service.jobs.crew import ProcessCrew
 from miner_service.settings import MEBIBYTE, JobSettings, Limits
-from miner_service.workers.crew import ProcessCrew
 from tests.miner_service.conftest import Miner, Person, starting
 
 LEARNING = (sys.executable, "-m", "tests.miner_service.workers.supervise")

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from miner_service.jobs import process
 from miner_service.jobs.runner import learn_model
-from miner_service.workers import process
 
 
 def loop():

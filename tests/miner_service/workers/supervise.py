@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from miner_service.workers import supervisor as supervise
+from miner_service.jobs import supervisor as supervise
 
 WORKER = (sys.executable, "-m", "tests.miner_service.workers.learning")
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from miner_service.jobs.crew import COMMAND, ProcessCrew
 from miner_service.settings import JobSettings
-from miner_service.workers.crew import COMMAND, ProcessCrew
 from tests.miner_service.workers.conftest import (
     SPEC,
     exists,

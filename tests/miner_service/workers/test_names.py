@@ -6,12 +6,12 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from miner_service.jobs.process import departed, named
+from miner_service.jobs.supervisor import Supervisor
+from miner_service.jobs.worker import Run
 from miner_service.settings import JobSettings, Settings
 from miner_service.store.databases.sqlite import SqliteStore
-from miner_service.store.queue.leases import Lease
-from miner_service.workers.process import departed, named
-from miner_service.workers.supervisor import Supervisor
-from miner_service.workers.worker import Run
+from miner_service.store.queue import Lease
 from pramana_core.errors import NotReady, StorageFull
 
 

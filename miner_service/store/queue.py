@@ -1,22 +1,27 @@
-"""Leases: which run of a job is whose, and what becomes of it when its holder is gone.
+"""Who runs which job: jobs queued, their leases, whose turn it is, signs of life, lines of log.
 
 A run is told from others by the number of its attempt and by who holds the lease. Only the run
-that the row names may change it, which is looked at in the transaction that changes.
+that the row names may change it, which is looked at in the transaction that changes. No messages
+are made of rows here (`miner_service.store.jobs` does that), and nothing is learned: what a
+supervisor of workers imports stays small.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.schema import JobLogRow, JobRow, ModelRow, StudyRow
-from pramana_core.errors import WorkerLost
+from miner_service.store.jobs import job_by_key
+from miner_service.store.people import new_id
+from miner_service.store.schema import JobLogRow, JobRow, ModelRow, StudyRow, SupervisorRow
+from pramana_core.errors import Conflict, QuotaExceeded, WorkerLost
+from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 from pramana_core.wire.problems import ProblemDetail, problem_of
 
 # Lines that the runs of a job leave for whoever runs the study.
@@ -299,3 +304,115 @@ def _turns(session: Session, held: dict[str, int]) -> list[str]:
 def _rank(row: JobRow, rules: Rules) -> tuple[datetime, int]:
     takes = rules.short_seconds if row.predicted_seconds is None else row.predicted_seconds
     return row.created + timedelta(seconds=min(takes, LONGEST_WAIT)), row.seq
+
+
+# Queueing a job, or finding the same one that was made before.
+
+
+def create_job(
+    session: Session,
+    *,
+    study: str,
+    key: str,
+    default_key: bool,
+    spec: JobSpec,
+    releases: Sequence[str],
+    most_queued: int,
+    now: datetime,
+    predicted_seconds: float | None = None,
+    predicted_bytes: float | None = None,
+) -> tuple[JobRow, bool]:
+    """Queue a job, or find the same one made before; say whether it is to run.
+
+    A job under its default key that failed or was cancelled is queued again, on the releases in
+    use now: they have the same content, but the ones it had before may be withdrawn.
+
+    Raises:
+        Conflict: the key belongs to a job with another specification.
+        QuotaExceeded: as many jobs of the study wait as may.
+    """
+    row = job_by_key(session, study, key)
+    if row is not None and read_job_spec(row.spec) != spec:
+        raise Conflict(
+            f"The key {key} belongs to a job with another specification; it is unchanged.",
+            where="key",
+            remedy="Use another key, or none.",
+        )
+    if row is not None and not (default_key and row.state in ("failed", "cancelled")):
+        return row, False
+    _require_room(session, study, most_queued)
+    if row is None:
+        row = JobRow(
+            id=new_id("j"),
+            study=study,
+            key=key,
+            default_key=default_key,
+            spec=spec.model_dump_json(),
+            state="queued",
+            attempt=1,
+            broken_off=0,
+            progress=0.0,
+            created=now,
+            records=getattr(spec, "records", None),
+            estimator=getattr(spec, "estimator", None),
+            revision=0,
+            beat=0,
+        )
+        session.add(row)
+    else:
+        row.broken_off = 0
+        queue_again(row)
+    row.releases = json.dumps(list(releases))
+    row.predicted_seconds, row.predicted_bytes = predicted_seconds, predicted_bytes
+    session.flush()
+    add_line(session, row, "Queued.", now)
+    return row, True
+
+
+def _require_room(session: Session, study: str, most: int) -> None:
+    """Check that a study may queue another job. Raises QuotaExceeded."""
+    waiting = select(func.count()).select_from(JobRow)
+    queued = session.scalar(waiting.where(JobRow.study == study, JobRow.state == "queued")) or 0
+    if queued >= most:
+        raise QuotaExceeded(
+            f"{queued} jobs of study {study} wait to be run; {most} may.",
+            where="queued_jobs",
+            remedy="Wait until some have ended, or cancel some.",
+        )
+
+
+# Rows of supervisors: who runs jobs on this database, on whatever machine.
+
+
+def register_supervisor(
+    session: Session, name: str, host: str, workers: int, now: datetime
+) -> None:
+    """Note that a supervisor has begun; the row of its earlier life is replaced."""
+    leave(session, name)
+    session.add(SupervisorRow(name=name, host=host, workers=workers, started=now, beat=1, seen=now))
+
+
+def show_up(session: Session, name: str, host: str, workers: int, now: datetime) -> None:
+    """Give a supervisor's sign of life, also where others thought it gone."""
+    row = session.get(SupervisorRow, name)
+    if row is None:
+        register_supervisor(session, name, host, workers, now)
+    else:
+        row.beat += 1
+        row.seen = now
+
+
+def leave(session: Session, name: str) -> None:
+    """Forget a supervisor."""
+    session.execute(delete(SupervisorRow).where(SupervisorRow.name == name))
+
+
+def supervisor_signs(session: Session) -> dict[str, int]:
+    """Return the count of signs of life of each supervisor."""
+    found = session.execute(select(SupervisorRow.name, SupervisorRow.beat))
+    return {row.name: row.beat for row in found}
+
+
+def workers_known(session: Session) -> int:
+    """Return how many workers all supervisors have together."""
+    return int(session.scalar(select(func.coalesce(func.sum(SupervisorRow.workers), 0))) or 0)

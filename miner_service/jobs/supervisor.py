@@ -17,15 +17,15 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 
+from miner_service.jobs.process import Incoming, named, settings_from
+from miner_service.jobs.records import Records
 from miner_service.jobs.runner import too_large, too_long
+from miner_service.jobs.worker import COMMAND, Template, Worker
 from miner_service.settings import Settings
 from miner_service.store.database import Database
 from miner_service.store.databases.identity import require_one_store
 from miner_service.store.databases.opening import open_database
 from miner_service.store.files.opening import open_segments
-from miner_service.workers.process import Incoming, named, settings_from
-from miner_service.workers.records import Records
-from miner_service.workers.worker import COMMAND, Template, Worker
 from pramana_core.errors import NotReady, StorageFull
 
 log = logging.getLogger(__name__)

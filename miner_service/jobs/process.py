@@ -1,6 +1,6 @@
 """A worker: a process that runs one job after the other, as its supervisor orders.
 
-`python -m miner_service.workers.process PARENT` is the template of workers: it loads once what all
+`python -m miner_service.jobs.process PARENT` is the template of workers: it loads once what all
 jobs need, and becomes a worker by a fork whenever its supervisor sends it the ends of two pipes. It
 has one thread, so that a fork copies nothing half done. A worker reads the settings and then orders
 from the one pipe and writes lines of progress to the other. It stores what a job made itself, if
@@ -24,16 +24,16 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NoReturn
+from typing import IO, Any, BinaryIO, Generic, NoReturn, TypeVar
 
 from miner_service.jobs.runner import Learn, learn_model, work_once
 from miner_service.services import open_services
 from miner_service.settings import JobSettings, Limits, Settings, StorageSettings, utc_now
-from miner_service.store.queue.leases import Lease
+from miner_service.store.queue import Lease
 from pramana_core.errors import Conflict, NotReady, StorageFull
 
 # How a process is bound: to its parent's life, to its share of the machine, to its memory.
@@ -305,6 +305,33 @@ class _Step:
         if now - self._told >= _TOLD_SECONDS:
             self._told = now
             self._tell(done=done, total=total)
+
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+
+class Watch(Generic[KeyT]):
+    """Tells who has given no sign of life for too long, by the clock of the one who watches.
+
+    No agreement of clocks is needed: a sign is a number that changes, and only the watcher's own
+    time between two looks counts.
+
+    Args:
+        seconds: for how long a sign holds.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._seen: dict[KeyT, tuple[int, float]] = {}
+
+    def look(self, signs: Mapping[KeyT, int], now: float) -> set[KeyT]:
+        """Take note of all signs there are; return whose last one is older than it may be."""
+        before = self._seen
+        self._seen = {
+            key: before[key] if key in before and before[key][0] == sign else (sign, now)
+            for key, sign in signs.items()
+        }
+        return {key for key, (_, first) in self._seen.items() if now - first >= self._seconds}
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from miner_service.jobs.process import Incoming, memory_of, order_line, settings_line
 from miner_service.settings import Settings
-from miner_service.store.queue.leases import Lease
-from miner_service.workers.process import Incoming, memory_of, order_line, settings_line
+from miner_service.store.queue import Lease
 from pramana_core.errors import LimitExceeded
 
-COMMAND = (sys.executable, "-m", "miner_service.workers.process")
+COMMAND = (sys.executable, "-m", "miner_service.jobs.process")
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -12,15 +12,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from miner_service.jobs.process import WAKE, Watch, settings_line
 from miner_service.jobs.runner import Crew
 from miner_service.services import Services
-from miner_service.store.queue import supervisors
-from miner_service.workers.process import WAKE, settings_line
-from miner_service.workers.watching import Watch
+from miner_service.store import queue
 
 log = logging.getLogger(__name__)
 
-COMMAND = (sys.executable, "-m", "miner_service.workers.supervisor")
+COMMAND = (sys.executable, "-m", "miner_service.jobs.supervisor")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
 _WELL = 30.0
@@ -133,7 +132,7 @@ class DistantCrew:
     def alive(self) -> bool:
         """Whether one supervisor at least gave a sign of life lately. Raises NotReady."""
         with self._services.database.read() as session:
-            signs = supervisors.signs(session)
+            signs = queue.supervisor_signs(session)
         return bool(set(signs) - self._silent.look(signs, time.monotonic()))
 
     @property

@@ -1,10 +1,12 @@
-"""Jobs on randomized records, which learn from counts that are estimated under their plans."""
+"""Kinds of jobs on randomized records: they learn from counts estimated under their plans."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from miner_service.alignment.align import (
     Aligner,
@@ -13,26 +15,32 @@ from miner_service.alignment.align import (
     marginals_of,
     require_aligned,
 )
-from miner_service.kinds import JobKind
-from miner_service.kinds.common.affordability import RecordLayout
-from miner_service.kinds.common.costs import Less, Work
-from miner_service.mining.prepared import (
+from miner_service.kinds.affordability import RecordLayout
+from miner_service.kinds.base import (
+    Content,
     Held,
+    JobKind,
     Learned,
     PreparedJob,
     require_one_owner,
     said_of_copies,
 )
+from miner_service.kinds.costs import Less, Work
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
 from pramana_core.estimation.core.loglinear import LEAST_ORDER, default_order
+from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Progress, Repeating
-from pramana_core.wire.learning.learners import AssociationRulesSpec, CountsSpec
-from pramana_core.wire.learning.models import LackOfFitMessage
+from pramana_core.wire.learning.learners import CountsSpec
+from pramana_core.wire.learning.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.base import RANDOMIZED
+
+SpecT = TypeVar("SpecT", bound=CountsSpec)
+MessageT = TypeVar("MessageT", bound=ModelHead)
 
 
 @dataclass(frozen=True)
@@ -75,109 +83,133 @@ class Group:
         return {n for b in held if b.channel.withheld for n in b.names}
 
 
-def prepare(
-    spec: CountsSpec,
-    kind: JobKind[CountsSpec],
-    held: Sequence[Held],
-    alignment: Alignment,
-    limits: Limits,
-    aligner: Aligner,
-) -> CountsJob:
-    """Check that a job can run on releases that hold plans. Raises as `mining.prepare` does."""
-    kind.check(spec)
-    require_aligned(alignment, spec.records)
-    releases = [PlannedRelease(source, plan) for source, plan in held]
-    reported = _reported(releases)
-    variables = kind.variables(spec, reported)
-    _require_reported(variables, reported)
-    blocks = tuple(
-        (release, needed)
-        for release in releases
-        if (needed := tuple(b for b in release.plan.blocks if set(variables) & set(b.names)))
-    )
-    if spec.records == "any":
-        groups = _groups(blocks, aligner)
-        records = sum(group.records for group in groups)
-        _require_combinable(spec, variables, groups, alignment)
-        layout = RecordLayout(tuple(group.plan for group in groups))
-    else:
-        _require_one_source(blocks, alignment)
-        records = alignment.in_all or 0
-        layout = RecordLayout((_together(blocks),))
-    order = _affordable_order(spec, kind, variables, layout, limits)
-    sources = tuple(release.source for release in releases)
-    return CountsJob(sources, alignment, variables, tuple(releases), blocks, layout, records, order)
+class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
+    """A kind of job that learns from counts, estimated from randomized records.
 
-
-def settled(spec: CountsSpec, prepared: CountsJob) -> CountsSpec:
-    """Return a specification that can run, with the order that it is learned with."""
-    return spec.model_copy(update={"order": prepared.order})
-
-
-def _affordable_order(
-    spec: CountsSpec,
-    kind: JobKind[CountsSpec],
-    variables: tuple[str, ...],
-    layout: RecordLayout,
-    limits: Limits,
-) -> int | None:
-    """Return the order given, or the highest default one that can be afforded.
-
-    None where it hangs on the table: of log-linear models, and of itemsets.
-
-    Raises:
-        LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
+    Attributes:
+        settles_order: whether an order that is left out follows the records, and not the table.
     """
-    order = spec.order if spec.models else spec.interacting
-    if order is None and spec.estimator == "pooled" and not isinstance(spec, AssociationRulesSpec):
-        for order in range(default_order(layout.plans), LEAST_ORDER, -1):
-            higher = spec.model_copy(update={"order": order})
-            with suppress(LimitExceeded):
-                kind.require_affordable(higher, variables, layout, limits)
-                return order
-        order = LEAST_ORDER
-    spec = spec.model_copy(update={"order": order})
-    kind.require_affordable(spec, variables, layout, limits)
-    return order
 
+    release_kind = RANDOMIZED
+    settles_order: ClassVar[bool] = True
 
-def work(spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob) -> Work:
-    """Return how much work a specification is on the records of a job that can run."""
-    named = kind.variables(spec, prepared.layout.domain)
-    # One that is named and need not be counted is not in the layout.
-    variables = tuple(name for name in named if name in prepared.variables)
-    return kind.work(spec, variables, prepared.layout, prepared.records)
+    @abstractmethod
+    def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
+        """Return the variables it counts, given all that are reported; may raise."""
 
+    @abstractmethod
+    def require_affordable(
+        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
+    ) -> None:
+        """Raise LimitExceeded if what is asked of these variables is too much."""
 
-def less(
-    spec: CountsSpec, kind: JobKind[CountsSpec], prepared: CountsJob
-) -> Iterable[Less[CountsSpec]]:
-    """Return the ways to ask for less."""
-    return kind.less(spec, prepared.variables, prepared.layout)
+    @abstractmethod
+    def work(
+        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout, records: int
+    ) -> Work:
+        """Return how much work it is, of these variables and so many records."""
 
+    @abstractmethod
+    def less(
+        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout
+    ) -> Iterable[Less[SpecT]]:
+        """Return the ways to ask for less of it."""
 
-def learn(
-    spec: CountsSpec,
-    kind: JobKind[CountsSpec],
-    prepared: CountsJob,
-    aligner: Aligner,
-    load: LoadColumns,
-    on_step: Progress,
-) -> Learned:
-    """Estimate the counts that a job needs and learn its model from them.
+    @abstractmethod
+    def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
+        """Learn from marginals over the variables, in their order."""
 
-    Work amid a step repeats what `on_step` was told last, so that it can be stopped there too.
+    def prepare(
+        self,
+        spec: SpecT,
+        held: Sequence[Held],
+        alignment: Alignment,
+        limits: Limits,
+        aligner: Aligner,
+    ) -> CountsJob:
+        """Check that a job can run on releases that hold plans."""
+        self.check(spec)
+        require_aligned(alignment, spec.records)
+        releases = [PlannedRelease(source, plan) for source, plan in held]
+        reported = _reported(releases)
+        variables = self.variables(spec, reported)
+        _require_reported(variables, reported)
+        blocks = tuple(
+            (release, needed)
+            for release in releases
+            if (needed := tuple(b for b in release.plan.blocks if set(variables) & set(b.names)))
+        )
+        if spec.records == "any":
+            groups = _groups(blocks, aligner)
+            records = sum(group.records for group in groups)
+            _require_combinable(spec, variables, groups, alignment)
+            layout = RecordLayout(tuple(group.plan for group in groups))
+        else:
+            _require_one_source(blocks, alignment)
+            records = alignment.in_all or 0
+            layout = RecordLayout((_together(blocks),))
+        order = self._affordable_order(spec, variables, layout, limits)
+        sources = tuple(release.source for release in releases)
+        return CountsJob(
+            sources, alignment, variables, tuple(releases), blocks, layout, records, order
+        )
 
-    Raises:
-        EstimationError, SingularChannel, LimitExceeded: the data cannot support the estimate.
-    """
-    steps = Repeating(on_step)
-    marginals = marginals_of(
-        spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
-    )
-    content = kind.learn(spec, marginals, steps)
-    told = _fitting(marginals.lack_of_fit)
-    return Learned(marginals.records, content, told, marginals.filled_in)
+    def settled(self, spec: SpecT, prepared: CountsJob) -> SpecT:
+        """Return a specification that can run, with the order that it is learned with."""
+        return spec.model_copy(update={"order": prepared.order})
+
+    def _affordable_order(
+        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
+    ) -> int | None:
+        """Return the order given, or the highest default one that can be afforded.
+
+        None where it hangs on the table: of log-linear models, and of itemsets.
+
+        Raises:
+            LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
+        """
+        order = spec.order if spec.models else spec.interacting
+        if order is None and spec.estimator == "pooled" and self.settles_order:
+            for order in range(default_order(layout.plans), LEAST_ORDER, -1):
+                higher = spec.model_copy(update={"order": order})
+                with suppress(LimitExceeded):
+                    self.require_affordable(higher, variables, layout, limits)
+                    return order
+            order = LEAST_ORDER
+        spec = spec.model_copy(update={"order": order})
+        self.require_affordable(spec, variables, layout, limits)
+        return order
+
+    def work_of(self, spec: SpecT, prepared: CountsJob) -> Work:
+        """Return how much work a specification is on the records of a job that can run."""
+        named = self.variables(spec, prepared.layout.domain)
+        # One that is named and need not be counted is not in the layout.
+        variables = tuple(name for name in named if name in prepared.variables)
+        return self.work(spec, variables, prepared.layout, prepared.records)
+
+    def less_of(self, spec: SpecT, prepared: CountsJob) -> Iterable[Less[SpecT]]:
+        """Return the ways to ask for less."""
+        return self.less(spec, prepared.variables, prepared.layout)
+
+    def learned(
+        self,
+        spec: SpecT,
+        prepared: CountsJob,
+        aligner: Aligner,
+        load: LoadColumns,
+        on_step: Progress,
+    ) -> Learned:
+        """Estimate the counts that a job needs and learn its model from them.
+
+        Work amid a step repeats what `on_step` was told last, so that it can be stopped there too.
+        """
+        steps = Repeating(on_step)
+        marginals = marginals_of(
+            spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
+        )
+        content = self.learn(spec, marginals, steps)
+        told = _fitting(marginals.lack_of_fit)
+        return Learned(marginals.records, content, told, marginals.filled_in)
 
 
 def _together(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> Plan:

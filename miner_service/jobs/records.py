@@ -12,14 +12,13 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from miner_service.jobs.process import Watch, departed
+from miner_service.jobs.worker import Run
 from miner_service.settings import Settings, utc_now
+from miner_service.store import queue
 from miner_service.store.database import Database
-from miner_service.store.queue import leases, supervisors
-from miner_service.store.queue.leases import Rules, add_line, claim_next, finish, next_job
+from miner_service.store.queue import Rules, add_line, claim_next, finish, next_job
 from miner_service.store.schema import JobRow
-from miner_service.workers.process import departed
-from miner_service.workers.watching import Watch
-from miner_service.workers.worker import Run
 from pramana_core.errors import PramanaError, StorageFull
 from pramana_core.wire.problems import problem_of
 
@@ -59,9 +58,9 @@ class Records:
         self._database = database
         self._name, self._host = name, host
         self._notes: list[Note] = []
-        self._told: dict[leases.Lease, _Told] = {}
+        self._told: dict[queue.Lease, _Told] = {}
         self._begun = False
-        self._silent_runs = Watch[leases.Lease](settings.jobs.lease_seconds)
+        self._silent_runs = Watch[queue.Lease](settings.jobs.lease_seconds)
         self._silent_supervisors = Watch[str](settings.jobs.lease_seconds)
         self.renewed = time.monotonic()
         self.away = False
@@ -70,7 +69,7 @@ class Records:
         """Note that a worker has done with a run, which it has ended in the store itself."""
         self._told.pop(run.lease, None)
         if run.away is not None:
-            self._add(run, lambda s, row: leases.give_back(s, row, run.away or "", utc_now()))
+            self._add(run, lambda s, row: queue.give_back(s, row, run.away or "", utc_now()))
 
     def broken(self, run: Run, status: int | None) -> None:
         """Note that the process of a run has ended in its middle, by itself or by this side."""
@@ -82,10 +81,10 @@ class Records:
             self._add(run, lambda s, row: finish(s, row, "failed", utc_now(), problem=problem))
         elif why is not None:
             told = why
-            self._add(run, lambda s, row: leases.give_back(s, row, told, utc_now()))
+            self._add(run, lambda s, row: queue.give_back(s, row, told, utc_now()))
         else:
             told = f"its worker ended with status {status}."
-            self._add(run, lambda s, row: leases.break_off(s, row, told, utc_now()))
+            self._add(run, lambda s, row: queue.break_off(s, row, told, utc_now()))
 
     def unwanted(self, runs: Iterable[Run]) -> list[Run]:
         """Return which runs are no longer wanted, by their rows."""
@@ -93,7 +92,7 @@ class Records:
         if not runs:
             return []
         with self._database.read() as session:
-            wanted = leases.wanted(session, self._name)
+            wanted = queue.wanted(session, self._name)
         return [run for run in runs if run.lease not in wanted]
 
     def keep(self, runs: Iterable[Run]) -> None:
@@ -122,7 +121,7 @@ class Records:
         now = utc_now()
         with self._database.write() as session:
             lease = claim_next(session, self._name, self._rules(session), now)
-            row = leases.leased(session, lease) if lease is not None else None
+            row = queue.leased(session, lease) if lease is not None else None
             if row is None or lease is None:
                 return None
             run = Run(lease, row.predicted_seconds, row.predicted_bytes)
@@ -140,7 +139,7 @@ class Records:
         with self._database.write() as session:
             for note in notes:
                 note(session)
-            supervisors.leave(session, self._name)
+            queue.leave(session, self._name)
         self._notes.clear()
 
     def missed(self, error: PramanaError) -> None:
@@ -152,30 +151,30 @@ class Records:
             self.away = True
 
     def _rules(self, session: Session) -> Rules:
-        return Rules(supervisors.workers_known(session), self._settings.short_seconds)
+        return Rules(queue.workers_known(session), self._settings.short_seconds)
 
     def _renew(self, session: Session, runs: list[Run], now: float, gone: list[str]) -> None:
         """Give signs of life; take back what nobody runs any more."""
         moment = utc_now()
         for name in gone if self._begun else [self._name, *gone]:
-            leases.take_back(session, name, moment)
-            supervisors.leave(session, name)
-        supervisors.show_up(session, self._name, self._host, self._settings.workers, moment)
-        leases.beat(session, [run.lease for run in runs], moment)
+            queue.take_back(session, name, moment)
+            queue.leave(session, name)
+        queue.show_up(session, self._name, self._host, self._settings.workers, moment)
+        queue.beat(session, [run.lease for run in runs], moment)
         self._give_back_strays(session, {run.lease for run in runs})
-        for lease in self._silent_runs.look(leases.signs(session), now):
-            if (row := leases.leased(session, lease)) is not None and lease.holder != self._name:
+        for lease in self._silent_runs.look(queue.signs(session), now):
+            if (row := queue.leased(session, lease)) is not None and lease.holder != self._name:
                 why = f"no sign of life for {self._settings.lease_seconds:g} seconds."
-                leases.break_off(session, row, why, moment)
-        for name in self._silent_supervisors.look(supervisors.signs(session), now):
+                queue.break_off(session, row, why, moment)
+        for name in self._silent_supervisors.look(queue.supervisor_signs(session), now):
             if name != self._name:
-                supervisors.leave(session, name)
+                queue.leave(session, name)
 
-    def _give_back_strays(self, session: Session, have: set[leases.Lease]) -> None:
+    def _give_back_strays(self, session: Session, have: set[queue.Lease]) -> None:
         """Give back what was leased to this supervisor without its knowing: an answer was lost."""
-        for lease in leases.wanted(session, self._name) - have:
-            if (row := leases.leased(session, lease)) is not None:
-                leases.give_back(session, row, "it had not begun.", utc_now())
+        for lease in queue.wanted(session, self._name) - have:
+            if (row := queue.leased(session, lease)) is not None:
+                queue.give_back(session, row, "it had not begun.", utc_now())
 
     def _is_new(self, run: Run) -> bool:
         """Whether the store should be told of a step."""
@@ -189,10 +188,10 @@ class Records:
         share = told.share = _share(run)
         told.noted = now
         moment = utc_now()
-        leases.note_progress(session, run.lease, share, moment)
+        queue.note_progress(session, run.lease, share, moment)
         if share - told.logged >= 0.05 and now - told.at >= _STEP_SECONDS and run.step:
             told.logged, told.at = share, now
-            row = leases.leased(session, run.lease)
+            row = queue.leased(session, run.lease)
             if row is not None:
                 add_line(session, row, f"Step {run.step[0]} of {run.step[1]}.", moment)
 
@@ -200,14 +199,14 @@ class Records:
         """Do something with the row of a run, if it is still this run's."""
 
         def note(session: Session) -> None:
-            row = leases.leased(session, run.lease)
+            row = queue.leased(session, run.lease)
             if row is not None:
                 act(session, row)
 
         self._notes.append(note)
 
 
-def _say_gone(session: Session, lease: leases.Lease, ended: datetime) -> None:
+def _say_gone(session: Session, lease: queue.Lease, ended: datetime) -> None:
     """Leave in a job's log when the process of a run was gone, whatever became of the job."""
     row = session.scalar(select(JobRow).where(JobRow.id == lease.job))
     if row is not None:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
-from miner_service.kinds.common.affordability import RecordLayout
-from miner_service.kinds.common.costs import Less, Work, lower
+from miner_service.kinds.affordability import RecordLayout
+from miner_service.kinds.costs import Less, Work, lower
 from pramana_core.domain import Domain
 from pramana_core.estimation.core.loglinear import parameters
 from pramana_core.marginals.counts import CUBE_CELLS

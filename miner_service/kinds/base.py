@@ -1,0 +1,287 @@
+"""What a kind of job is: how it runs on the releases in use, and how its model is read.
+
+A kind is a class. Those that learn from counts extend `CountsKind`, those that learn from masked
+records `RecordsKind`. `prepare` decides from the metadata alone whether a job can run; it is asked
+when the job is created and again when it runs. `learned` does the work.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns
+from miner_service.kinds.costs import Cost, Less, Work, what_fits
+from miner_service.settings import Limits
+from pramana_core.errors import Conflict, LimitExceeded
+from pramana_core.pictures.svg import captioned
+from pramana_core.progress import Progress
+from pramana_core.wire.base import Message
+from pramana_core.wire.learning.models import LackOfFitMessage, ModelHead
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.base import ReleaseKindName
+
+if TYPE_CHECKING:
+    from pramana_core.learn.networks.exchange.documents import NetworkDocument
+    from pramana_core.learn.prediction import Predictor
+    from pramana_core.mixed.table import MixedTable
+    from pramana_core.model_sharing.core.tree import SharedTree
+    from pramana_core.model_sharing.global_models.model import GlobalModel
+
+
+Content = dict[str, Any]
+"""What a model's message says besides its head."""
+
+Held = tuple[AlignedSource, Any]
+"""A sealed release as a source of records, and what it holds: a plan, or a masked table."""
+
+
+@dataclass(frozen=True)
+class PreparedJob:
+    """A job that can run: the releases it uses, and how their records align."""
+
+    sources: tuple[AlignedSource, ...]
+    alignment: Alignment
+
+    @property
+    def copied(self) -> list[str]:
+        """A sentence for each two of the releases in use which are the same."""
+        used = {source.release for source in self.sources}
+        return [one.told for one in self.alignment.same if used.issuperset(one.releases)]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a job makes: what its model's message says, of how many records, and how they fit.
+
+    `filled_in` has the sets of variables of tables that were made of smaller ones.
+    """
+
+    records: int
+    content: Content
+    lack_of_fit: tuple[LackOfFitMessage, ...] = ()
+    filled_in: tuple[tuple[str, ...], ...] = ()
+
+
+SpecT = TypeVar("SpecT", bound=Message)
+PreparedT = TypeVar("PreparedT", bound=PreparedJob)
+MessageT = TypeVar("MessageT", bound=ModelHead)
+
+_MEDIA = {"page": "text/html", "svg": "image/svg+xml", "document": "application/json"}
+
+
+def media_type_of(form: str) -> str:
+    """Return the media type of a form in which a model can be read."""
+    return _MEDIA.get(form, "text/csv" if form.endswith("csv") else "text/plain")
+
+
+class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
+    """A kind of job, and the kind of model that it makes.
+
+    Attributes:
+        release_kind: the kind of release that it uses; it ignores all others.
+        spec: what is asked for.
+        message: the model as it is stored and answered.
+        views: what writes it, by the forms it can be read in: the last part of their address.
+        network: returns the network to ask and to draw records from, where the model is one.
+        predictor: returns what predicts a class from records, where the model does.
+        classifier: returns what does so from records of numbers and categories.
+        pseudo_data: draws the pseudo-data that the model was learned from, chunk by chunk, from the
+            trees it was made of; where it may be.
+    """
+
+    release_kind: ClassVar[ReleaseKindName]
+    spec: type[SpecT]
+    message: type[MessageT]
+    views: Mapping[str, Callable[[MessageT], str]]
+    network: Callable[[MessageT], NetworkDocument] | None = None
+    predictor: Callable[[MessageT], Predictor] | None = None
+    classifier: Callable[[MessageT], GlobalModel] | None = None
+    pseudo_data: Callable[[MessageT, Sequence[SharedTree]], Iterator[MixedTable]] | None = None
+
+    @property
+    def makes(self) -> str:
+        """The `kind` of the models that it makes."""
+        return str(self.message.model_fields["kind"].default)
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """What follows the address of a model of this kind."""
+        asked = ("queries", "samples") if self.network else ()
+        predicts = ("predictions",) if self.predictor or self.classifier else ()
+        return (*self.views, *asked, *predicts, *(("pseudo-data",) if self.pseudo_data else ()))
+
+    def check(self, spec: SpecT) -> None:
+        """Raise what is wrong with a specification, whatever the releases are."""
+
+    @abstractmethod
+    def prepare(
+        self,
+        spec: SpecT,
+        held: Sequence[Held],
+        alignment: Alignment,
+        limits: Limits,
+        aligner: Aligner,
+    ) -> PreparedT:
+        """Check that a job can run on these releases, all of the kind that it uses.
+
+        Raises:
+            StructureError, OptionError: the specification is wrong in itself, or its estimator
+                cannot serve records reported differently.
+            RecordsDoNotAlign: the owners' records may not be joined as the job asks.
+            VariablesMissing: a variable is not reported, or withheld from every report.
+            Conflict: two owners report the same variable (with records `any`: of the same record).
+            UnknownCategory: the job names a category that does not exist.
+            LimitExceeded: the job would be too large.
+        """
+
+    def settled(self, spec: SpecT, prepared: PreparedT) -> SpecT:  # noqa: ARG002
+        """Return the specification of a job that can run, with what was left to its records."""
+        return spec
+
+    @abstractmethod
+    def work_of(self, spec: SpecT, prepared: PreparedT) -> Work:
+        """Return how much work a specification is on what a job that can run would use."""
+
+    @abstractmethod
+    def less_of(self, spec: SpecT, prepared: PreparedT) -> Iterable[Less[SpecT]]:
+        """Return the ways to ask for less."""
+
+    @abstractmethod
+    def learned(
+        self,
+        spec: SpecT,
+        prepared: PreparedT,
+        aligner: Aligner,
+        load: LoadColumns,
+        on_step: Progress,
+    ) -> Learned:
+        """Do the work of a job.
+
+        Raises:
+            EstimationError, SingularChannel, TableError, LimitExceeded: the data cannot support it.
+        """
+
+    def require_predicted(
+        self, spec: SpecT, prepared: PreparedT, limits: Limits, correction: float = 1.0
+    ) -> Cost:
+        """Return what a job will take, if that is allowed.
+
+        Args:
+            spec: the job.
+            prepared: what it would run on.
+            limits: the seconds and bytes allowed.
+            correction: how many times as long the jobs of this kind take here as they would on the
+                machine that its rates were measured on.
+
+        Raises:
+            LimitExceeded: it would take too long, or too much memory; it says what would fit.
+        """
+
+        def cost_of(asked: SpecT) -> Cost:
+            return self.work_of(asked, prepared).cost().corrected(correction)
+
+        def fits(asked: SpecT) -> bool:
+            return cost_of(asked).within(limits.job_seconds, limits.job_bytes)
+
+        cost = cost_of(spec)
+        if cost.within(limits.job_seconds, limits.job_bytes):
+            return cost
+        found = what_fits(self.less_of(spec, prepared), fits)
+        allowed = Cost(limits.job_seconds, limits.job_bytes)
+        raise LimitExceeded(
+            f"The job would take {cost}; {allowed} are allowed.",
+            where="spec",
+            remedy=f"What would fit: {'; or '.join(found)}."
+            if found
+            else "No job like it would fit: leave something out that it counts, or ask whoever runs"
+            " the miner to allow more.",
+        )
+
+
+def require_one_owner(variables: Iterable[tuple[str, str]], alignment: Alignment) -> None:
+    """Check that each variable comes from one owner, given each variable with an owner of it.
+
+    Raises:
+        Conflict: two owners have a variable.
+    """
+    owners: dict[str, list[str]] = {}
+    for name, owner in variables:
+        owners.setdefault(name, []).append(owner)
+    twice = {name: found for name, found in sorted(owners.items()) if len(found) > 1}
+    if twice:
+        raise Conflict(
+            "More than one owner reports "
+            + "; ".join(f"{name} ({', '.join(found)})" for name, found in twice.items())
+            + "."
+            + said_of_copies(alignment),
+            where=", ".join(twice),
+            remedy="Each variable of a job must come from one owner; rename one of them, or ask"
+            ' for `"records": "any"` if the owners know different people.',
+        )
+
+
+def said_of_copies(alignment: Alignment) -> str:
+    """Return what else is said where owners have a variable of one record: of releases alike."""
+    return "".join(f" {one.told}" for one in alignment.same)
+
+
+def part_of(on_step: Progress, start: int, length: int) -> Progress:
+    """Report a part of a job as its share of the whole, in hundredths; a search may step back."""
+    furthest = start
+
+    def step(done: int, total: int) -> None:
+        nonlocal furthest
+        furthest = max(furthest, start + length * done // max(total, 1))
+        on_step(furthest, 100)
+
+    return step
+
+
+# A model on one page with nothing loaded: its picture, its parts and their errors.
+
+
+def render(template: str, model: ModelHead, **shown: Any) -> str:
+    """Return the HTML page of a model.
+
+    Args:
+        template: a file of `miner_service/kinds/templates` that extends `model.html.j2`.
+        model: the model as it is answered.
+        shown: what else the template names.
+    """
+    environment = Environment(
+        loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
+    )
+    told = None if model.told is None else model.told.to_amplification()
+    return environment.get_template(template).render(
+        model=model, told=told, infinite=math.isinf, **shown
+    )
+
+
+# What a model's releases tell of one person, said wherever the model is shown.
+
+
+def in_words(model: ModelHead) -> str:
+    """Return it in a sentence; nothing of a model that was made before it was recorded."""
+    if model.told is None:
+        return ""
+    told = model.told.to_amplification()
+    learned = f"Learned from {model.records:,} records"
+    if math.isinf(told.epsilon):
+        return f"{learned}; no gamma bounds what these tell of a person."
+    return f"{learned}; whole record: {told.told}."
+
+
+def stated(model: ModelHead, form: str, written: str) -> str:
+    """Return a form of a model with the sentence, where it is a picture or text for people."""
+    words = in_words(model)
+    if not words:
+        return written
+    if form == "svg":
+        return captioned(written, words)
+    return f"{written.rstrip()}\n\n{words}\n" if form == "text" else written

@@ -1,0 +1,261 @@
+"""Kinds of jobs on masked records: they learn from one table per masked copy, as it is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from miner_service.alignment.align import Aligner, LoadColumns, require_aligned
+from miner_service.alignment.mixing import MaskedRelease, columns_together, rows_together
+from miner_service.kinds.base import (
+    Content,
+    Held,
+    JobKind,
+    Learned,
+    PreparedJob,
+    require_one_owner,
+    said_of_copies,
+)
+from miner_service.kinds.costs import Less, Work
+from miner_service.settings import Limits
+from pramana_core.errors import Conflict, DomainError, VariablesMissing
+from pramana_core.mixed.table import MixedTable
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.learners import RecordsSpec
+from pramana_core.wire.learning.models import ModelHead
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.base import MASKED
+from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
+
+SpecT = TypeVar("SpecT", bound=RecordsSpec)
+MessageT = TypeVar("MessageT", bound=ModelHead)
+
+
+@dataclass(frozen=True)
+class MaskedSource:
+    """A masked release that a job uses: whose, which, and what its owner says of it."""
+
+    owner: str
+    release: str
+    table: MaskedTableMessage
+
+
+@dataclass(frozen=True)
+class MaskedTables:
+    """The records of a job on masked releases: one table per masked copy, all of one form.
+
+    Attributes:
+        copies: as many as every owner released; the columns are the job's variables, in order.
+        sources: the releases they are from.
+    """
+
+    copies: Sequence[MixedTable]
+    sources: Sequence[MaskedSource]
+
+
+@dataclass(frozen=True)
+class TableExtent:
+    """How much a job on masked releases would hold: known before anything is read."""
+
+    columns: tuple[TableColumn, ...]
+    records: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class TablesJob(PreparedJob):
+    """A job that can run: its variables, the releases in use, and those that have variables.
+
+    `apart` says whether these hold records of different people, to be put one under the other.
+    """
+
+    variables: tuple[str, ...]
+    releases: tuple[MaskedRelease, ...]
+    needed: tuple[MaskedRelease, ...]
+    copies: int
+    apart: bool
+    extent: TableExtent
+
+
+class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
+    """A kind of job that learns from masked records, taken as they are."""
+
+    release_kind = MASKED
+
+    @abstractmethod
+    def variables(self, spec: SpecT, released: Sequence[TableColumn]) -> tuple[str, ...]:
+        """Return the variables it needs, given all columns that are released; may raise.
+
+        What it names and nobody released is refused for it.
+        """
+
+    @abstractmethod
+    def require_affordable(self, spec: SpecT, extent: TableExtent, limits: Limits) -> None:
+        """Raise LimitExceeded if what is asked of so much is too much."""
+
+    @abstractmethod
+    def work(self, spec: SpecT, extent: TableExtent) -> Work:
+        """Return how much work it is."""
+
+    @abstractmethod
+    def less(self, spec: SpecT, extent: TableExtent) -> Iterable[Less[SpecT]]:
+        """Return the ways to ask for less of it."""
+
+    @abstractmethod
+    def learn(self, spec: SpecT, tables: MaskedTables, on_step: Progress) -> Content:
+        """Learn from tables of the variables, in their order."""
+
+    def prepare(
+        self,
+        spec: SpecT,
+        held: Sequence[Held],
+        alignment: Alignment,
+        limits: Limits,
+        aligner: Aligner,
+    ) -> TablesJob:
+        """Check that a job can run on releases that hold masked tables.
+
+        Raises (besides what other jobs do):
+            Conflict: the owners have not the same number of masked copies.
+            DomainError: owners describe a column differently.
+        """
+        self.check(spec)
+        releases = tuple(MaskedRelease(source, table) for source, table in held)
+        if not releases and not alignment.missing:
+            raise VariablesMissing(
+                f"No masked release is in use in study {alignment.study}; this job learns from such"
+                " releases alone.",
+                where="kind",
+                remedy="Let an owner publish one with `owner-agent mask`.",
+            )
+        require_aligned(alignment, spec.records)
+        described = _described(releases)
+        variables = self.variables(spec, list(described.values()))
+        _require_released(variables, described)
+        needed = tuple(r for r in releases if set(variables) & set(r.columns))
+        copies = _copies(needed, variables)
+        apart = spec.records == "any"
+        if apart:
+            _require_whole(variables, needed)
+            _require_different_people(needed, aligner, alignment)
+        else:
+            require_one_owner(
+                ((name, r.source.owner) for r in needed for name in variables if name in r.columns),
+                alignment,
+            )
+        extent = TableExtent(
+            columns=tuple(described[name] for name in variables),
+            records=sum(r.source.records for r in needed) if apart else alignment.in_all or 0,
+            copies=copies,
+        )
+        self.require_affordable(spec, extent, limits)
+        sources = tuple(r.source for r in releases)
+        return TablesJob(sources, alignment, variables, releases, needed, copies, apart, extent)
+
+    def work_of(self, spec: SpecT, prepared: TablesJob) -> Work:
+        """Return how much work a specification is on the tables of a job that can run."""
+        return self.work(spec, prepared.extent)
+
+    def less_of(self, spec: SpecT, prepared: TablesJob) -> Iterable[Less[SpecT]]:
+        """Return the ways to ask for less."""
+        return self.less(spec, prepared.extent)
+
+    def learned(
+        self,
+        spec: SpecT,
+        prepared: TablesJob,
+        aligner: Aligner,
+        load: LoadColumns,
+        on_step: Progress,
+    ) -> Learned:
+        """Put a job's tables together and learn its model from them."""
+        if prepared.apart:
+            tables = rows_together(prepared.needed, prepared.variables, prepared.copies, load)
+        else:
+            given = {
+                release.source.release: [n for n in prepared.variables if n in release.columns]
+                for release in prepared.needed
+            }
+            tables = columns_together(
+                prepared.releases, given, prepared.variables, prepared.copies, aligner, load
+            )
+        sources = [MaskedSource(r.source.owner, r.source.release, r.table) for r in prepared.needed]
+        content = self.learn(spec, MaskedTables(tables, sources), on_step)
+        return Learned(tables[0].records, content)
+
+
+def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:
+    """Return all columns by name; one that is masked anywhere is a masked one."""
+    found: dict[str, TableColumn] = {}
+    for release in releases:
+        for name, column in release.columns.items():
+            known = found.get(name)
+            if known is None or column.role == "masked":
+                found[name] = column
+    return found
+
+
+def _require_released(variables: Collection[str], released: Collection[str]) -> None:
+    if missing := sorted(set(variables) - set(released)):
+        raise VariablesMissing(
+            f"No masked release in use has {missing}.",
+            where=", ".join(missing),
+            remedy=f"The columns released are {sorted(released)}.",
+        )
+
+
+def _copies(needed: Sequence[MaskedRelease], variables: Collection[str]) -> int:
+    """Return how many copies the masked variables have, the same at all owners."""
+    copies = {
+        release.source.owner: release.table.copies
+        for release in needed
+        if set(variables) & set(release.table.masked)
+    }
+    if len(set(copies.values())) > 1:
+        told = ", ".join(f"{owner} {count}" for owner, count in sorted(copies.items()))
+        raise Conflict(
+            f"The owners released different numbers of masked copies ({told}).",
+            where=", ".join(sorted(copies)),
+            remedy="Copies are used together, the first with the first: let all owners release as"
+            " many, or choose columns of one of them.",
+        )
+    return next(iter(copies.values()), 1)
+
+
+def _require_whole(variables: Sequence[str], needed: Sequence[MaskedRelease]) -> None:
+    """Check that each release has every variable, described alike."""
+    first = needed[0].columns
+    for release in needed:
+        own = release.columns
+        if absent := sorted(set(variables) - set(own)):
+            raise VariablesMissing(
+                f"The masked release of {release.source.owner} has no columns {absent}; with"
+                ' `"records": "any"` every owner must have all of them.',
+                where=", ".join(absent),
+                remedy='Choose columns that all have, or `"records": "identical"` or `"common"` if'
+                " the owners know the same people.",
+            )
+        for name in variables:
+            form = [(c[name].type, c[name].categories) for c in (own, first)]
+            if form[0] != form[1]:
+                raise DomainError(
+                    f"{release.source.owner} and {needed[0].source.owner} describe column {name!r}"
+                    " differently: its type, or its categories and their order.",
+                    where=name,
+                    remedy="Let both release it with the same categories in the same order.",
+                )
+
+
+def _require_different_people(
+    needed: Sequence[MaskedRelease], aligner: Aligner, alignment: Alignment
+) -> None:
+    if len(needed) > 1 and not aligner.different_people([[r.source] for r in needed]):
+        owners = sorted(r.source.owner for r in needed)
+        raise Conflict(
+            f"Some records are at several of {owners}; put together they would count twice."
+            f"{said_of_copies(alignment)}",
+            where=", ".join(owners),
+            remedy='With `"records": "any"` the owners must know different people.',
+        )
