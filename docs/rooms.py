@@ -65,8 +65,8 @@ miner_service.services
 owner_agent.release miner_service.intake
 owner_agent.costs miner_service.jobs
 miner_service.workers miner_service.operations
-owner_agent.report owner_agent.design owner_agent.peer.protocol
-owner_agent.masking owner_agent.model_sharing
+owner_agent.masking owner_agent.model_sharing owner_agent.peer.protocol
+owner_agent.report owner_agent.design
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
 miner_service.http.metrics
 owner_agent.http owner_agent.peer.exchange miner_service.http.gate
