@@ -28,73 +28,52 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-core.alike core.errors
-core.full_disks core.opening
-core.domain core.progress core.pictures core.ties
-core.terminal
-core.channels core.discretize core.mixed core.audit
-core.marginals core.plan core.kernel_regression core.mask.core core.model_sharing.core
-core.estimation.core core.privacy.structures core.model_sharing.anonymity
-core.estimation.evidence core.estimation.plausibility core.estimation.subpopulations
-core.estimation.supports core.estimation.tables core.privacy core.learn.common
-core.model_sharing.publishing
-core.mask.methods core.mask.copies core.mask.measures.core
-core.mask.synthetic core.regression core.mask.measures.security core.mask.measures.utility
-core.mask core.mask.measures core.regression.exchange
-core.mask.advice core.mask.comparison core.mask.pictures
-core.estimation.pooled core.study_plan core.model_sharing.growing core.model_sharing.private
-core.estimation core.learn.networks core.model_sharing.generation
-core.model_sharing.global_models
-core.learn.networks.search core.model_sharing.combination
-core.learn.networks.exchange core.model_sharing.exchange core.design
-core.learn.bayes_classifier
-core.learn.rules core.learn.tree core.learn.linear core.learn.bayes_classifier.exchange
-core.learn.rules.exchange core.learn.tree.exchange core.learn.linear.exchange
-core.learn core.model_sharing core.wire
-core.wire.releases
-core.wire.learning
-owner_agent.state miner_service.settings
-owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
-miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
-owner_agent.site miner_service.alignment miner_service.store.databases
-miner_service.store.holders
-owner_agent.table owner_agent.departures
-miner_service.kinds
-owner_agent.corrections owner_agent.predict
-miner_service.services
-owner_agent.release miner_service.intake
-owner_agent.costs miner_service.jobs
-miner_service.operations
-owner_agent.report owner_agent.design owner_agent.peer.protocol
-owner_agent.masking owner_agent.model_sharing
-owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
-miner_service.http.metrics
-owner_agent.http owner_agent.peer.exchange miner_service.http.gate
-miner_service.http.listening
-owner_agent.peer.session miner_service.http.routes
-owner_agent.peer.disclosure miner_service.http
-owner_agent.peer.members miner_service.cli
-owner_agent.peer.transport
-owner_agent.cli.display
-owner_agent.cli
-pramana.setups pramana.network_command
-pramana.simulate.inputs
-pramana.frames pramana.simulate pramana.simulate.publishing
-pramana.showing pramana.frequent_patterns pramana.simulate.model_sharing
-pramana.planning pramana.reporting
-pramana.owner pramana.exchange
-pramana.networks
-pramana.estimators
-pramana.masking pramana.model_sharing
-pramana.client pramana.saving
-pramana.simulate.commands pramana.reproduce.engine pramana.demo
-pramana.reproduce.data
-pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5
-pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7 pramana.reproduce.frapp
-pramana.reproduce.frapp.bound pramana.reproduce.masiv pramana.reproduce.alahmadi
-pramana.reproduce.sharkey
-pramana.reproduce
-pramana.cli
+miner_service.store.migrations.versions owner_agent.peer pramana.reproduce.ma core.alike
+core.errors core.model_sharing core.opening core.pictures core.progress core.ties
+miner_service.store.migrations core.channels core.domain core.full_disks core.mixed
+core.discretize core.kernel_regression core.marginals core.mask.core core.mask.pictures
+core.model_sharing.core core.plan core.terminal
+pramana.reproduce.engine core.audit core.estimation.core core.estimation.supports
+core.learn.common core.mask.advice core.mask.copies core.mask.measures.core
+core.model_sharing.anonymity core.privacy.structures
+owner_agent.state pramana.reproduce core.estimation.evidence core.estimation.plausibility
+core.estimation.subpopulations core.estimation.tables core.learn.networks core.learn.rules
+core.mask.measures.security core.mask.measures.utility core.mask.methods
+core.model_sharing.generation core.model_sharing.growing core.model_sharing.private
+core.model_sharing.publishing core.privacy core.regression
+core.design core.estimation.pooled core.learn.networks.search core.learn.rules.exchange
+core.mask.measures core.mask.synthetic core.model_sharing.global_models core.regression.exchange
+core.study_plan
+pramana.simulate.publishing core.estimation core.learn.bayes_classifier
+core.learn.networks.exchange core.mask core.model_sharing.combination core.wire
+miner_service.settings owner_agent.randomize owner_agent.study_plan pramana.network_command
+pramana.reproduce.data pramana.simulate.inputs core.learn.bayes_classifier.exchange
+core.learn.linear core.learn.tree core.mask.comparison core.model_sharing.exchange
+miner_service.store.files core.learn.linear.exchange core.learn.tree.exchange core.wire.releases
+owner_agent.departures owner_agent.site.sections core.learn core.wire.learning
+miner_service.alignment miner_service.store owner_agent.site
+miner_service.kinds miner_service.store.databases miner_service.store.holders
+owner_agent.corrections owner_agent.peer.protocol owner_agent.table pramana.setups
+miner_service.services owner_agent.peer.identity owner_agent.peer.tasks owner_agent.predict
+owner_agent.release pramana.demo pramana.frames pramana.reproduce.alahmadi
+pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.simulate
+miner_service.http.metrics miner_service.intake owner_agent.costs owner_agent.masking
+owner_agent.model_sharing pramana.exchange pramana.frequent_patterns pramana.reproduce.frapp
+pramana.reproduce.ma.chapter_5 pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7
+pramana.showing pramana.simulate.model_sharing
+miner_service.jobs miner_service.operations owner_agent.design owner_agent.peer.exchange
+owner_agent.report pramana.reporting pramana.reproduce.frapp.bound pramana.reproduce.masiv
+pramana.reproduce.sharkey pramana.simulate.commands
+miner_service.http.access owner_agent.http owner_agent.peer.session pramana.cli pramana.networks
+pramana.owner pramana.planning
+miner_service.http.gate owner_agent.peer.disclosure pramana.__main__ pramana.estimators
+pramana.masking
+miner_service.http.listening miner_service.http.routes owner_agent.peer.members
+pramana.model_sharing
+miner_service.http owner_agent.cli.display owner_agent.peer.transport pramana.client
+pramana.saving
+miner_service.cli owner_agent.cli
+miner_service.__main__ owner_agent.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)

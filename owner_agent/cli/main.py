@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, keys, masking, model_sharing, peer, predict, reading, sending
-from owner_agent.cli import sending as study_plan
+from owner_agent.cli import design, keys, peer, predict, reading, releasing, sending
 from owner_agent.state.surroundings import Surroundings
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import run
@@ -21,11 +20,11 @@ COMMANDS = (
     design.design,
     reading.ledger,
     sending.join,
-    sending.publish,
-    masking.mask,
-    model_sharing.share_model,
-    sending.withdraw,
-    sending.new_epoch,
+    releasing.publish,
+    releasing.mask,
+    releasing.share_model,
+    releasing.withdraw,
+    releasing.new_epoch,
     sending.serve,
     peer.peer,
     peer.learn,
@@ -57,5 +56,5 @@ def build(surroundings: Surroundings) -> typer.Typer:
     audit.command()(reading.anchors)
     app.add_typer(audit, name="audit")
     app.add_typer(sending.token, name="token")
-    app.add_typer(study_plan.app, name="study-plan")
+    app.add_typer(sending.app, name="study-plan")
     return app

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file, and ask the miner of the study; no data is sent."""
-    from owner_agent.cli.display.releases import show_warnings
     from owner_agent.costs.whole_study import people_told
+    from owner_agent.report.page import show_warnings
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
 
@@ -124,8 +124,8 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.display.plan import show_others_apart, show_plan, show_written
-    from owner_agent.report.page import write_report
+    from owner_agent.cli.display.releases import show_others_apart, show_written
+    from owner_agent.report.plan_shown import PLAN
     from owner_agent.site.site import load_site
 
     require_countable(records)
@@ -136,13 +136,15 @@ def plan(
     page = None
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
     if report is not None or not (no_report or json):
-        page = _page(opened, report, [site] if prior is None else [site, prior])
+        lists = [v.categories_from for v in opened.file.variables if v.categories_from]
+        read = [site, opened.table, *(opened.folder / path for path in lists)]
+        page = PLAN.place(opened.state, report, read if prior is None else [*read, prior])
         with progress_bar("drawing the report") as tick:
-            write_report(made, opened.owner, page, tick)
+            PLAN.write(made, opened.owner, page, tick)
     if json:
         print_json(made.as_dict())
         return
-    show_plan(console(), made)
+    PLAN.printed(console(), console(stderr=True), made)
     show_others_apart(console(), opened)
     if page is not None:
         show_written(console(), page)
@@ -176,16 +178,6 @@ def _measured(
     outlook = outlook_of(site, plan, surroundings, renewed)
     with progress_bar("measuring the plan") as tick:
         return report(plan, records, assumed, losses, corrected, outlook, tick)
-
-
-def _page(site: Site, report: Path | None, read: list[Path]) -> Path:
-    """Return where a report goes: nowhere that anything is read from."""
-    from owner_agent.report.page import chosen_page, default_page, require_apart
-
-    page = default_page(site.state) if report is None else chosen_page(report)
-    lists = [site.folder / v.categories_from for v in site.file.variables if v.categories_from]
-    require_apart(page, [*read, site.table, *lists])
-    return page
 
 
 def discretize(

@@ -1,4 +1,4 @@
-"""The commands that send: `join`, `publish` and `withdraw`, and the agent that others tell to."""
+"""The commands about a study: `join`, `token`, `study-plan`, and `serve`, the local agent."""
 
 from __future__ import annotations
 
@@ -8,24 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import (
-    SITE,
-    CorrectionsOption,
-    JsonOption,
-    SiteOption,
-    surroundings_of,
-)
-from owner_agent.release.options import PART_RECORDS, PublishOptions
+from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
 from pramana_core.errors import ConfigError, OptionError
-from pramana_core.progress import unwatched
-from pramana_core.terminal import console, print_json, progress_bar
+from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
     from owner_agent.site.site import Site
     from owner_agent.study_plan.adopting import Adopted
-
-
-STAGES = {"pseudonyms": "computing pseudonyms", "parts": "uploading parts"}
 
 
 def join(
@@ -70,97 +59,6 @@ def rotate(context: typer.Context, site: SiteOption = SITE) -> None:
     issued = rotate_token(load_site(site), surroundings_of(context))
     until = "" if issued.expires is None else f", good until {issued.expires:%Y-%m-%d}"
     console().print(f"Study {issued.study} has a new token of {issued.name}{until}.", markup=False)
-
-
-def publish(
-    context: typer.Context,
-    site: SiteOption = SITE,
-    part_records: Annotated[int, typer.Option(help="Records in a part.")] = PART_RECORDS,
-    accept_added_loss: Annotated[
-        bool,
-        typer.Option(
-            "--accept-added-loss",
-            help="Publish although a column left under other draws; its epsilons add.",
-        ),
-    ] = False,
-    corrections: CorrectionsOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Randomize the table and publish it, or continue where that was interrupted."""
-    from owner_agent.cli.display.plan import show_adopted, show_others_apart
-    from owner_agent.cli.display.releases import found_wrong, show_outcome, show_warnings
-    from owner_agent.costs.corrected import corrected_of
-    from owner_agent.costs.summaries import outcome_json, study_json
-    from owner_agent.costs.whole_study import Outlook, outlook_of, show_study_briefly
-    from owner_agent.release.agreement import require_agreed_by
-    from owner_agent.release.publish import publish as publish_table
-    from owner_agent.report.report import warnings
-    from owner_agent.site.planning import planned
-    from owner_agent.site.site import load_site
-
-    surroundings, opened = surroundings_of(context), load_site(site)
-    plan = planned(opened)
-    show_warnings(console(stderr=True), warnings(plan))
-    fresh = (corrections or opened.file.corrections) == "fresh"
-    found = corrected_of(opened, plan, unwatched) if fresh else None
-    renewed = found.renewed(corrections) if found is not None else ()
-    told = outlook_of(opened, plan, surroundings, renewed)
-    if not json:
-        show_adopted(console(), plan.adopted)
-        show_study_briefly(console(), told)
-    if isinstance(told, Outlook) and told.forecast.refused is not None:
-        # What the miner would refuse is told before anything is randomized, and why.
-        require_agreed_by(opened, plan.adopted, surroundings)
-        told.require_accepted()
-    options = PublishOptions(part_records, accept_added_loss, corrections)
-    with progress_bar(patience=0) as bar:
-        outcome = publish_table(
-            opened,
-            surroundings,
-            options,
-            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
-        )
-    if json:
-        print_json({**outcome_json(outcome), **study_json(told)})
-    else:
-        show_outcome(console(), outcome)
-        show_others_apart(console(), opened)
-    show_warnings(console(stderr=True), found_wrong(outcome))
-
-
-def new_epoch(
-    context: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", help="Yes, although nothing is missing.")] = False,
-    site: SiteOption = SITE,
-    json: JsonOption = False,
-) -> None:
-    """After a loss without a backup: count what the miner has as left, and draw all anew.
-
-    What is published from then on costs its whole epsilon once more, and nothing takes that back.
-    """
-    from owner_agent.cli.display.releases import show_new_epoch
-    from owner_agent.costs.summaries import new_epoch_json
-    from owner_agent.release.new_epoch import begin_new_epoch
-    from owner_agent.site.site import load_site
-
-    begun = begin_new_epoch(load_site(site), surroundings_of(context), anyway=yes)
-    if json:
-        print_json(new_epoch_json(begun))
-    else:
-        show_new_epoch(console(), begun)
-
-
-def withdraw(
-    context: typer.Context,
-    release: Annotated[str, typer.Argument(help="The release's name, as in the ledger.")],
-    site: SiteOption = SITE,
-) -> None:
-    """Ask the miner to use a release no more; the ledger keeps it."""
-    from owner_agent.release.publish import withdraw as withdraw_release
-    from owner_agent.site.site import load_site
-
-    withdraw_release(load_site(site), release, surroundings_of(context))
-    console().print(f"Release {release} is withdrawn.", markup=False)
 
 
 def serve(
@@ -275,7 +173,7 @@ def _named(site: Site) -> Path:
 
 
 def _show(adopted: Adopted, *, json: bool) -> None:
-    from owner_agent.cli.display.plan import show_adopted
+    from owner_agent.report.plan_shown import show_adopted
     from owner_agent.study_plan.adopting import adopted_json
 
     if json:

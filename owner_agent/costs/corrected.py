@@ -14,7 +14,7 @@ from owner_agent.corrections.permanent import Correction, Past, examine
 from owner_agent.costs.measures import finite
 from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Entry, Ledger
-from owner_agent.release.publish import read_records
+from owner_agent.release.randomized import read_records
 from owner_agent.site.mistakes import Choice
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from typing import Any
 
 from owner_agent.costs.measures import finite
@@ -11,7 +10,6 @@ from owner_agent.costs.whole_study import Outlook
 from owner_agent.departures.composition import Unbounded, left_draws, spent
 from owner_agent.departures.ledger import Entry
 from owner_agent.release.new_epoch import NewEpoch
-from owner_agent.release.publish import PublishOutcome
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -25,16 +23,6 @@ def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def outcome_json(outcome: PublishOutcome) -> dict[str, Any]:
-    """Return what a publication ended with."""
-    said = outcome.consistency
-    return {
-        **asdict(replace(outcome, repeated=())),
-        "consistency": said.model_dump(mode="json") if said else None,
-        "repeated": [one.model_dump(mode="json") for one in outcome.repeated],
-    }
-
-
 def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
     """Return what a new epoch begins with."""
     return {
@@ -43,11 +31,6 @@ def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
         "not_counted": list(begun.uncounted),
         "composed_epsilon": {column: finite(value) for column, value in begun.losses.items()},
     }
-
-
-def reported_json(report: dict[str, Any], outcome: Any | None) -> dict[str, Any]:
-    """Return a report of what would leave, and what its publication ended with, if it was asked."""
-    return {**report, "release": None if outcome is None else asdict(outcome)}
 
 
 def study_json(study: Outlook | str | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from owner_agent.costs.measures import number
 from owner_agent.costs.thresholds import ALARMING
 from owner_agent.release.agreement import require_one_secret
 from owner_agent.release.left import asked_briefly
-from owner_agent.release.publish import told_draws
+from owner_agent.release.randomized import told_draws
 from owner_agent.site.planning import Planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore

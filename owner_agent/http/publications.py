@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from owner_agent.costs.summaries import outcome_json
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.publish import PublishOutcome
 from owner_agent.site.mistakes import Choice
@@ -106,7 +105,7 @@ class Publications:
             self._update(identity, state="failed", problem=problem)
             raise
         else:
-            self._update(identity, state="succeeded", outcome=outcome_json(outcome))
+            self._update(identity, state="succeeded", outcome=outcome.as_dict())
 
     def _update(self, identity: str, **changes: Any) -> None:
         with self._changing:

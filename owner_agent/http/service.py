@@ -22,6 +22,7 @@ from owner_agent.departures.ledger import Ledger
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
+from owner_agent.release.randomized import RandomizedNow
 from owner_agent.report.report import report
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
@@ -91,7 +92,7 @@ def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
         options = PublishOptions(
             request.part_records, request.accept_added_loss, request.corrections
         )
-        return publish(load_site(site), surroundings, options, watch)
+        return publish(RandomizedNow, load_site(site), surroundings, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
     app.state.agent = Agent(site, token, Publications(people, publish_once), surroundings)

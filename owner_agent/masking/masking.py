@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from owner_agent.site.planning import raise_together
 from owner_agent.site.sections.masking import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import linkage_fingerprint
 from owner_agent.table.encode import record_id_problems
 from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
 from owner_agent.table.table import TextTable, read_table
@@ -185,8 +187,9 @@ class Chosen:
             for name in self.table.confidential.names
         )
 
+    @cached_property
     def values(self) -> Values:
-        """Return by what the ledger knows the columns again."""
+        """By what the ledger knows the columns again."""
         both = self.table.told.beside(self.table.confidential)
         codes = {column.name: groups_of(column) for column in both.columns}
         names = {name: name for name in both.names}
@@ -283,7 +286,8 @@ def outgoing(chosen: Chosen, copies: Iterable[Masked]) -> Outgoing:
         names = message.copy_names(copy)
         for place, name in enumerate(chosen.table.confidential.names):
             columns[names[name]] = masked.matrix[:, place]
-    return Outgoing(MASKED, message, chosen.keys, columns)
+    linkage = linkage_fingerprint(chosen.secrets.linkage, chosen.study)
+    return Outgoing(MASKED, message, chosen.keys, columns, linkage)
 
 
 def _told(column: Column) -> TableColumn:

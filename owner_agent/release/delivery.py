@@ -32,7 +32,7 @@ class Delivery:
         entry: Entry,
         ledger: Ledger,
         now: Callable[[], datetime],
-        command: str = "owner-agent publish",
+        command: str,
     ):
         """Take a release and what is known of it; `command` is the one that continues it."""
         self._miner = miner

@@ -1,22 +1,22 @@
-"""The plan's report as one HTML page that loads nothing, and the same numbers as JSON beside it."""
+"""How reports are shown: as one HTML page that loads nothing, in a terminal, and as JSON.
+
+A page is written into the owner's folder, readable by her alone, with its numbers as JSON beside
+it, and goes nowhere else. Each report says what is particular to it: see `Shown`.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from owner_agent.costs.whole_study import Outlook, alarming, budget, cells, lines, owners
-from owner_agent.report.figures import (
-    posterior_picture,
-    strength_picture,
-    width_picture,
-)
-from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, shares_reported
+from rich.console import Console
+from rich.markup import escape
+
 from owner_agent.state.private_files import private_directory, write_replacing
-from owner_agent.study_plan.adopting import told_lines
 from pramana_core.errors import OptionError
 from pramana_core.pictures.svg import short
 from pramana_core.progress import Progress, unwatched
@@ -25,24 +25,101 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = "report"
-"""In the state directory, where the report is written unless another place is named."""
-
-PAGE = "plan.html"
+"""In the state directory, where reports are written unless another place is named."""
 
 VAST = 10**18
 """A number of combinations from here on is told by its power of ten."""
 
-_PICTURES = {
-    "posteriors": posterior_picture,
-    "strengths": strength_picture,
-    "widths": width_picture,
-}
-
-_JSON_ONLY = {"upward_breach", "downward_breach"}
-"""Of which the page has the bounds for every prior instead."""
+ROUNDING = 1e-9
+"""Numbers below this are what sums in floating point leave."""
 
 
-def default_page(state: Path, name: str = PAGE) -> Path:
+class Report(Protocol):
+    """What a release would reveal."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+
+
+Told = TypeVar("Told", bound=Report)
+
+
+@dataclass(frozen=True)
+class Shown(Generic[Told]):
+    """How a kind of reports is shown.
+
+    Attributes:
+        name: what its page is called; the template has the same name.
+        drawn: what the page shows besides the report's JSON, by name; told of the progress.
+        printed: prints the essentials on a console; on the other, what must not be overlooked.
+        beside: texts that are written beside the page, by what they end in instead of `.html`.
+    """
+
+    name: str
+    drawn: Callable[[Told, Progress], Mapping[str, Any]]
+    printed: Callable[[Console, Console, Told], None]
+    beside: Callable[[Told], Mapping[str, str]] = lambda _report: {}
+
+    def html(self, report: Told, owner: str, tick: Progress = unwatched) -> str:
+        """Return the page: numbers of `as_dict`, written shorter, and pictures."""
+        template = templates().get_template(f"{self.name}.j2")
+        return template.render(owner=owner, report=report.as_dict(), **self.drawn(report, tick))
+
+    def write(self, report: Told, owner: str, page: Path, tick: Progress = unwatched) -> None:
+        """Write the page and, beside it, its numbers as JSON; all readable by their owner only.
+
+        Raises:
+            OptionError: they cannot be written.
+        """
+        numbers = json.dumps(report.as_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        written = {
+            page: self.html(report, owner, tick),
+            _numbers(page): f"{numbers}\n",
+            **{page.with_suffix(end): text for end, text in self.beside(report).items()},
+        }
+        for path, text in written.items():
+            try:
+                write_replacing(path, text.encode())
+            except OSError as error:
+                raise _unwritable(page, error) from error
+
+    def place(self, state: Path, wanted: Path | None, inputs: Iterable[Path]) -> Path:
+        """Return where the page goes: where it is wanted, but nowhere that anything is read from.
+
+        Raises:
+            OptionError: there can be no page, or it would replace one of `inputs`.
+            KeyFileError: the state directory or the folder in it is open to others.
+        """
+        page = default_page(state, self.name) if wanted is None else chosen_page(wanted, self.name)
+        require_apart(page, inputs)
+        return page
+
+
+def templates() -> Environment:
+    """Return the environment of the templates: strict, and everything escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("owner_agent.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "share": share, "figures": figures, "bits": bits, "count": count, "short": short,
+        "rough": rough, "measured": measured,
+    }  # fmt: skip
+    return made
+
+
+def show_warnings(console: Console, warnings: Sequence[str]) -> None:
+    """Print what reports could prove about somebody."""
+    for warning in warnings:
+        console.print(f"warning: {escape(warning)}", style="bold yellow")
+
+
+def default_page(state: Path, name: str) -> Path:
     """Return where a site's report goes, making the folder, which only its owner may enter.
 
     Raises:
@@ -52,7 +129,7 @@ def default_page(state: Path, name: str = PAGE) -> Path:
     return private_directory(state / FOLDER) / name
 
 
-def chosen_page(target: Path, name: str = PAGE) -> Path:
+def chosen_page(target: Path, name: str) -> Path:
     """Return the page's path for a file that ends in .html, or for an existing or new folder.
 
     Args:
@@ -100,98 +177,6 @@ def require_apart(page: Path, inputs: Iterable[Path]) -> None:
             )
 
 
-def write_report(
-    plan: PlanReport, owner: str, page: Path, tick: Progress = unwatched
-) -> tuple[Path, Path]:
-    """Write the page and, beside it, its numbers as JSON; both readable by their owner only.
-
-    Returns:
-        The paths of the page and of the JSON file, which ends in `.json` instead.
-
-    Raises:
-        OptionError: they cannot be written.
-    """
-    return write_with_numbers(page, html(plan, owner, tick), plan.as_dict())
-
-
-def write_with_numbers(page: Path, text: str, numbers: Mapping[str, Any]) -> tuple[Path, Path]:
-    """Write a page and, beside it, its numbers as JSON; see `write_report`."""
-    beside = _numbers(page)
-    content = json.dumps(numbers, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    try:
-        write_replacing(page, text.encode())
-        write_replacing(beside, content.encode())
-    except OSError as error:
-        raise _unwritable(page, error) from error
-    return page, beside
-
-
-def templates(package: str) -> Environment:
-    """Return the environment of a package's templates: strict, and everything escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader(package),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def html(plan: PlanReport, owner: str, tick: Progress = unwatched) -> str:
-    """Return the page. Every number in it is one of `PlanReport.as_dict`, written shorter."""
-    environment = templates("owner_agent.report")
-    environment.filters |= {
-        "share": share, "figures": figures, "bits": bits, "count": count, "short": short,
-    }  # fmt: skip
-    pictures = {}
-    for done, (name, draw) in enumerate(_PICTURES.items()):
-        tick(done, len(_PICTURES))
-        pictures[name] = draw(plan)
-    missing = [
-        (variable.name, what, reason)
-        for variable in plan.variables
-        for what, reason in variable.reasons.items()
-        if what not in _JSON_ONLY
-    ]
-    template = environment.get_template("plan.html.j2")
-    return template.render(
-        owner=owner,
-        plan=plan.as_dict(),
-        together_gamma=plan.together.told.written_gamma,
-        listed_choices=LISTED_CHOICES,
-        wide={b.name: b.variables for b in plan.blocks if len(b.variables) > WIDE},
-        shares={block.name: shares_reported(plan, block) for block in plan.blocks if block.choices},
-        missing=missing,
-        corrected_lines=() if plan.corrected is None else plan.corrected.lines(),
-        study=_study(plan.study),
-        study_plan_lines=() if plan.adopted is None else told_lines(plan.adopted),
-        **pictures,
-    )
-
-
-def _study(told: Outlook | str | None) -> dict[str, Any] | None:
-    """Return what the page says of the whole study."""
-    if not isinstance(told, Outlook):
-        return None
-    return {
-        "name": told.study,
-        "people": told.forecast.after.people_said,
-        "owners": owners(told),
-        "alarming": alarming(told),
-        "determined": _spaced(cells(told.record[1])[2]),
-        "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
-        "budget": list(budget(told)),
-        "warnings": told.forecast.after.warnings,
-    }
-
-
-def _spaced(text: str) -> str:
-    """Write per cent as the page does."""
-    return text.replace("%", " %")
-
-
 def share(value: float | None) -> str:
     """Write a probability in percent with three digits; none as a dash."""
     if value is None:
@@ -215,6 +200,26 @@ def count(value: Any) -> str:
     if value is not None and value >= VAST:
         return f"about 10^{math.log10(value):.0f}"
     return "–" if value is None else f"{value:,.0f}"
+
+
+def rough(value: float) -> str:
+    """Write a share in per cent, small ones with a digit more."""
+    return f"{100 * value:.{0 if value >= 0.0995 else 1}f} %"
+
+
+def figure(value: float | None) -> str:
+    """Write a number with four digits, one that is rounding alone as 0; none as a dash."""
+    if value is None or value != value:
+        return "–"
+    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
+
+
+def measured(value: float, error: float | None) -> str:
+    """Write a measure with its standard error, if it has one: to the error's second digit."""
+    if error is None or value != value or error < ROUNDING:
+        return figure(value)
+    digits = min(4, max(0, 1 - math.floor(math.log10(error))))
+    return f"{round(value, digits) + 0.0:.{digits}f} ± {error:.{digits}f}"
 
 
 def _numbers(page: Path) -> Path:

@@ -3,43 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.costs.measures import draw_text, loss_text
 from owner_agent.departures.composition import Unbounded, left_draws, renamed, spent
-from owner_agent.masking.page import measured
-from owner_agent.masking.words import LETTERS
-from owner_agent.model_sharing.report import tree_text
 from pramana_core.wire.releases.base import KNOWLEDGE
 
 if TYPE_CHECKING:
     from owner_agent.departures.ledger import Entry
-    from owner_agent.masking.publishing import MaskOutcome
-    from owner_agent.masking.report import MaskReport
-    from owner_agent.model_sharing.publishing import ShareOutcome
-    from owner_agent.model_sharing.report import TreeReport
     from owner_agent.release.new_epoch import NewEpoch
     from owner_agent.release.publish import PublishOutcome
+    from owner_agent.site.site import Site
     from pramana_core.audit.verifying import Anchor
-
-
-def show_warnings(console: Console, warnings: Sequence[str]) -> None:
-    """Print what a plan's reports could prove about somebody."""
-    for warning in warnings:
-        console.print(f"warning: {escape(warning)}", style="bold yellow")
 
 
 def show_outcome(console: Console, outcome: PublishOutcome) -> None:
     """Print what a publication ended with."""
     done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
     console.print(
-        f"Release {outcome.name} {done}: {outcome.records:,} records in {outcome.parts}"
-        f" part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}.",
+        f"Release {outcome.name} {done}: {_held(outcome)}, digest {outcome.digest[:12]}.",
+        markup=False,
         soft_wrap=True,
     )
     if not outcome.asked:
@@ -61,6 +49,16 @@ def show_outcome(console: Console, outcome: PublishOutcome) -> None:
             markup=False,
             soft_wrap=True,
         )
+
+
+def _held(outcome: PublishOutcome) -> str:
+    """Say what a release holds."""
+    if outcome.kind == KNOWLEDGE:
+        paths = f"{outcome.leaves:,} path{'' if outcome.leaves == 1 else 's'}"
+        return f"a tree of {paths}, {outcome.method}"
+    how = f" masked by {outcome.method}" if outcome.method else ""
+    many = "s" if outcome.parts > 1 else ""
+    return f"{outcome.records:,} records{how} in {outcome.parts} part{many}"
 
 
 def show_new_epoch(console: Console, begun: NewEpoch) -> None:
@@ -204,173 +202,29 @@ def _how(entry: Entry) -> str:
     return f"tree, {entry.method}" if entry.kind == KNOWLEDGE else f"masked by {entry.method}"
 
 
-# What people see of a masked table, and of its release.
+def show_written(console: Console, path: Path) -> None:
+    """Print where a report was written, as short as it can be said."""
+    inside = path.is_relative_to(Path.cwd())
+    console.print("The whole report is in")
+    shown = path.relative_to(Path.cwd()) if inside else path
+    # One line, however narrow the terminal: a path in two pieces cannot be copied.
+    console.print(str(shown), markup=False, soft_wrap=True)
 
-SHOWN = ("snooper-gain-kernel", "linkage-among-alike", "linkage", "told-largest")
-"""The measures that are printed though nothing is wrong."""
 
-
-def show_mask_report(console: Console, report: MaskReport) -> None:
-    """Print what would be released, what protects it, and what it gives away."""
-    chosen = report.made.chosen
-    method, told = chosen.choice.method, ", ".join(chosen.table.told.names) or "nothing"
-    how = "recommended for this table" if chosen.choice.recommendation else "named in the site file"
-    copies = f", {chosen.copies} copies" if chosen.copies > 1 else ""
-    console.print(
-        f"{len(chosen.keys):,} records: {', '.join(chosen.table.confidential.names)} masked by"
-        f" {method.name} ({how}{copies}); told as they are: {told}.",
-        markup=False,
-        soft_wrap=True,
-    )
-    advice = chosen.choice.recommendation
-    console.print(method.keeps if advice is None else advice.sentence, markup=False, soft_wrap=True)
-    show_warnings(console, report.cautions)
-    for said in report.protection:
-        console.print(f"* {said}", markup=False, soft_wrap=True)
-    _show_judged(console, report)
-    if report.leverage is not None:
+def show_others_apart(console: Console, site: Site) -> None:
+    """Say that columns of [mask] and [share_model] leave by commands of their own, if any do."""
+    if site.file.mask is not None:
         console.print(
-            f"Largest weight of a record's own true value in its masked one: {report.leverage:.3g}."
-            " The page names the records of which most is told.",
+            f"Masked columns ({', '.join(site.file.mask.confidential)}) are no part of this:"
+            " `owner-agent mask` reports on them, and `owner-agent mask --publish` sends them.",
             markup=False,
             soft_wrap=True,
         )
-    for loss in report.earlier:
+    if site.file.share_model is not None:
         console.print(
-            f"{loss.column} left before: epsilon {loss.texts[0]}, after this {loss.texts[1]}.",
+            f"The tree of {site.file.share_model.target.column} is no part of this:"
+            " `owner-agent share-model` shows it, and `owner-agent share-model --publish` sends"
+            " it.",
             markup=False,
-            soft_wrap=True,
-        )
-
-
-def _show_judged(console: Console, report: MaskReport) -> None:
-    """Print what is given away: alarms, and the measures that say it best, each in words."""
-    table = Table(box=SIMPLE, expand=True)
-    table.add_column("of", overflow="fold", ratio=2)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("in words", ratio=7)
-    for row in report.judged:
-        if row.alarm or row.name in SHOWN:
-            style = "bold yellow" if row.alarm else None
-            value = measured(row.value, row.error)
-            table.add_row(escape(row.about), value, escape(row.sentence), style=style)
-    style = "bold yellow" if report.measures.alarms else "bold"
-    console.print(report.verdict, style=style, soft_wrap=True)
-    console.print(table)
-    console.print(
-        f"{LETTERS} ± is a standard error over records. The report and --json have all measures.",
-        style="dim",
-        soft_wrap=True,
-    )
-
-
-def show_masked_outcome(console: Console, outcome: MaskOutcome) -> None:
-    """Print what a publication ended with."""
-    done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
-    console.print(
-        f"Release {outcome.name} {done}: {outcome.records:,} records masked by {outcome.method} in"
-        f" {outcome.parts} part{'s' if outcome.parts > 1 else ''}, digest {outcome.digest[:12]}.",
-        markup=False,
-        soft_wrap=True,
-    )
-    if not outcome.asked:
-        console.print(
-            "Its folder was removed from the outbox, so the miner was not asked whether it still"
-            " has the release, and could not get it again.",
-            soft_wrap=True,
-        )
-
-
-# What people see of a tree that would leave, and of its release.
-
-MOST_LINES = 24
-"""So many lines of a tree are printed; the report has more."""
-
-
-def show_tree_report(console: Console, loud: Console, report: TreeReport) -> None:
-    """Print what would be released, what was given up for it, and what it promises.
-
-    Args:
-        console: where it is printed.
-        loud: where what must not be overlooked is printed, too.
-        report: what is printed.
-    """
-    made = report.now.made
-    chosen = made.chosen
-    console.print(
-        f"{chosen.records:,} records: a tree of {chosen.schema.target.name} from"
-        f" {', '.join(chosen.schema.names)}; {made.method}.",
-        markup=False,
-        soft_wrap=True,
-    )
-    for said in report.alarms:
-        loud.print(f"WARNING: {said}", style="bold white on red", markup=False, soft_wrap=True)
-    show_warnings(console, report.cautions)
-    for said in made.message.protection:
-        console.print(f"* {said}", markup=False, soft_wrap=True)
-    _show_figures(console, report)
-    if report.before is not None and made.grown is not None:
-        _show_tree(console, "With nothing required", tree_text(made.grown, MOST_LINES))
-    _show_tree(console, "What would leave", tree_text(made.tree, MOST_LINES))
-    for loss in report.earlier:
-        console.print(
-            f"{loss.column} left before: epsilon {loss.texts[0]}, after this {loss.texts[1]}.",
-            markup=False,
-            soft_wrap=True,
-        )
-
-
-def _show_figures(console: Console, report: TreeReport) -> None:
-    """Print the tree before and after it was cut back, and what that cost."""
-    trees = [("nothing required", report.before), ("would leave", report.after)]
-    table = Table(box=SIMPLE)
-    table.add_column("")
-    known = [(title, tree) for title, tree in trees if tree is not None]
-    for title, _ in known:
-        table.add_column(title, justify="right")
-    rows = (
-        ("paths", [f"{tree.leaves:,}" for _, tree in known]),
-        ("questions on the longest way", [f"{tree.depth:,}" for _, tree in known]),
-        ("your records on the smallest path", [f"{tree.smallest:,}" for _, tree in known]),
-        ("class told rightly, of your records", [f"{tree.accuracy:.1%}" for _, tree in known]),
-    )
-    for what, cells in rows:
-        table.add_row(what, *cells)
-    console.print(table)
-    console.print(
-        f"Always telling the most frequent class would be right for {report.majority:.1%}.",
-        soft_wrap=True,
-    )
-    given = report.given_up
-    if given is not None and report.before is not None:
-        merged = given["records_on_merged_paths"]
-        moved = f"; {merged:,} records are on paths that were merged" if merged else ""
-        console.print(
-            f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
-            f" {report.before.leaves:,} paths would not meet the requirement{moved}.",
-            soft_wrap=True,
-        )
-
-
-def _show_tree(console: Console, title: str, text: str) -> None:
-    console.print(title, style="bold")
-    for line in text.splitlines():
-        console.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
-
-
-def show_share_outcome(console: Console, outcome: ShareOutcome) -> None:
-    """Print what a publication ended with."""
-    done = "is already sealed; nothing was sent" if outcome.already else "is sealed"
-    console.print(
-        f"Release {outcome.name} {done}: a tree of {outcome.leaves:,}"
-        f" path{'' if outcome.leaves == 1 else 's'}, {outcome.method}, digest"
-        f" {outcome.digest[:12]}.",
-        markup=False,
-        soft_wrap=True,
-    )
-    if not outcome.asked:
-        console.print(
-            "Its folder was removed from the outbox, so the miner was not asked whether it still"
-            " has the release, and could not get it again.",
             soft_wrap=True,
         )

@@ -12,6 +12,7 @@ from owner_agent.departures.composition import spent
 from owner_agent.departures.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
+from owner_agent.release.randomized import RandomizedNow
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
 from pramana_core.wire.parts import RecordSchema, decode_part
@@ -20,7 +21,9 @@ EPSILON = 2.0149  # ln 7.5 of the binary channel
 
 
 def _publish(bench, **options):
-    return publish(bench.site, bench.surroundings, PublishOptions(part_records=20, **options))
+    return publish(
+        RandomizedNow, bench.site, bench.surroundings, PublishOptions(part_records=20, **options)
+    )
 
 
 def _reports(release):

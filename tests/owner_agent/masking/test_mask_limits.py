@@ -10,9 +10,9 @@ import pytest
 
 from owner_agent.masking import report as reports
 from owner_agent.masking.masking import check_masking
-from owner_agent.masking.page import mask_html
-from owner_agent.masking.publishing import MaskedNow, mask_table
-from owner_agent.masking.report import MaskReport
+from owner_agent.masking.publishing import MaskedNow
+from owner_agent.report.masked import MaskReport
+from owner_agent.report.masked_shown import MASKED
 from owner_agent.site.site import load_site
 from pramana_core.errors import MaskingError, OptionError
 from pramana_core.mask.measures import Measures
@@ -38,19 +38,19 @@ def masked(shop, rows, written, site_text):
         site = site_text.replace('method = "egadp"', f'method = "{method}"') + added
         lines = [row.rpartition(",")[0] + ",0" if debts else row for row in rows[::2]] + rows[1::2]
         shop.write(site, written(_lone(lines if debts else rows, lone)))
-        return mask_table(load_site(shop.folder / "site.toml"), lambda *_: None)
+        return MaskedNow.of(load_site(shop.folder / "site.toml"), lambda *_: None)
 
     return of
 
 
 def _report(made: MaskedNow) -> MaskReport:
     """A report without measures, which take time and are no matter here."""
-    return MaskReport(made, Measures((), ()), None)
+    return MaskReport(made, Measures((), ()))
 
 
 def _page(made: MaskedNow) -> tuple[dict[str, bool], float, str]:
     """The ids on the page and whether each is named; what is stated of all others; the page."""
-    page = quoting.unescape(mask_html(_report(made), "shop"))
+    page = quoting.unescape(MASKED.html(_report(made), "shop"))
     ids = re.findall(r'<td( class="high")?>(C-\d{5})</td>', page)
     (stated,) = re.findall(r"moves by more than ([\d.]+) %", page)
     return {name: bool(high) for high, name in ids}, float(stated) / 100, page

@@ -7,9 +7,10 @@ import pytest
 from owner_agent.costs.summaries import ledger_json
 from owner_agent.departures.ledger import Ledger
 from owner_agent.masking.masking import choose
-from owner_agent.masking.publishing import mask_table, publish_masked
+from owner_agent.masking.publishing import MaskedNow
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
+from owner_agent.release.randomized import RandomizedNow
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import ConfigError, PlanConflict, ReleaseNotOpen, Unreachable
 from pramana_core.mixed.design import basis_of, with_constant
@@ -18,7 +19,7 @@ from pramana_core.wire.parts import decode_part
 
 def _publish(bench, **options):
     options.setdefault("part_records", 50)
-    return publish_masked(bench.site, bench.surroundings, PublishOptions(**options))
+    return publish(MaskedNow, bench.site, bench.surroundings, PublishOptions(**options))
 
 
 def _told(release):
@@ -210,15 +211,15 @@ def _randomized(site_text, column="expenditure", sensitive="true", channel=CHANN
 def test_a_masked_column_is_not_randomized_later(shop, arrived, site_text):
     shop.write(_randomized(site_text))
     with pytest.raises(PlanConflict, match="left masked, and would leave randomized now"):
-        publish(shop.site, shop.surroundings, PublishOptions())
+        publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
     shop.write(_randomized(site_text, sensitive="false", channel=""))
     with pytest.raises(PlanConflict, match="left masked, and would leave as it is now"):
-        publish(shop.site, shop.surroundings, PublishOptions())
+        publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
 
 
 def test_a_randomized_column_is_neither_masked_nor_told_later(shop, site_text):
     shop.write(_randomized(site_text))
-    publish(shop.site, shop.surroundings, PublishOptions())
+    publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
     shop.write(site_text)
     with pytest.raises(PlanConflict, match=r"left randomized \(epsilon 1\.099\), and would leave"):
         _publish(shop)
@@ -266,12 +267,12 @@ def test_copies_are_masked_independently_and_named_by_number(shop, site_text):
 
 def test_a_site_without_mask_section_says_so(bench):
     with pytest.raises(ConfigError, match="does not say which columns are masked"):
-        mask_table(bench.site, _unwatched)
+        MaskedNow.of(bench.site, _unwatched)
 
 
 def test_a_site_that_masks_alone_has_nothing_to_randomize(shop):
     with pytest.raises(ConfigError, match="only columns to mask"):
-        publish(shop.site, shop.surroundings, PublishOptions())
+        publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
 
 
 def test_on_a_full_disk_nothing_is_done_by_halves_and_room_is_all_it_needs(shop):

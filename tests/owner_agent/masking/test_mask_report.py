@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.masking.report import MOST_NAMED, MaskReport
+from owner_agent.report.masked import MOST_NAMED, MaskReport
 from owner_agent.report.page import templates
 from pramana_core.mask.core.influence import Influence
 
@@ -24,7 +24,7 @@ def report_of_exposed(exposed: int, records: int = 400) -> MaskReport:
         copies=(SimpleNamespace(influence=influence),), chosen=SimpleNamespace(table=table)
     )
     measures: Any = None
-    return MaskReport(made, measures, None)
+    return MaskReport(made, measures)
 
 
 def test_all_that_are_to_be_named_are_counted_and_the_first_shown():
@@ -35,12 +35,12 @@ def test_all_that_are_to_be_named_are_counted_and_the_first_shown():
 
 
 def test_the_page_says_that_it_shows_the_first_of_them():
-    source = templates("owner_agent.masking").loader
+    source = templates().loader
     assert source is not None
-    page = source.get_source(templates("owner_agent.masking"), "mask.html.j2")[0]
+    page = source.get_source(templates(), "mask.html.j2")[0]
     start = page.index('<p class="note">{% if report.named >')
     note = page[start : page.index("Ids of records", start)]
-    shown = templates("owner_agent.masking").from_string(note)
+    shown = templates().from_string(note)
     found = shown.render(report={"named": 250}, named=report_of_exposed(250).named)
     assert "the first 100 of 250 such records" in found
     assert "Of all others less is told" in shown.render(report={"named": 3}, named=[1, 2, 3, 4, 5])

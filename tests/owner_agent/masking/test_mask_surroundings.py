@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from owner_agent.masking.publishing import publish_masked
+from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
 from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import publish
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import StudyPlanNotFollowed
@@ -23,7 +24,7 @@ def _plan_of(name):
 
 
 def _publish(shop):
-    return publish_masked(shop.site, shop.surroundings, PublishOptions(50))
+    return publish(MaskedNow, shop.site, shop.surroundings, PublishOptions(50))
 
 
 def test_a_masked_release_stands_beside_a_plan_that_leaves_its_columns_alone(shop):

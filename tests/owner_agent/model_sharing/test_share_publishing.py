@@ -10,9 +10,10 @@ from owner_agent.costs.summaries import ledger_json
 from owner_agent.departures.ledger import Ledger
 from owner_agent.model_sharing import growing
 from owner_agent.model_sharing.choosing import choose
-from owner_agent.model_sharing.publishing import publish_tree, shared_tree
+from owner_agent.model_sharing.publishing import SharedNow
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
+from owner_agent.release.randomized import RandomizedNow
 from owner_agent.state.keys import KeyStore
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
@@ -34,7 +35,9 @@ def _unwatched(_stage, _done, _total):
 
 
 def _publish(bench, **options):
-    return publish_tree(bench.site, bench.surroundings, **options)
+    show = options.pop("show", lambda _now: None)
+    chosen = PublishOptions(**options)
+    return publish(SharedNow, bench.site, bench.surroundings, chosen, show=show)
 
 
 def _sent(bench):
@@ -86,12 +89,12 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
     asked = site_text.replace('{ k = 10, c = 8, l = 2, by = "growing" }', requirement)
     assert asked != site_text
     clinic.write(asked)
-    made = shared_tree(clinic.site, _unwatched).made
+    made = SharedNow.of(clinic.site, _unwatched).made
     required = made.chosen.section.required.required
     assert _promised(made) == (required if told is None else told)
     made.message.require_promised()
     clinic.write(asked.replace("[share_model]", '[share_model]\ntell = "distribution"'))
-    made = shared_tree(clinic.site, _unwatched).made
+    made = SharedNow.of(clinic.site, _unwatched).made
     assert _promised(made) == required
     made.message.require_promised()
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300
@@ -175,9 +178,9 @@ def test_a_corrected_record_makes_another_tree_and_is_refused(
 
 
 def test_two_studies_get_the_same_tree(clinic, arrived, site_text):
-    first = shared_tree(clinic.site, _unwatched)
+    first = SharedNow.of(clinic.site, _unwatched)
     clinic.write(site_text.replace('study = "asia"', 'study = "cancer"'))
-    second = shared_tree(clinic.site, _unwatched)
+    second = SharedNow.of(clinic.site, _unwatched)
     assert second.made.message == first.made.message
     second.require_allowed(accept_added_loss=False)
 
@@ -188,20 +191,20 @@ def test_no_tree_needs_the_linkage_secret(clinic, arrived):
     assert _publish(clinic).already
     linkage.with_name("draw.key").unlink()
     with pytest.raises(KeyFileError, match="no draw key in"):
-        shared_tree(clinic.site, _unwatched)
+        SharedNow.of(clinic.site, _unwatched)
 
 
 @pytest.mark.parametrize("requirement", ["{ k = 10 }", "{ k = 3, c = 9, l = 2 }"])
 def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_text, requirement):
     asked = '{ k = 10, c = 8, l = 2, by = "growing" }'
     clinic.write(site_text.replace(asked, requirement))
-    made = shared_tree(clinic.site, _unwatched).made
+    made = SharedNow.of(clinic.site, _unwatched).made
     assert made.pruned is None
     assert len(made.tree.leaves) > 1
     # Cut back, nothing is left of this one.
     clinic.write(site_text.replace(asked, f'{requirement[:-1]}, by = "pruning" }}'))
     with pytest.raises(RequirementUnmet):
-        shared_tree(clinic.site, _unwatched)
+        SharedNow.of(clinic.site, _unwatched)
 
 
 def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
@@ -209,9 +212,9 @@ def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
         '{ k = 10, c = 8, l = 2, by = "growing" }', '{ k = 5, by = "pruning" }'
     )
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
-    all_paths = len(shared_tree(clinic.site, _unwatched).made.tree.leaves)
+    all_paths = len(SharedNow.of(clinic.site, _unwatched).made.tree.leaves)
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\nleast_gain = 3\n')
-    assert 1 < len(shared_tree(clinic.site, _unwatched).made.tree.leaves) < all_paths
+    assert 1 < len(SharedNow.of(clinic.site, _unwatched).made.tree.leaves) < all_paths
 
 
 @pytest.mark.parametrize(
@@ -266,8 +269,8 @@ def test_a_column_of_a_tree_is_not_randomized_later_nor_the_other_way_round(
     randomized = VARIABLE.format(sensitive="true", channel=CHANNEL, **DIAGNOSIS)
     clinic.write(_head(site_text) + randomized)
     with pytest.raises(PlanConflict, match="left in a shared tree, and would leave randomized now"):
-        publish(clinic.site, clinic.surroundings, PublishOptions())
-    publish(clinic.site, clinic.surroundings, PublishOptions(accept_added_loss=True))
+        publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
+    publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions(accept_added_loss=True))
     composed = ledger_json(Ledger(clinic.state).entries())
     assert composed["composed_epsilon"]["diagnosis"] is None
     assert composed["shared_columns"] == ["age", "diagnosis", "ward"]
@@ -276,9 +279,9 @@ def test_a_column_of_a_tree_is_not_randomized_later_nor_the_other_way_round(
 def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic, site_text):
     public = VARIABLE.format(sensitive="false", channel="", **WARD)
     clinic.write(_head(site_text) + public + "[share_model]" + site_text.split("[share_model]")[1])
-    publish(clinic.site, clinic.surroundings, PublishOptions())
+    publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
     _publish(clinic)
-    publish(clinic.site, clinic.surroundings, PublishOptions())
+    publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
     assert len(clinic.miner.sealed()) == 2
 
 
@@ -313,12 +316,12 @@ def test_no_tree_that_meets_the_requirement_is_an_explicit_refusal(clinic, site_
 
 def test_a_site_without_the_section_says_so(bench):
     with pytest.raises(ConfigError, match="does not say of which columns"):
-        shared_tree(bench.site, _unwatched)
+        SharedNow.of(bench.site, _unwatched)
 
 
 def test_a_site_that_shares_alone_has_nothing_to_randomize(clinic):
     with pytest.raises(ConfigError, match="only a tree to share") as raised:
-        publish(clinic.site, clinic.surroundings, PublishOptions())
+        publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
     assert "owner-agent share-model --publish" in raised.value.remedy
 
 

@@ -12,6 +12,7 @@ from owner_agent.randomize.draws import coins, pseudonyms
 from owner_agent.release.agreement import agreed_plan
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
+from owner_agent.release.randomized import RandomizedNow
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
 from pramana_core.wire.parts import RecordSchema, decode_part
@@ -19,7 +20,9 @@ from tests.owner_agent.study_plan.plans import PLAN, follow, study_plan
 
 
 def _publish(bench, **options):
-    return publish(bench.site, bench.surroundings, PublishOptions(part_records=20, **options))
+    return publish(
+        RandomizedNow, bench.site, bench.surroundings, PublishOptions(part_records=20, **options)
+    )
 
 
 def _reports(release):

@@ -10,6 +10,7 @@ import pytest
 from owner_agent.release.agreement import join, rotate
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
+from owner_agent.release.randomized import RandomizedNow
 from owner_agent.site.site import load_site
 from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.verifying import Verified, verify
@@ -22,7 +23,9 @@ def stored(bench) -> str:
 
 
 def works(bench) -> bool:
-    return publish(bench.site, bench.surroundings, PublishOptions(20)).release_id != ""
+    return (
+        publish(RandomizedNow, bench.site, bench.surroundings, PublishOptions(20)).release_id != ""
+    )
 
 
 def killed_before_saving(bench, monkeypatch, killed, act) -> None:

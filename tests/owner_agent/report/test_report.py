@@ -12,11 +12,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from owner_agent.cli.display.plan import show_plan
-from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
 from owner_agent.report.curves import read_priors
 from owner_agent.report.figures import posterior_picture, width_picture
+from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import report
 from owner_agent.report.within_blocks import SEEN_ENTRIES, seen
 from owner_agent.site.planning import Planned, planned
@@ -312,7 +311,7 @@ def test_large_channels_are_bounded_or_refused_with_a_reason():
     assert numbers["blocks"][1]["gamma"] == pytest.approx(19, rel=1e-3)
     assert "too large to list" in numbers["blocks"][1]["unavailable"]["posteriors"]
     assert set(numbers["no_curves"]) == {huge.name}
-    assert "A prior over 1,000,000,000,000,000 combinations" in page.html(made, "o")
+    assert "A prior over 1,000,000,000,000,000 combinations" in PLAN.html(made, "o")
 
 
 @pytest.mark.slow
@@ -327,7 +326,7 @@ def test_random_matrices_have_a_range_and_an_honest_word():
         ends.append(told / (told + other))
     assert found["posterior_range"] == pytest.approx(ends, rel=1e-6)
     assert found["posterior_range"][0] < found["rho_2"] < found["posterior_range"][1]
-    text = " ".join(page.html(made, "o").split())
+    text = " ".join(PLAN.html(made, "o").split())
     assert "Nobody but you knows the record's own matrix" in text
     assert "posterior is that of the expected matrix, 50 % at most" in text
 
@@ -393,7 +392,7 @@ def test_together_multiplies_over_sensitive_blocks_only():
     assert made["gamma"] == pytest.approx(15, rel=1e-6)
     nothing = report(plan_of(*blocks, sensitive=()), 10)
     assert nothing.as_dict()["together"]["epsilon"] == 0
-    assert "all sensitive variables of a record" not in page.html(nothing, "o")
+    assert "all sensitive variables of a record" not in PLAN.html(nothing, "o")
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,7 +422,7 @@ def test_an_unknown_family_is_reported_as_any_matrix():
     assert found["gamma"] == pytest.approx(6)
     assert found["guess_expected"] == pytest.approx((0.6 + 0.3 + 0.6) / 2)
     assert found["standard_error"] > 0
-    assert "rumour" in page.html(made, "o")
+    assert "rumour" in PLAN.html(made, "o")
 
 
 def test_families_are_described():
@@ -529,7 +528,7 @@ def everything():
 def whole():
     """A report with every scheme, and its page."""
     made = report(everything(), 4321)
-    return made, page.html(made, "clinic")
+    return made, PLAN.html(made, "clinic")
 
 
 def value_of(cell):
@@ -588,13 +587,13 @@ def test_labels_are_text_and_never_markup_or_mathematics():
     labels = ("<script>alert(1)</script>", "$x_{$", "患者 & co", "a\tb")
     odd = Block((Variable("<b>$\\frac$</b>", labels),), random_dense(4, 4, 8))
     made = report(plan_of(odd), 50)
-    text = page.html(made, "<i>owner</i>")
+    text = PLAN.html(made, "<i>owner</i>")
     assert not {"script", "i"} & set(Reader(text).tags)
     assert "<script" not in text
     assert "<b>$" not in text
     assert "患者 &amp; co" in text
     out = io.StringIO()
-    show_plan(Console(file=out, width=100), made)
+    PLAN.printed(Console(file=out, width=100), Console(quiet=True), made)
     assert "<b>$\\frac$</b>" in out.getvalue()
 
 
@@ -610,7 +609,7 @@ def test_more_variables_than_there_is_room_for_are_cut_and_said():
     assert posterior_picture(report(plan_of(SCHEMES["public"]), 9)) is None
     one = report(plan_of(SCHEMES["withheld"]), 9)
     assert width_picture(one) is None
-    assert "What has no number" in page.html(one, "o")
+    assert "What has no number" in PLAN.html(one, "o")
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
@@ -620,7 +619,7 @@ def test_the_terminal_is_never_too_wide_and_cuts_no_number(width, monkeypatch, c
         block([2], Symmetric.from_gamma(2, 10**6), "a_very_long_name_" * 6),
     )]  # fmt: skip
     made = report(plan_of(*blocks), 123_456_789)
-    show_plan(console(), made)
+    PLAN.printed(console(), Console(quiet=True), made)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(cell_len, lines)) <= min(width, 100)
     words = set(" ".join(lines).split())
@@ -636,7 +635,7 @@ def test_the_names_of_channels_are_whole_in_80_columns():
         block([10], Mixture.from_gamma(10, 19.0), "age-income"),
         block([2], Symmetric.from_gamma(2, 3.0), "sex"),
     ]
-    show_plan(Console(file=out, width=80), report(plan_of(*blocks), 3000))
+    PLAN.printed(Console(file=out, width=80), Console(quiet=True), report(plan_of(*blocks), 3000))
     assert "gamma-diagonal, " in out.getvalue()
 
 
@@ -647,7 +646,7 @@ def test_colour_says_how_bad(monkeypatch):
         file=out, width=100, force_terminal=True, color_system="standard", no_color=False
     )
     monkeypatch.delenv("NO_COLOR", raising=False)
-    show_plan(colours, report(plan_of(*blocks), 100))
+    PLAN.printed(colours, Console(quiet=True), report(plan_of(*blocks), 100))
     green, yellow, red = "\x1b[32m", "\x1b[33m", "\x1b[1;31m"
     for colour, text in ((green, "13.6%"), (yellow, "61.2%"), (red, "99.8%")):
         assert re.search(re.escape(colour) + " *" + re.escape(text), out.getvalue())

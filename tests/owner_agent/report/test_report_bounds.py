@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.display.plan import show_plan
 from owner_agent.costs.measures import Bounds
-from owner_agent.report import page
 from owner_agent.report.contents import Assumptions
+from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import report, warnings
 from owner_agent.site.planning import Planned
 from pramana_core.channels import (
@@ -56,7 +55,7 @@ def plan_of(*blocks, sensitive=None):
 
 def printed(made):
     out = io.StringIO()
-    show_plan(Console(file=out, width=100), made)
+    PLAN.printed(Console(file=out, width=100), Console(quiet=True), made)
     return out.getvalue()
 
 
@@ -79,7 +78,7 @@ def test_beliefs_across_blocks_are_bounded_by_all_blocks_together():
     assert made.together.rho2 == pytest.approx(0.568, abs=5e-4)
     # The negative control: a block's own bound does not hold for such beliefs.
     assert made.variables[0].bounds.rho2 < 0.21 < posterior[0].max()
-    text = flat(page.html(made, "o"))
+    text = flat(PLAN.html(made, "o"))
     assert "<b>56.8 %</b><span>the most a belief of 5 % about sensitive variables" in text
     assert "block alone:<br>5 % grows" in text
     assert "limit by gamma" in text
@@ -123,7 +122,7 @@ def test_epsilons_add_where_gamma_is_beyond_all_numbers():
 def test_page_and_terminal_say_that_gamma_is_beyond_all_numbers():
     made = report(plan_of(*(binary(4e9, f"v{i}") for i in range(40))), 100)
     assert "epsilon of all sensitive variables of a record together (gamma &gt;1e308)" in flat(
-        page.html(made, "o")
+        PLAN.html(made, "o")
     )
     assert "gamma >1e308, epsilon 8" in flat(printed(made))
     json.dumps(made.as_dict(), allow_nan=False)
@@ -156,7 +155,7 @@ def test_pairs_of_40_variables_are_reported():
         share * 20 / 22 + (1 - share) / 2, rel=1e-6
     )
     assert made.blocks[0].attack.accuracy.worst == pytest.approx(19 / 22 / 2**38, rel=1e-6)
-    assert "one of 780 parts sampled" in page.html(made, "o")
+    assert "one of 780 parts sampled" in PLAN.html(made, "o")
 
 
 def test_the_possible_cells_of_a_sampled_structure_are_those_of_every_part():
@@ -185,7 +184,7 @@ def test_many_subsets_are_counted_by_their_sizes():
     assert "Each set is reported by about 5.3 of 1,000 records." in text
     assert "Each of its 20 variables is reported by 10.0% of the records." in text
     assert "of the records report v" not in text
-    shown = page.html(made, "o")
+    shown = PLAN.html(made, "o")
     assert "<td>2</td><td>190</td>" in shown
     assert '<td class="left">v0, v' not in shown
     assert "The JSON file lists all sets." in shown
@@ -194,7 +193,7 @@ def test_many_subsets_are_counted_by_their_sizes():
     few = report(plan_of(sampled(4, 2)), 1000)
     assert printed(few).count("of the records report v") == 6
     assert "A record reports one of" not in printed(few)
-    assert page.html(few, "o").count('<td class="left">v') == 6 + 2 * 4
+    assert PLAN.html(few, "o").count('<td class="left">v') == 6 + 2 * 4
 
 
 def test_sets_of_two_sizes_and_unequal_weights_are_told_by_their_ends():
@@ -227,7 +226,7 @@ def test_a_hundred_variables_share_the_rows_that_are_alike():
     text = printed(made)
     assert "v0, v1, v2 and 96" in flat(text)
     assert len(text.splitlines()) < 40
-    shown = page.html(made, "o")
+    shown = PLAN.html(made, "o")
     assert "about 10^95 combinations" in shown
     assert shown.count('<td class="left">v99<') == 2
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from owner_agent.randomize.stream import randomize as draw
-from owner_agent.release.publish import read_records
+from owner_agent.release.randomized import read_records
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.masking.publishing import MaskedNow
 from owner_agent.masking.words import protection
+from owner_agent.report.releases import ReleaseReport
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.measures import Measure, Measures, measure_all
@@ -49,24 +49,31 @@ class NamedRecord:
     exposed: bool
 
 
-@dataclass(frozen=True, eq=False)
-class MaskReport:
-    """All that the page, the terminal and the JSON show; `made` holds records and stays inside.
+@dataclass(frozen=True, eq=False, repr=False)
+class MaskReport(ReleaseReport[MaskedNow]):
+    """What masking would release; `measures` are of the first copy: the others are drawn alike."""
 
-    Attributes:
-        made: the table masked.
-        measures: of the first copy; the others are drawn alike.
-        losses: what the ledger says of the columns before and after; None if nothing has left.
-    """
-
-    made: MaskedNow
     measures: Measures
-    losses: Losses | None
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """What would be released, and which relationships are kept."""
+        chosen = self.now.chosen
+        method, told = chosen.choice.method, ", ".join(chosen.table.told.names) or "nothing"
+        advice = chosen.choice.recommendation
+        how = "named in the site file" if advice is None else "recommended for this table"
+        copies = f", {chosen.copies} copies" if chosen.copies > 1 else ""
+        masked = ", ".join(chosen.table.confidential.names)
+        first = (
+            f"{len(chosen.keys):,} records: {masked} masked by {method.name} ({how}{copies}); told"
+            f" as they are: {told}."
+        )
+        return first, method.keeps if advice is None else advice.sentence
 
     @property
     def influence(self) -> Influence | None:
         """What of masked values is their records' own; None where the method predicts nothing."""
-        return self.made.copies[0].influence
+        return self.now.copies[0].influence
 
     @property
     def leverage(self) -> float | None:
@@ -84,7 +91,7 @@ class MaskReport:
 
         Those to be named, up to `MOST_NAMED` of them, and at least `FIRST`.
         """
-        influence, table = self.influence, self.made.chosen.table
+        influence, table = self.influence, self.now.chosen.table
         if influence is None:
             return ()
         shown = max(FIRST, min(MOST_NAMED, self.exposed))
@@ -113,13 +120,13 @@ class MaskReport:
     @property
     def bounded(self) -> tuple[str, ...]:
         """The columns that bounds may change: none where true values are reordered."""
-        chosen = self.made.chosen
+        chosen = self.now.chosen
         return () if chosen.choice.method.released_values else tuple(chosen.bounds)
 
     @property
     def protection(self) -> tuple[str, ...]:
         """What the method protects and what it does not."""
-        chosen = self.made.chosen
+        chosen = self.now.chosen
         told = chosen.table.told.names
         return protection(chosen.choice.method, told, chosen.copies, chosen.bounds)
 
@@ -133,41 +140,17 @@ class MaskReport:
     def cautions(self) -> tuple[str, ...]:
         """What no measure says: what is lost, left out, near the true values, or refused."""
         found: list[str] = []
-        found += dict.fromkeys(w for copy in self.made.copies for w in copy.warnings)
-        advice = self.made.chosen.choice.recommendation
+        found += dict.fromkeys(w for copy in self.now.copies for w in copy.warnings)
+        advice = self.now.chosen.choice.recommendation
         if advice is not None:
             found += advice.lost
-        table = self.made.chosen.table.confidential
-        matrix = self.made.copies[0].matrix
+        table = self.now.chosen.table.confidential
+        matrix = self.now.copies[0].matrix
         for name, fact in below_zero(table.names, table.matrix(), matrix):
             cuts = f'bounds = {{ "{name}" = {{ low = 0 }} }} in [mask] cuts them off'
             found.append(f"{fact}: {cuts}; methods that shuffle keep to true values.")
-        dropped = self.made.chosen.table.dropped
-        if dropped:
-            have = (
-                "record has empty cells and is"
-                if dropped == 1
-                else "records have empty cells and are"
-            )
-            found.append(Caution(f"{dropped:,} {have} left out of the release.", Gravity.NOTE))
-        if refused := self.refused:
-            found.append(
-                f"{', '.join(refused)} left before in another form: publishing is refused unless"
-                " the added loss is accepted."
-            )
-        return gravest_first(found)
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """The columns that may not leave so, unless the added loss is accepted."""
-        columns = () if self.losses is None else self.losses.columns
-        return tuple(loss.column for loss in columns if loss.refused)
-
-    @property
-    def earlier(self) -> tuple[ColumnLoss, ...]:
-        """The columns that left before, and what this release adds."""
-        columns = () if self.losses is None else self.losses.columns
-        return tuple(loss for loss in columns if loss.before)
+        found += [Caution(said, Gravity.NOTE) for said in self.left_out("release")]
+        return gravest_first([*found, *self.refusals()])
 
     def of(self, group: str) -> Sequence[Measure]:
         """Return the measures of a group: "utility" or "security"."""
@@ -197,7 +180,7 @@ class MaskReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON: measures and words, and nothing of any record."""
-        chosen = self.made.chosen
+        chosen = self.now.chosen
         choice, table = chosen.choice, chosen.table
         advice = choice.recommendation
         return {
@@ -242,9 +225,7 @@ def report_of(made: MaskedNow, watch: StagedProgress) -> MaskReport:
         on_step=measuring,
         influence=first.influence,
     )
-    left = [entry for entry in made.entries if entry.left]
-    losses = compare(made.draws, left, keys_known=True) if left else None
-    return MaskReport(made, measures, losses)
+    return MaskReport(made, measures)
 
 
 def _plain(value: Any) -> Any:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
 
-from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.model_sharing.growing import Made
 from owner_agent.model_sharing.publishing import SharedNow
+from owner_agent.report.page import Shown
+from owner_agent.report.releases import ReleaseReport, printing
 from pramana_core.mixed.table import NumericColumn
 from pramana_core.model_sharing.core.attributes import NumericAttribute
 from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import UNPROTECTED, write_shared_tree_text
+from pramana_core.privacy import Amplification
+from pramana_core.progress import Progress, StagedProgress
 
 
 @dataclass(frozen=True)
@@ -43,25 +50,33 @@ class TreeFigures:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class TreeReport:
-    """All that the page, the terminal and the JSON show.
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeReport(ReleaseReport[SharedNow]):
+    """What sharing a tree would release, in figures of the owner's own records.
 
     Attributes:
-        now: the tree, and what the ledger says.
         before: the tree with nothing required of it; None if nothing is, or it is private.
         after: the tree that would leave.
         majority: the share of the records that are of the most frequent class.
         violating: how many of that tree's paths do not meet what is required.
-        losses: what the ledger says of the columns before and after; None if nothing has left.
     """
 
-    now: SharedNow
     before: TreeFigures | None
     after: TreeFigures
     majority: float
     violating: int
-    losses: Losses | None
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """What would be released."""
+        chosen = self.now.made.chosen
+        learned = f"a tree of {chosen.schema.target.name} from {', '.join(chosen.schema.names)}"
+        return (f"{chosen.records:,} records: {learned}; {self.now.method}.",)
+
+    @property
+    def protection(self) -> tuple[str, ...]:
+        """What the tree promises, as whoever gets it reads it."""
+        return tuple(self.now.made.message.protection)
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -77,14 +92,7 @@ class TreeReport:
     def cautions(self) -> tuple[str, ...]:
         """What the custodian should know besides."""
         made = self.now.made
-        chosen, found = made.chosen, list[str]()
-        if dropped := chosen.columns.dropped:
-            have = (
-                "record has empty cells and is"
-                if dropped == 1
-                else "records have empty cells and are"
-            )
-            found.append(f"{dropped:,} {have} left out of the tree.")
+        found = self.left_out("tree")
         found += self._beyond_ranges()
         if made.others:
             trees = (
@@ -102,11 +110,8 @@ class TreeReport:
                 f"{', '.join(over)} would have lost more than max_epsilon allows: publishing is"
                 " refused."
             )
-        elif refused := self.refused:
-            found.append(
-                f"{', '.join(refused)} left before in another form: publishing is refused unless"
-                " the added loss is accepted."
-            )
+        else:
+            found += self.refusals()
         return tuple(found)
 
     def _beyond_ranges(self) -> list[str]:
@@ -139,17 +144,7 @@ class TreeReport:
         private = self.now.made.chosen.private
         if private is not None and private.max_epsilon is not None:
             return self.now.over
-        return tuple(loss.column for loss in self._planned() if loss.refused)
-
-    @property
-    def earlier(self) -> tuple[ColumnLoss, ...]:
-        """The tree's columns that left before, and what this release adds."""
-        return tuple(loss for loss in self._planned() if loss.before)
-
-    def _planned(self) -> tuple[ColumnLoss, ...]:
-        mine = {draw.column for draw in self.now.draws}
-        columns = () if self.losses is None else self.losses.columns
-        return tuple(loss for loss in columns if loss.column in mine)
+        return super().refused
 
     @property
     def given_up(self) -> dict[str, Any] | None:
@@ -180,20 +175,19 @@ class TreeReport:
             "given_up": self.given_up,
             "alarms": list(self.alarms),
             "warnings": list(self.cautions),
-            "protection": list(made.message.protection),
+            "protection": list(self.protection),
             "message": made.message.model_dump(mode="json", by_alias=True),
             "ledger": None if self.losses is None else self.losses.as_dict(),
         }
 
 
-def report_of(now: SharedNow) -> TreeReport:
+def report_of(now: SharedNow, _watch: StagedProgress | None = None) -> TreeReport:
     """Measure a tree that would leave on the owner's own records."""
     made = now.made
     chosen = made.chosen
     required = chosen.section.required
     grown = made.grown if required is not None else None
     counts = np.bincount(chosen.classes, minlength=chosen.schema.classes)
-    left = [entry for entry in now.entries if entry.left]
     return TreeReport(
         now,
         None if grown is None else _figures(now, grown),
@@ -202,7 +196,6 @@ def report_of(now: SharedNow) -> TreeReport:
         0
         if grown is None or required is None
         else sum(not required.required.met_by(leaf) for leaf in grown.leaves),
-        compare(now.draws, left, keys_known=True) if left else None,
     )
 
 
@@ -253,3 +246,83 @@ def tree_text(tree: SharedTree, most: int = 400) -> str:
 
 def _one(title: str, tree: SharedTree) -> Drawing:
     return Drawing(title, draw_shared_tree(tree), tree_text(tree))
+
+
+def _message(report: TreeReport) -> str:
+    """Return the message that would leave, for reading."""
+    told = report.now.made.message.model_dump(mode="json", by_alias=True)
+    return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _drawn(report: TreeReport, tick: Progress) -> dict[str, Any]:
+    """Return what the page shows besides the report's figures: the tree before it was cut back."""
+    tick(0, 1)
+    private = report.now.made.chosen.private
+    drawn = {
+        "private": private,
+        "gamma": None if private is None else Amplification(private.epsilon).written_gamma,
+        "pictures": drawings_of(report.now.made),
+        "losses": report.earlier,
+        "message": _message(report),
+    }
+    tick(1, 1)
+    return drawn
+
+
+MOST_LINES = 24
+"""So many lines of a tree are printed; the report has more."""
+
+
+def _details(console: Console, report: TreeReport) -> None:
+    """Print what was given up, and the trees."""
+    _show_figures(console, report)
+    made = report.now.made
+    if report.before is not None and made.grown is not None:
+        _show_tree(console, "With nothing required", tree_text(made.grown, MOST_LINES))
+    _show_tree(console, "What would leave", tree_text(made.tree, MOST_LINES))
+
+
+def _show_figures(console: Console, report: TreeReport) -> None:
+    """Print the tree before and after it was cut back, and what that cost."""
+    trees = [("nothing required", report.before), ("would leave", report.after)]
+    table = Table(box=SIMPLE)
+    table.add_column("")
+    known = [(title, tree) for title, tree in trees if tree is not None]
+    for title, _ in known:
+        table.add_column(title, justify="right")
+    rows = (
+        ("paths", [f"{tree.leaves:,}" for _, tree in known]),
+        ("questions on the longest way", [f"{tree.depth:,}" for _, tree in known]),
+        ("your records on the smallest path", [f"{tree.smallest:,}" for _, tree in known]),
+        ("class told rightly, of your records", [f"{tree.accuracy:.1%}" for _, tree in known]),
+    )
+    for what, cells in rows:
+        table.add_row(what, *cells)
+    console.print(table)
+    console.print(
+        f"Always telling the most frequent class would be right for {report.majority:.1%}.",
+        soft_wrap=True,
+    )
+    given = report.given_up
+    if given is not None and report.before is not None:
+        merged = given["records_on_merged_paths"]
+        moved = f"; {merged:,} records are on paths that were merged" if merged else ""
+        console.print(
+            f"With nothing required, {given['paths_that_did_not_meet_it']:,} of"
+            f" {report.before.leaves:,} paths would not meet the requirement{moved}.",
+            soft_wrap=True,
+        )
+
+
+def _show_tree(console: Console, title: str, text: str) -> None:
+    console.print(title, style="bold")
+    for line in text.splitlines():
+        console.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
+
+
+TREE = Shown(
+    "share-model.html",
+    _drawn,
+    printing(_details),
+    beside=lambda report: {".message.json": _message(report)},
+)

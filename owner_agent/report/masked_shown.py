@@ -1,23 +1,22 @@
-"""The masking report as one HTML page that loads nothing, and its numbers as JSON beside it.
-
-The page shows true values as pictures. It is written into the owner's folder, readable by her
-alone, and goes nowhere else.
-"""
+"""How the report of a masked table is shown: with true values as pictures, on the page alone."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from owner_agent.masking.publishing import MaskedNow
-from owner_agent.masking.report import MaskReport
 from owner_agent.masking.words import LETTERS
-from owner_agent.report.page import templates, write_with_numbers
+from owner_agent.report.masked import MaskReport
+from owner_agent.report.page import Shown, measured
+from owner_agent.report.releases import printing
 from pramana_core.mask.core.cautions import Caution, Gravity, gravest_first, gravity_of
 from pramana_core.mixed.table import CategoricalColumn, Column, Floats, NumericColumn
 from pramana_core.pictures.plots import svg
@@ -149,65 +148,22 @@ def _cloud(axis: Axes, across: Column, up: Floats) -> None:
         axis.hexbin(across.values, up, gridsize=36, bins="log", cmap="Blues", mincnt=1, lw=0)
 
 
-PAGE = "mask.html"
-
-ROUNDING = 1e-9
-"""Numbers below this are what sums in floating point leave."""
-
-
-def write_mask_report(
-    report: MaskReport, owner: str, page: Path, tick: Progress = unwatched
-) -> tuple[Path, Path]:
-    """Write the page and, beside it, its numbers as JSON; both readable by their owner only.
-
-    Returns:
-        The paths of the page and of the JSON file, which ends in `.json` instead.
-
-    Raises:
-        OptionError: they cannot be written.
-    """
-    return write_with_numbers(page, mask_html(report, owner, tick), report.as_dict())
-
-
-def mask_html(report: MaskReport, owner: str, tick: Progress = unwatched) -> str:
-    """Return the page. It shows true values, as pictures."""
-    environment = templates("owner_agent.masking")
-    environment.filters |= {"figure": figure, "measured": measured, "share": share}
-    return environment.get_template("mask.html.j2").render(
-        owner=owner,
-        letters=LETTERS,
-        report={**report.as_dict(), "alarms": report.measures.alarms},
-        utility=report.of("utility"),
-        security=report.judged,
-        curves=report.curves_shown,
-        evidence=_evidence(report),
-        cautions=_cautions(report),
-        named=report.named,
-        stated=report.stated,
-        bounded=report.bounded,
-        losses=[(loss.column, *loss.texts, loss.refused) for loss in report.earlier],
-        pictures=relationship_pictures(report.made, tick),
-    )
-
-
-def figure(value: float | None) -> str:
-    """Write a number with four digits, one that is rounding alone as 0; none as a dash."""
-    if value is None or value != value:
-        return "–"
-    return "0" if abs(value) < ROUNDING else f"{value:.4g}"
-
-
-def share(value: float) -> str:
-    """Write a share in per cent, small ones with a digit more."""
-    return f"{100 * value:.{0 if value >= 0.0995 else 1}f} %"
-
-
-def measured(value: float, error: float | None) -> str:
-    """Write a measure with its standard error, if it has one: to the error's second digit."""
-    if error is None or value != value or error < ROUNDING:
-        return figure(value)
-    digits = min(4, max(0, 1 - math.floor(math.log10(error))))
-    return f"{round(value, digits) + 0.0:.{digits}f} ± {error:.{digits}f}"
+def _drawn(report: MaskReport, tick: Progress) -> dict[str, Any]:
+    """Return what the page shows besides the report's numbers: true values, as pictures."""
+    return {
+        "letters": LETTERS,
+        "alarms": report.measures.alarms,
+        "utility": report.of("utility"),
+        "security": report.judged,
+        "curves": report.curves_shown,
+        "evidence": _evidence(report),
+        "cautions": _cautions(report),
+        "named": report.named,
+        "stated": report.stated,
+        "bounded": report.bounded,
+        "losses": report.earlier,
+        "pictures": relationship_pictures(report.now, tick),
+    }
 
 
 def _cautions(report: MaskReport) -> list[tuple[str, bool]]:
@@ -223,7 +179,7 @@ def _cautions(report: MaskReport) -> list[tuple[str, bool]]:
 
 def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
     """Return a row per relationship looked at: what it is, and what lines and curves explain."""
-    advice = report.made.chosen.choice.recommendation
+    advice = report.now.chosen.choice.recommendation
     rows = () if advice is None else advice.evidence
     return [
         (
@@ -234,3 +190,38 @@ def _evidence(report: MaskReport) -> list[tuple[str, str, str, str]]:
         )
         for row in rows
     ]
+
+
+SHOWN = ("snooper-gain-kernel", "linkage-among-alike", "linkage", "told-largest")
+"""The measures that are printed though nothing is wrong."""
+
+
+def _details(console: Console, report: MaskReport) -> None:
+    """Print what is given away: alarms, and the measures that say it best, each in words."""
+    table = Table(box=SIMPLE, expand=True)
+    table.add_column("of", overflow="fold", ratio=2)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("in words", ratio=7)
+    for row in report.judged:
+        if row.alarm or row.name in SHOWN:
+            style = "bold yellow" if row.alarm else None
+            value = measured(row.value, row.error)
+            table.add_row(escape(row.about), value, escape(row.sentence), style=style)
+    style = "bold yellow" if report.measures.alarms else "bold"
+    console.print(report.verdict, style=style, soft_wrap=True)
+    console.print(table)
+    console.print(
+        f"{LETTERS} ± is a standard error over records. The report and --json have all measures.",
+        style="dim",
+        soft_wrap=True,
+    )
+    if report.leverage is not None:
+        console.print(
+            f"Largest weight of a record's own true value in its masked one: {report.leverage:.3g}."
+            " The page names the records of which most is told.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+MASKED = Shown("mask.html", _drawn, printing(_details))

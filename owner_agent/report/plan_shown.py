@@ -1,10 +1,10 @@
-"""A plan's report for people: the essentials; the page has all of it."""
+"""How the plan's report is shown: all of it on the page, the essentials in a terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
@@ -12,18 +12,82 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from owner_agent.cli.display.releases import show_warnings
 from owner_agent.costs.measures import number
 from owner_agent.costs.thresholds import ALARMING, POSTERIOR
-from owner_agent.costs.whole_study import show_study
+from owner_agent.costs.whole_study import (
+    Outlook,
+    alarming,
+    budget,
+    cells,
+    lines,
+    owners,
+    show_study,
+)
 from owner_agent.report.contents import BlockReport, VariableReport
+from owner_agent.report.figures import posterior_picture, strength_picture, width_picture
+from owner_agent.report.page import Shown, show_warnings
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
-from owner_agent.site.site import Site
 from owner_agent.study_plan.adopting import Adopted, told_lines
 from pramana_core.pictures.svg import short
 from pramana_core.privacy import PRIOR
+from pramana_core.progress import Progress
 
-# What a study's plan says, printed.
+_PICTURES = {
+    "posteriors": posterior_picture,
+    "strengths": strength_picture,
+    "widths": width_picture,
+}
+
+_JSON_ONLY = {"upward_breach", "downward_breach"}
+"""Of which the page has the bounds for every prior instead."""
+
+
+def _drawn(plan: PlanReport, tick: Progress) -> dict[str, Any]:
+    """Return what the page shows besides the report's numbers."""
+    pictures = {}
+    for done, (name, draw) in enumerate(_PICTURES.items()):
+        tick(done, len(_PICTURES))
+        pictures[name] = draw(plan)
+    missing = [
+        (variable.name, what, reason)
+        for variable in plan.variables
+        for what, reason in variable.reasons.items()
+        if what not in _JSON_ONLY
+    ]
+    return {
+        "together_gamma": plan.together.told.written_gamma,
+        "listed_choices": LISTED_CHOICES,
+        "wide": {b.name: b.variables for b in plan.blocks if len(b.variables) > WIDE},
+        "shares": {
+            block.name: shares_reported(plan, block) for block in plan.blocks if block.choices
+        },
+        "missing": missing,
+        "corrected_lines": () if plan.corrected is None else plan.corrected.lines(),
+        "study": _study(plan.study),
+        "study_plan_lines": () if plan.adopted is None else told_lines(plan.adopted),
+        **pictures,
+    }
+
+
+def _study(told: Outlook | str | None) -> dict[str, Any] | None:
+    """Return what the page says of the whole study."""
+    if not isinstance(told, Outlook):
+        return None
+    return {
+        "name": told.study,
+        "people": told.forecast.after.people_said,
+        "owners": owners(told),
+        "alarming": alarming(told),
+        "determined": _spaced(cells(told.record[1])[2]),
+        "lines": [(what, [_spaced(c) for c in cells(change)]) for what, change in lines(told)],
+        "budget": list(budget(told)),
+        "warnings": told.forecast.after.warnings,
+    }
+
+
+def _spaced(text: str) -> str:
+    """Write per cent as the page does."""
+    return text.replace("%", " %")
 
 
 def show_adopted(console: Console, adopted: Adopted | None) -> None:
@@ -39,7 +103,7 @@ _NAMED_VARIABLES = 3
 """So many of those in a wide block that share a row are named; the page has a row for each."""
 
 
-def show_plan(console: Console, plan: PlanReport) -> None:
+def _printed(console: Console, _loud: Console, plan: PlanReport) -> None:
     """Print the essentials of a plan's report."""
     title = f"What the plan reveals, and its errors at {plan.records:,} records"
     table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
@@ -157,29 +221,4 @@ def _show_choices(console: Console, plan: PlanReport, block: BlockReport) -> Non
         console.print(shares_reported(plan, block), markup=False)
 
 
-def show_written(console: Console, path: Path) -> None:
-    """Print where a report was written, as short as it can be said."""
-    inside = path.is_relative_to(Path.cwd())
-    console.print("The whole report is in")
-    shown = path.relative_to(Path.cwd()) if inside else path
-    # One line, however narrow the terminal: a path in two pieces cannot be copied.
-    console.print(str(shown), markup=False, soft_wrap=True)
-
-
-def show_others_apart(console: Console, site: Site) -> None:
-    """Say that columns of [mask] and [share_model] leave by commands of their own, if any do."""
-    if site.file.mask is not None:
-        console.print(
-            f"Masked columns ({', '.join(site.file.mask.confidential)}) are no part of this:"
-            " `owner-agent mask` reports on them, and `owner-agent mask --publish` sends them.",
-            markup=False,
-            soft_wrap=True,
-        )
-    if site.file.share_model is not None:
-        console.print(
-            f"The tree of {site.file.share_model.target.column} is no part of this:"
-            " `owner-agent share-model` shows it, and `owner-agent share-model --publish` sends"
-            " it.",
-            markup=False,
-            soft_wrap=True,
-        )
+PLAN = Shown("plan.html", _drawn, _printed)

@@ -1,0 +1,253 @@
+"""The commands that release: `publish`, `mask`, `share-model`, `withdraw` and `new-epoch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from owner_agent.cli.options import (
+    SITE,
+    CorrectionsOption,
+    JsonOption,
+    SiteOption,
+    surroundings_of,
+)
+from owner_agent.release.options import PART_RECORDS, PublishOptions
+from pramana_core.errors import OptionError
+from pramana_core.progress import StagedProgress, unwatched
+from pramana_core.terminal import Bar, console, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from owner_agent.release.leaving import Leaving
+    from owner_agent.report.page import Shown
+    from owner_agent.report.releases import ReleaseReport
+    from owner_agent.site.site import Site
+
+STAGES = {
+    "pseudonyms": "computing pseudonyms",
+    "relationships": "looking at relationships",
+    "masking": "masking",
+    "measuring": "measuring",
+    "growing": "growing the tree",
+    "drawing": "drawing the report",
+    "parts": "uploading parts",
+}
+
+PublishOption = Annotated[
+    bool, typer.Option("--publish", help="Send what is shown; without it nothing leaves.")
+]
+ReportOption = Annotated[
+    Path | None, typer.Option(help="An .html file or a folder for the report.")
+]
+NoReportOption = Annotated[bool, typer.Option("--no-report", help="Write no file, print only.")]
+PartRecordsOption = Annotated[int, typer.Option(help="Records in a part.")]
+AcceptOption = Annotated[
+    bool,
+    typer.Option(
+        "--accept-added-loss",
+        help="Publish although a column left in another form; what both tell adds.",
+    ),
+]
+
+
+def publish(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    part_records: PartRecordsOption = PART_RECORDS,
+    accept_added_loss: AcceptOption = False,
+    corrections: CorrectionsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Randomize the table and publish it, or continue where that was interrupted."""
+    from owner_agent.cli.display.releases import found_wrong, show_others_apart, show_outcome
+    from owner_agent.costs.corrected import corrected_of
+    from owner_agent.costs.summaries import study_json
+    from owner_agent.costs.whole_study import Outlook, outlook_of, show_study_briefly
+    from owner_agent.release.agreement import require_agreed_by
+    from owner_agent.release.publish import publish as publish_release
+    from owner_agent.release.randomized import RandomizedNow
+    from owner_agent.report.page import show_warnings
+    from owner_agent.report.plan_shown import show_adopted
+    from owner_agent.report.report import warnings
+    from owner_agent.site.planning import planned
+    from owner_agent.site.site import load_site
+
+    surroundings, opened = surroundings_of(context), load_site(site)
+    plan = planned(opened)
+    show_warnings(console(stderr=True), warnings(plan))
+    fresh = (corrections or opened.file.corrections) == "fresh"
+    found = corrected_of(opened, plan, unwatched) if fresh else None
+    renewed = found.renewed(corrections) if found is not None else ()
+    told = outlook_of(opened, plan, surroundings, renewed)
+    if not json:
+        show_adopted(console(), plan.adopted)
+        show_study_briefly(console(), told)
+    if isinstance(told, Outlook) and told.forecast.refused is not None:
+        # What the miner would refuse is told before anything is randomized, and why.
+        require_agreed_by(opened, plan.adopted, surroundings)
+        told.require_accepted()
+    options = PublishOptions(part_records, accept_added_loss, corrections)
+    with progress_bar(patience=0) as bar:
+        outcome = publish_release(RandomizedNow, opened, surroundings, options, _on(bar))
+    if json:
+        print_json({**outcome.as_dict(), **study_json(told)})
+    else:
+        show_outcome(console(), outcome)
+        show_others_apart(console(), opened)
+    show_warnings(console(stderr=True), found_wrong(outcome))
+
+
+def mask(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    publish: PublishOption = False,
+    report: ReportOption = None,
+    no_report: NoReportOption = False,
+    part_records: PartRecordsOption = PART_RECORDS,
+    accept_added_loss: AcceptOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Mask the confidential columns, report on them, and publish them if asked to."""
+    from owner_agent.masking.publishing import MaskedNow
+    from owner_agent.report.masked import report_of
+    from owner_agent.report.masked_shown import MASKED
+
+    options = PublishOptions(part_records, accept_added_loss)
+    asked = Asked(site, publish, report, no_report, json)
+    _release(context, MaskedNow, report_of, MASKED, asked, options)
+
+
+def share_model(
+    context: typer.Context,
+    site: SiteOption = SITE,
+    publish: PublishOption = False,
+    report: ReportOption = None,
+    no_report: NoReportOption = False,
+    accept_added_loss: AcceptOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
+    from owner_agent.model_sharing.publishing import SharedNow
+    from owner_agent.report.trees import TREE, report_of
+
+    options = PublishOptions(accept_added_loss=accept_added_loss)
+    asked = Asked(site, publish, report, no_report, json)
+    _release(context, SharedNow, report_of, TREE, asked, options)
+
+
+def new_epoch(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, although nothing is missing.")] = False,
+    site: SiteOption = SITE,
+    json: JsonOption = False,
+) -> None:
+    """After a loss without a backup: count what the miner has as left, and draw all anew.
+
+    What is published from then on costs its whole epsilon once more, and nothing takes that back.
+    """
+    from owner_agent.cli.display.releases import show_new_epoch
+    from owner_agent.costs.summaries import new_epoch_json
+    from owner_agent.release.new_epoch import begin_new_epoch
+    from owner_agent.site.site import load_site
+
+    begun = begin_new_epoch(load_site(site), surroundings_of(context), anyway=yes)
+    if json:
+        print_json(new_epoch_json(begun))
+    else:
+        show_new_epoch(console(), begun)
+
+
+def withdraw(
+    context: typer.Context,
+    release: Annotated[str, typer.Argument(help="The release's name, as in the ledger.")],
+    site: SiteOption = SITE,
+) -> None:
+    """Ask the miner to use a release no more; the ledger keeps it."""
+    from owner_agent.release.publish import withdraw as withdraw_release
+    from owner_agent.site.site import load_site
+
+    withdraw_release(load_site(site), release, surroundings_of(context))
+    console().print(f"Release {release} is withdrawn.", markup=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a command that shows a release and may publish it."""
+
+    site: Path
+    publish: bool
+    report: Path | None
+    no_report: bool
+    json: bool
+
+    def page(self, site: Site, shown: Shown[Any]) -> Path | None:
+        """Return where the report goes; None if none is wanted. Raises OptionError."""
+        if self.report is not None and self.no_report:
+            raise OptionError("Give --report or --no-report, not both.", where="report")
+        # Scripts that ask for JSON get it on standard output; what is published is drawn all the
+        # same.
+        if self.no_report or (self.json and self.report is None and not self.publish):
+            return None
+        return shown.place(site.state, self.report, [self.site, site.table])
+
+
+def _release(
+    context: typer.Context,
+    kind: type[Leaving],
+    report_of: Callable[[Any, StagedProgress], ReleaseReport[Any]],
+    shown: Shown[Any],
+    asked: Asked,
+    options: PublishOptions,
+) -> None:
+    """Make a release and report on it, and publish it if that is asked for."""
+    from owner_agent.cli.display.releases import found_wrong, show_outcome, show_written
+    from owner_agent.costs.whole_study import people_told, show_people
+    from owner_agent.release.publish import publish as publish_release
+    from owner_agent.report.page import show_warnings
+    from owner_agent.site.site import load_site
+
+    opened, surroundings = load_site(asked.site), surroundings_of(context)
+    _ = getattr(opened, kind.section)  # raises where the site file does not say
+    page = asked.page(opened, shown)
+    study = people_told(opened, surroundings) if asked.publish else None
+    show_people(console(stderr=asked.json), study)
+    made: list[ReleaseReport[Any]] = []
+    outcome = None
+    with progress_bar() as bar:
+        watch = _on(bar)
+
+        def show(now: Leaving) -> None:
+            made.append(report_of(now, watch))
+            if page is not None:
+                shown.write(made[0], opened.owner, page, partial(watch, "drawing"))
+
+        if asked.publish:
+            outcome = publish_release(kind, opened, surroundings, options, watch, show)
+        else:
+            show(kind.of(opened, watch, options, surroundings))
+    if asked.json:
+        told = None if outcome is None else outcome.as_dict()
+        print_json({**made[0].as_dict(), "release": told})
+    else:
+        shown.printed(console(), console(stderr=True), made[0])
+        if page is not None:
+            show_written(console(), page)
+        if outcome is not None:
+            show_outcome(console(), outcome)
+    if outcome is not None:
+        show_warnings(console(stderr=True), found_wrong(outcome))
+
+
+def _on(bar: Bar) -> StagedProgress:
+    """Return what tells a bar of the stages of a release; one without parts uploads none."""
+
+    def watch(stage: str, done: int, total: int, /) -> None:
+        if total:
+            bar.stage(STAGES[stage], done, total)
+
+    return watch

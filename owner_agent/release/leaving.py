@@ -1,0 +1,122 @@
+"""What is about to leave: a release of one of three kinds, made for a site and sent to nobody yet.
+
+A kind is one entry here: how its release is made, what it holds, what its columns lose, and what
+the miner is asked before it goes on its way. `publish` sends them all by the same steps.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Self
+
+from owner_agent.departures.fingerprints import Values, fingerprint_of
+from owner_agent.departures.ledger import Draw, Entry
+from owner_agent.departures.outbox import Outgoing
+from owner_agent.departures.refusals import refuse_conflicts, sketch_of
+from owner_agent.release.delivery import Delivery
+from owner_agent.release.options import PublishOptions
+from owner_agent.site.site import Site
+from owner_agent.state.surroundings import Surroundings
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.parts import Keys
+from pramana_core.wire.releases import ReleaseCreate
+from pramana_core.wire.releases.base import ReleaseKindName
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Leaving(ABC):
+    """A release as it would leave, and what the ledger says of its columns.
+
+    Attributes:
+        identity: of its content: the same content leaves once.
+        draws: its columns as the ledger writes them, with those that have the same values.
+        entries: the ledger's.
+        values: by what the ledger knows the columns again.
+        records: how many records it is made of.
+        keys: their pseudonyms, where they leave with any.
+        method: how columns are masked, or what a tree is bound to.
+        dropped: how many records with empty cells were left out.
+        leaves: how many paths a tree has.
+        beginning: the epoch from which on everything is drawn.
+        stale: how many records of a block, at most, keep a report of a value that was corrected
+            since.
+        renewed: the blocks of which all records are drawn anew.
+    """
+
+    kind: ClassVar[ReleaseKindName]
+    command: ClassVar[str]
+    """What publishes it, and continues where that was interrupted."""
+    section: ClassVar[str] = ""
+    """The section of the site file that it is of."""
+
+    identity: str
+    draws: tuple[Draw, ...]
+    entries: tuple[Entry, ...]
+    values: Values
+    records: int
+    keys: Keys | None = None
+    method: str = ""
+    dropped: int = 0
+    leaves: int = 0
+    beginning: int = 0
+    stale: int = 0
+    renewed: tuple[str, ...] = ()
+
+    @classmethod
+    @abstractmethod
+    def of(
+        cls,
+        site: Site,
+        watch: StagedProgress,
+        options: PublishOptions,
+        surroundings: Surroundings,
+        /,
+    ) -> Self:
+        """Make what a site would release, for the owner's own eyes.
+
+        Raises:
+            InputError: the site file or the table is wrong, or does not allow such a release.
+            KeyFileError: a secret is absent or unsafe.
+            StoreCorrupt: the ledger, or what was kept of earlier releases, cannot be read.
+        """
+
+    @abstractmethod
+    def outgoing(self) -> Outgoing:
+        """Return what leaves."""
+
+    def require_allowed(self, *, accept_added_loss: bool) -> None:
+        """Check that it may leave after what has left. Raises PlanConflict."""
+        if not accept_added_loss:
+            refuse_conflicts(self.draws, self.entries)
+
+    def before_announcing(self, delivery: Delivery) -> None:
+        """Check that it leaves true what the study's plan states; write down what must be known.
+
+        Raises what `Delivery` does.
+        """
+        delivery.require_beside_plan([draw.column for draw in self.draws], self.section)
+
+    def entry(self, site: Site, manifest: ReleaseCreate, now: datetime) -> Entry:
+        """Return the ledger's entry of it, prepared now."""
+        return Entry(
+            miner=site.miner.url,
+            study=site.miner.study,
+            name=manifest.name,
+            content=self.identity,
+            digest=manifest.digest,
+            plan_digest=manifest.release_kind.read(manifest.content).digest,
+            records=self.records,
+            parts=len(manifest.parts),
+            state="prepared",
+            prepared=now,
+            changed=now,
+            release_id=None,
+            draws=self.draws,
+            sketch=b"" if self.keys is None else sketch_of(self.keys),
+            fingerprint=fingerprint_of(self.values, [draw.column for draw in self.draws]),
+            kind=self.kind,
+            method=self.method,
+            beginning=self.beginning,
+        )
