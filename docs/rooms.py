@@ -20,9 +20,12 @@ PLACES = {
     "owner_agent": ROOT,
     "miner_service": ROOT,
     "pramana": ROOT,
+    "benchmarks": ROOT,
 }
 """The packages, each with the folder that it is in."""
 PACKAGES = tuple(PLACES)
+PRODUCT = PACKAGES[:-1]
+"""What is in the wheel: all but what measures it."""
 
 MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n")
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
@@ -87,14 +90,19 @@ pramana.networks
 pramana.estimators
 pramana.masking pramana.model_sharing
 pramana.client pramana.saving
-pramana.simulate.commands pramana.reproduce.engine pramana.demo
-pramana.reproduce.data
-pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.reproduce.ma.chapter_5
-pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7 pramana.reproduce.frapp
-pramana.reproduce.frapp.bound pramana.reproduce.masiv pramana.reproduce.alahmadi
-pramana.reproduce.sharkey
-pramana.reproduce
+pramana.simulate.commands pramana.demo
+pramana.checkout
 pramana.cli
+benchmarks.measuring benchmarks.reproduce.engine benchmarks.networks
+benchmarks.startup benchmarks.wide benchmarks.side_by_side benchmarks.processors benchmarks.costs
+benchmarks.load benchmarks.coverage benchmarks.reproduce.data
+benchmarks.jobs benchmarks.coverage.settings
+benchmarks.reproduce.ma.chapter_2 benchmarks.reproduce.ma.chapter_3
+benchmarks.reproduce.ma.chapter_5 benchmarks.reproduce.ma.chapter_6
+benchmarks.reproduce.ma.chapter_7 benchmarks.reproduce.frapp
+benchmarks.reproduce.frapp.bound benchmarks.reproduce.masiv benchmarks.reproduce.alahmadi
+benchmarks.reproduce.sharkey
+benchmarks.reproduce benchmarks.whole_record
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)
@@ -124,8 +132,8 @@ def imports(path: Path, names: Iterable[str]) -> set[str]:
 
 
 def room_of(module: str, files: Mapping[str, Path]) -> str:
-    """Return the room that a module is in; a module alone in a package is a room of its own."""
-    if files[module].name == "__init__.py":
+    """Return the room that a module is in; one alone in a package, or a program, is its own."""
+    if files[module].name in ("__init__.py", "__main__.py"):
         return module
     folder = module.rpartition(".")[0]
     return module if folder in PACKAGES else folder
@@ -205,7 +213,7 @@ def pictures(files: Mapping[str, Path]) -> dict[str, str]:
 def totals() -> str:
     """Return how large the house is: lines, modules and folders of each package and of tests."""
     places = {name: place / name for name, place in PLACES.items()}
-    places |= {name: ROOT / name for name in ("benchmarks", "tests")}
+    places |= {name: ROOT / name for name in ("tests",)}
     rows = []
     for name, place in places.items():
         files = sorted(place.rglob("*.py"))
