@@ -103,8 +103,8 @@ PUBLISHING_FLAGS ?=  # such as --tables car --folds 1 --check
 .PHONY: publishing-peer
 publishing-peer: $(STAMP) ## l-diversity publishing by anjana, in an environment of its own (docs/reproduce.md)
 	$(PYTHON) -m venv $(PUBLISHING)
-	$(PUBLISHING)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r benchmarks/publishing/peer.lock
-	$(BIN)/python -m benchmarks.publishing $(PUBLISHING)/bin/python $(PUBLISHING_FLAGS)
+	$(PUBLISHING)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r benchmarks/reproduce/sharkey/peer.lock
+	$(BIN)/python -m benchmarks.reproduce.sharkey.publishing $(PUBLISHING)/bin/python $(PUBLISHING_FLAGS)
 
 .PHONY: benchmark
 benchmark: $(STAMP) ## ratios against peers, measured side by side

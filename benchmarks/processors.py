@@ -46,7 +46,7 @@ SUITES: Final = (
     "tests/docs/test_notebooks.py",
     "tests/examples",
     "tests/pramana/simulate",
-    "tests/pramana/reproduce",
+    "tests/benchmarks/reproduce",
     "tests/processors",
 )
 """Where figures, simulations, likelihoods, messages, notebooks and pages are held to what they

@@ -20,59 +20,68 @@ PLACES = {
     "owner_agent": ROOT,
     "miner_service": ROOT,
     "pramana": ROOT,
+    "benchmarks": ROOT,
 }
 """The packages, each with the folder that it is in."""
 PACKAGES = tuple(PLACES)
+PRODUCT = PACKAGES[:-1]
+"""What is in the wheel: all but what measures it."""
 
 MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n")
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-miner_service.store.migrations.versions owner_agent.peer pramana.reproduce.ma core.alike
-core.errors core.model_sharing core.opening core.pictures core.progress core.ties
-miner_service.store.migrations core.channels core.domain core.full_disks core.mixed
+benchmarks.processors benchmarks.reproduce.ma benchmarks.side_by_side
+miner_service.store.migrations.versions owner_agent.peer core.alike core.errors
+core.model_sharing core.opening core.pictures core.progress core.ties
+miner_service.store.migrations pramana.checkout core.channels core.domain core.full_disks
+core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.mask.pictures
 core.model_sharing.core core.plan core.terminal
-pramana.reproduce.engine core.audit core.estimation.core core.estimation.supports
-core.learn.common core.mask.advice core.mask.copies core.mask.measures.core
-core.model_sharing.anonymity core.privacy.structures
-owner_agent.state pramana.reproduce core.estimation.evidence core.estimation.plausibility
-core.estimation.subpopulations core.estimation.tables core.learn.networks core.learn.rules
-core.mask.measures.security core.mask.measures.utility core.mask.methods
-core.model_sharing.generation core.model_sharing.growing core.model_sharing.private
-core.model_sharing.publishing core.privacy core.regression
+benchmarks.coverage benchmarks.measuring benchmarks.reproduce.engine core.audit
+core.estimation.core core.estimation.supports core.learn.common core.mask.advice
+core.mask.copies core.mask.measures.core core.model_sharing.anonymity core.privacy.structures
+benchmarks.reproduce benchmarks.startup owner_agent.state core.estimation.evidence
+core.estimation.plausibility core.estimation.subpopulations core.estimation.tables
+core.learn.networks core.learn.rules core.mask.measures.security core.mask.measures.utility
+core.mask.methods core.model_sharing.generation core.model_sharing.growing
+core.model_sharing.private core.model_sharing.publishing core.privacy core.regression
 core.design core.estimation.pooled core.learn.networks.search core.learn.rules.exchange
 core.mask.measures core.mask.synthetic core.model_sharing.global_models core.regression.exchange
 core.study_plan
 pramana.simulate.publishing core.estimation core.learn.bayes_classifier
 core.learn.networks.exchange core.mask core.model_sharing.combination core.wire
-miner_service.settings owner_agent.randomize owner_agent.study_plan pramana.network_command
-pramana.reproduce.data pramana.simulate.inputs core.learn.bayes_classifier.exchange
+benchmarks.reproduce.data miner_service.settings owner_agent.randomize owner_agent.study_plan
+pramana.network_command pramana.simulate.inputs core.learn.bayes_classifier.exchange
 core.learn.linear core.learn.tree core.mask.comparison core.model_sharing.exchange
-miner_service.store.files core.learn.linear.exchange core.learn.tree.exchange core.wire.releases
-owner_agent.departures owner_agent.site.sections core.learn core.wire.learning
+benchmarks.__main__ benchmarks.coverage.settings benchmarks.wide miner_service.store.files
+core.learn.linear.exchange core.learn.tree.exchange core.wire.releases
+benchmarks.coverage.__main__ benchmarks.load owner_agent.departures owner_agent.site.sections
+core.learn core.wire.learning
 miner_service.alignment miner_service.store owner_agent.site
 miner_service.kinds miner_service.store.databases miner_service.store.holders
 owner_agent.corrections owner_agent.peer.protocol owner_agent.table pramana.setups
-miner_service.services owner_agent.peer.identity owner_agent.peer.tasks owner_agent.predict
-owner_agent.release pramana.demo pramana.frames pramana.reproduce.alahmadi
-pramana.reproduce.ma.chapter_2 pramana.reproduce.ma.chapter_3 pramana.simulate
-miner_service.http.metrics miner_service.intake owner_agent.costs owner_agent.masking
-owner_agent.model_sharing pramana.exchange pramana.frequent_patterns pramana.reproduce.frapp
-pramana.reproduce.ma.chapter_5 pramana.reproduce.ma.chapter_6 pramana.reproduce.ma.chapter_7
-pramana.showing pramana.simulate.model_sharing
+benchmarks.costs benchmarks.reproduce.alahmadi benchmarks.reproduce.ma.chapter_2
+benchmarks.reproduce.ma.chapter_3 miner_service.services owner_agent.peer.identity
+owner_agent.peer.tasks owner_agent.predict owner_agent.release pramana.demo pramana.frames
+pramana.simulate
+benchmarks.jobs benchmarks.load.__main__ benchmarks.reproduce.frapp
+benchmarks.reproduce.ma.chapter_5 benchmarks.reproduce.ma.chapter_6
+benchmarks.reproduce.ma.chapter_7 miner_service.http.metrics miner_service.intake
+owner_agent.costs owner_agent.masking owner_agent.model_sharing pramana.exchange
+pramana.frequent_patterns pramana.showing pramana.simulate.model_sharing
+benchmarks.reproduce.frapp.bound benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
 miner_service.jobs miner_service.operations owner_agent.design owner_agent.peer.exchange
-owner_agent.report pramana.reporting pramana.reproduce.frapp.bound pramana.reproduce.masiv
-pramana.reproduce.sharkey pramana.simulate.commands
+owner_agent.report pramana.reporting pramana.simulate.commands
 miner_service.http.access owner_agent.http owner_agent.peer.session pramana.cli pramana.networks
 pramana.owner pramana.planning
-miner_service.http.gate owner_agent.peer.disclosure pramana.__main__ pramana.estimators
-pramana.masking
-miner_service.http.listening miner_service.http.routes owner_agent.peer.members
-pramana.model_sharing
-miner_service.http owner_agent.cli.display owner_agent.peer.transport pramana.client
-pramana.saving
-miner_service.cli owner_agent.cli
+benchmarks.networks miner_service.http.gate owner_agent.peer.disclosure pramana.__main__
+pramana.estimators pramana.masking
+benchmarks.whole_record miner_service.http.listening miner_service.http.routes
+owner_agent.peer.members pramana.model_sharing
+benchmarks.whole_record.__main__ miner_service.http owner_agent.cli.display
+owner_agent.peer.transport pramana.client pramana.saving
+benchmarks.networks.__main__ miner_service.cli owner_agent.cli
 miner_service.__main__ owner_agent.__main__
 """
 
@@ -103,8 +112,8 @@ def imports(path: Path, names: Iterable[str]) -> set[str]:
 
 
 def room_of(module: str, files: Mapping[str, Path]) -> str:
-    """Return the room that a module is in; a module alone in a package is a room of its own."""
-    if files[module].name == "__init__.py":
+    """Return the room that a module is in; one alone in a package, or a program, is its own."""
+    if files[module].name in ("__init__.py", "__main__.py"):
         return module
     folder = module.rpartition(".")[0]
     return module if folder in PACKAGES else folder
@@ -184,7 +193,7 @@ def pictures(files: Mapping[str, Path]) -> dict[str, str]:
 def totals() -> str:
     """Return how large the house is: lines, modules and folders of each package and of tests."""
     places = {name: place / name for name, place in PLACES.items()}
-    places |= {name: ROOT / name for name in ("benchmarks", "tests")}
+    places |= {name: ROOT / name for name in ("tests",)}
     rows = []
     for name, place in places.items():
         files = sorted(place.rglob("*.py"))

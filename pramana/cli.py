@@ -93,15 +93,17 @@ def reproduce(
 ) -> None:
     """Make the papers' figures and tables again and say what agrees and what does not.
 
-    `all` skips experiments whose tables are not in --data. Exit codes: 0 done, whatever was found;
-    2 bad input: an unknown name, or an experiment named whose tables are absent.
+    The experiments are in a checkout of Pramana, not in the installed package. `all` skips those
+    whose tables are not in --data. Exit codes: 0 done, whatever was found; 2 bad input: an unknown
+    name, an experiment named whose tables are absent, or no checkout.
     """
-    from pramana.reproduce.command import list_experiments, run_experiments
+    from pramana.checkout import experiments
 
+    command = experiments("command")
     if not names:
-        list_experiments(json=json)
+        command.list_experiments(json=json)
     else:
-        run_experiments(names, out, seed=seed, data=data, quick=quick, json=json)
+        command.run_experiments(names, out, seed=seed, data=data, quick=quick, json=json)
 
 
 app.add_typer(simulate, name="simulate")

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from benchmarks.reproduce import command
+from benchmarks.reproduce.catalogue import select
+from benchmarks.reproduce.engine.experiment import Result, Setting
 from typer.testing import CliRunner
 
 from pramana.cli import app
-from pramana.reproduce import command
-from pramana.reproduce.catalogue import select
-from pramana.reproduce.engine.experiment import Result, Setting
 from tests.places import DATA
 
 

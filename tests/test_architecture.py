@@ -31,6 +31,7 @@ ALLOWED = {
     "owner_agent": {"owner_agent", "pramana_core"},
     "miner_service": {"miner_service", "pramana_core"},
     "pramana": {"pramana", "owner_agent", "miner_service", "pramana_core"},
+    "benchmarks": set(PACKAGES),
 }
 """Which packages a package may use."""
 

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.networks.running import network_file
+from benchmarks.reproduce.engine.experiment import Setting as Experiment
+from benchmarks.reproduce.frapp.data import census
 from benchmarks.whole_record.settings import FILES, Setting
-from pramana.reproduce.engine.experiment import Setting as Experiment
-from pramana.reproduce.frapp.data import census
 
 Found = dict[str, Any]
 

@@ -30,10 +30,10 @@ NEVER = ["frapp-9-health", "frapp-health"]
 CHOSEN = ["alahmadi-4", "alahmadi-draws", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
           "alahmadi-real", "alahmadi-adult"]  # fmt: skip
 """Their kernels are chosen by leave-one-out errors: where two are as good, another processor's
-rounding may choose the other. tests/pramana/reproduce/alahmadi holds what they find."""
+rounding may choose the other. tests/benchmarks/reproduce/alahmadi holds what they find."""
 SLOWEST = ["sharkey-7", "sharkey-choice"]
-"""Even with --quick they take longer than a test should. tests/pramana/reproduce/sharkey holds how
-they judge what they find."""
+"""Even with --quick they take longer than a test should. tests/benchmarks/reproduce/sharkey
+holds how they judge what they find."""
 
 STEP = 1 / 20_000
 """One draw of a distribution function that `ma-5.1 --quick` simulates."""

@@ -1,4 +1,7 @@
-"""What is repeated, by what is estimated."""
+"""What is repeated, by what is estimated.
+
+How a setting is repeated and counted is in `benchmarks.coverage.setting`.
+"""
 
 from benchmarks.coverage.setting import Setting
 from benchmarks.coverage.settings import (

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from docs.rooms import PLACES
+from docs.rooms import PLACES, PRODUCT
 from tests.places import ROOT
 
 pytestmark = pytest.mark.end_to_end
@@ -46,7 +46,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     ignored = shutil.ignore_patterns("__pycache__")
-    for package, place in PLACES.items():
+    for package in PRODUCT:
+        place = PLACES[package]
         copy = source / place.relative_to(ROOT) / package
         shutil.copytree(place / package, copy, ignore=ignored)
     run(
@@ -92,9 +93,9 @@ def test_everything_is_in_the_wheel(wheel: Path):
     """Code, types, templates: whatever lies in the packages, but for caches."""
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if "dist-info" not in name}
     there = {
-        path.relative_to(place).as_posix()
-        for package, place in PLACES.items()
-        for path in (place / package).rglob("*")
+        path.relative_to(PLACES[package]).as_posix()
+        for package in PRODUCT
+        for path in (PLACES[package] / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert inside == there
@@ -125,6 +126,15 @@ def test_a_package_called_shared_beside_the_work_is_no_obstacle(python: Path, tm
     (tmp_path / "shared" / "__init__.py").write_text("OURS = 'theirs'\n", encoding="utf-8")
     script = "import shared, pramana as pm; print(shared.OURS, pm.Domain.of(x='ab').size)"
     assert run(tmp_path, python, "-c", script).split()[:2] == ["theirs", "2"]
+
+
+def test_experiments_are_run_from_a_checkout(python: Path, tmp_path: Path):
+    done = subprocess.run(
+        [python.parent / "pramana", "reproduce"],
+        cwd=tmp_path, env={"PATH": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "run from a checkout" in " ".join(done.stderr.split())
 
 
 def test_the_commands_are_there(python: Path, tmp_path: Path):

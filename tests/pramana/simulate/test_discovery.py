@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana.reproduce.engine.experiment import Setting
-from pramana.reproduce.frapp.data import census
+from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.frapp.data import census
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.inputs.randomization import symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -20,8 +20,8 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from benchmarks.reproduce.data import six_nodes
 from pramana.cli import app
-from pramana.reproduce.data import six_nodes
 from pramana.simulate.bayes_net import (
     StructureOptions,
     _Comparison,

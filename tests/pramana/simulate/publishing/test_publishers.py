@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.reproduce.sharkey.recorded import Recorded, label
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.simulation import simulate
@@ -22,7 +23,6 @@ from pramana.simulate.publishing.publishers import (
     Process,
     publisher_of,
 )
-from pramana.simulate.publishing.recorded import Recorded, label
 from pramana_core.errors import NotInstalled, OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.anonymity.requirements import Requirement

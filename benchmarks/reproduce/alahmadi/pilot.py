@@ -1,0 +1,207 @@
+"""AlAhmadi figures 48 to 52: one told and one confidential column, five shapes, all methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.reproduce.alahmadi import grids
+from benchmarks.reproduce.alahmadi.relations import Relation, kept
+from benchmarks.reproduce.alahmadi.versions import EXISTING, QUICK_RECORDS, Version, versions
+from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from pramana_core.mask.pictures.charts import trend
+from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
+from pramana_core.pictures import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RECORDS = 1_000
+
+KEPT = 0.9
+"""A relationship is called kept if slope and R^2 of the fitted values are at least this."""
+
+TINY = 0.005
+"""Is written without a sign."""
+
+TRUE = "true records"
+
+LINEAR, MONOTONIC, OTHER = "linear", "monotonic", "non-monotonic"
+
+_RELATION = Relation("1", (), told=True)
+
+Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+
+
+def _linear(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    s = rng.standard_normal(n)
+    return s, 0.8 * s + 0.6 * rng.standard_normal(n)
+
+
+def _saturating(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    s = rng.standard_normal(n)
+    return s, np.tanh(1.5 * s) + 0.2 * rng.standard_normal(n)
+
+
+def _growing(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    s = rng.standard_normal(n)
+    return s, np.exp(0.7 * s + 0.25 * rng.standard_normal(n))
+
+
+def _u_shape(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    s = rng.uniform(-2.0, 2.0, n)
+    return s, s**2 + 0.4 * rng.standard_normal(n)
+
+
+def _clusters(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+    which = rng.integers(0, 3, n)
+    s = np.array([-2.0, 0.0, 2.0])[which] + 0.35 * rng.standard_normal(n)
+    return s, np.array([0.0, 3.0, 0.5])[which] + 0.4 * rng.standard_normal(n)
+
+
+SHAPES: Mapping[str, tuple[str, Draw]] = {
+    "linear": (LINEAR, _linear),
+    "monotonic I": (MONOTONIC, _saturating),
+    "monotonic II": (MONOTONIC, _growing),
+    "U shape": (OTHER, _u_shape),
+    "three clusters": (OTHER, _clusters),
+}
+"""The five shapes by name: which kind of dependence each is, and how it is drawn."""
+
+
+def run(setting: Setting) -> Result:
+    """Mask the five tables by every method and compare E(Y | S) with E(X | S)."""
+    records = QUICK_RECORDS if setting.quick else RECORDS
+    tables, rows = {}, []
+    clouds: dict[tuple[str, str], MixedTable | None] = {}
+    for done, (shape, (kind, draw)) in enumerate(SHAPES.items()):
+        s, x = table(setting, shape, draw, records)
+        tables[shape] = s, x
+        clouds[TRUE, shape] = x
+        for version in versions(s, x, setting, shape):
+            clouds[version.method, shape] = version.masked
+            rows.append(row(setting, shape, kind, s, x, version))
+        setting.progress((done + 1) / len(SHAPES))
+    found = pd.DataFrame(rows)
+    return Result(
+        {"shapes": found},
+        findings(found),
+        lambda figure: draw_all(figure, tables, clouds, found),
+        height=grids.height(1 + found["method"].nunique()),
+    )
+
+
+def table(setting: Setting, shape: str, draw: Draw, records: int) -> tuple[MixedTable, MixedTable]:
+    """Return S and X of a shape."""
+    s, x = draw(setting.rng("alahmadi", "pilot", shape), records)
+    return (
+        MixedTable((NumericColumn("S", s),), records),
+        MixedTable((NumericColumn("X", x),), records),
+    )
+
+
+def row(
+    setting: Setting, shape: str, kind: str, s: MixedTable, x: MixedTable, version: Version
+) -> dict[str, object]:
+    """Return what a method keeps of a shape."""
+    found = {"shape": shape, "kind": kind, "method": version.method}
+    if version.masked is None:
+        return found | {"slope": np.nan, "r_squared": np.nan, "refused": version.refusal}
+    fit = kept(_RELATION, s, x.matrix(), version.masked.matrix(), setting)
+    return found | {"slope": fit.slope, "r_squared": fit.r_squared, "refused": ""}
+
+
+def findings(found: pd.DataFrame) -> tuple[Finding, ...]:
+    """Hold the shapes against what the dissertation says of each family of methods."""
+    return (
+        _keeps(found, "egadp", (LINEAR,), "EGADP keeps a linear relationship"),
+        _keeps(found, "shuffle", (LINEAR, MONOTONIC), "Data shuffling keeps monotonic ones"),
+        *(_destroys(found, name) for name in EXISTING),
+        *(
+            _keeps(found, name, (LINEAR, MONOTONIC, OTHER), f"{name} keeps all five")
+            for name in ("nmegadp", "nmegadp-shuffle")
+        ),
+    )
+
+
+def _keeps(found: pd.DataFrame, method: str, kinds: tuple[str, ...], words: str) -> Finding:
+    rows = found[(found["method"] == method) & found["kind"].isin(kinds)]
+    told = "; ".join(
+        f"{r.shape_} slope {r.slope:.3f}, R^2 {r.r_squared:.3f}"
+        for r in rows.rename(columns={"shape": "shape_"}).itertuples()
+    )
+    held = bool(
+        (rows["slope"].between(KEPT, 2 - KEPT) & (rows["r_squared"] >= KEPT)).all() and len(rows)
+    )
+    return Finding(held, f"{words}, of fitted E(Y | S) on E(X | S): {told} (kept from {KEPT:g}).")
+
+
+def _destroys(found: pd.DataFrame, method: str) -> Finding:
+    rows = found[(found["method"] == method) & (found["kind"] == OTHER)]
+    told = "; ".join(
+        f"{name} slope {slope:.3f}"
+        for name, slope in zip(rows["shape"], rows["slope"], strict=True)
+    )
+    return Finding(
+        bool((rows["slope"] < 1 - KEPT + 0.1).all() and len(rows)),
+        f"{method} destroys relationships that are not monotonic: {told}.",
+    )
+
+
+def draw_all(
+    figure: Figure,
+    tables: Mapping[str, tuple[MixedTable, MixedTable]],
+    clouds: Mapping[tuple[str, str], MixedTable | None],
+    found: pd.DataFrame,
+) -> None:
+    """Draw every shape in a column and every method in a row."""
+    rows = [TRUE, *found["method"].unique()]
+    shapes = list(tables)
+    numbers = found.set_index(["method", "shape"])[["slope", "r_squared"]]
+
+    def draw(axis: Axes, row: int, column: int) -> None:
+        shown = clouds[rows[row], shapes[column]]
+        s, _ = tables[shapes[column]]
+        if shown is None:
+            grids.refused(axis)
+            return
+        values = shown.matrix()[:, 0]
+        colour = plots.GREY if row == 0 else colour_of(rows[row])
+        grids.dots(axis, s.matrix()[:, 0], values, colour)
+        axis.plot(*trend(s.columns[0], values), color=plots.BLACK, linewidth=1.2)
+        if row:
+            slope, r_squared = numbers.loc[(rows[row], shapes[column])]
+            grids.note(axis, f"{abs(slope) if abs(slope) < TINY else slope:.2f}, {r_squared:.2f}")
+
+    grid_titles = list(shapes)
+    grids.grid(figure, rows, grid_titles, draw)
+
+
+def colour_of(method: str) -> str:
+    """Return the colour of a method's family: existing, proposed, synthetic."""
+    if method.startswith("nmegadp"):
+        return plots.BLUE
+    if method.startswith("synthetic"):
+        return plots.GREEN
+    return plots.PURPLE if method in ("sadp", "cadp") else plots.RED
+
+
+EXPERIMENT = Experiment(
+    name="alahmadi-48",
+    title="Five shapes of dependence, masked by every method",
+    source="AlAhmadi (2006), figures 48 to 52",
+    run=run,
+    choices=(
+        "The data sets are not published; these are drawn in the likeness of their names.",
+        (
+            "Across: S; upwards: X or its masked values. The line joins means of 20 groups of S;"
+            " the numbers are slope and R² of fitted E(Y | S) on E(X | S), both by kernel ridge"
+            " regression."
+        ),
+        f"Called kept: slope between {KEPT:g} and {2 - KEPT:g} and R² of at least {KEPT:g}.",
+    ),
+)

@@ -1,0 +1,60 @@
+"""MaSiv's two setups: a miner who has everybody's reports (II), or the parties alone (I)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.reproduce.data import six_nodes
+from pramana.setups.owner import SeededOwner
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Plan
+
+MINER, PEERS = "with a miner (II)", "without (I)"
+
+SITES = ("ABC", "DEF")
+"""The nodes of the two sites of figure 3: D has its parents at the other site (Ma 5.6.2)."""
+
+PARTITION = (
+    "Figure 3 and its partition are lost; A, B and C are at one site, D, E and F at the other, as"
+    " Ma 5.6.2 says of the same network."
+)
+
+
+def both() -> tuple[str, str]:
+    """Return the names of the setups."""
+    return MINER, PEERS
+
+
+@dataclass(frozen=True)
+class View:
+    """What a learner has of the six nodes: the plan of its copy, and the nodes it learns."""
+
+    plan: Plan
+    nodes: str
+
+    def marginals(
+        self, owner: SeededOwner, codes: Mapping[str, Codes], run: int
+    ) -> EstimatedMarginals:
+        """Return what its copy tells; whoever sees a block sees the same draws."""
+        columns = {name: codes[name] for name in self.plan.domain.names}
+        return EstimatedMarginals(owner.report(self.plan, columns, run), self.plan)
+
+
+def views(name: str, p: float) -> tuple[View, ...]:
+    """Return what is learned from in a setup, every node randomized with parameter `p`.
+
+    Without a miner a site has its own columns as they are and learns its own nodes.
+    """
+    if name == MINER:
+        return (View(six_nodes.plan(p), "ABCDEF"),)
+    return tuple(View(six_nodes.plan(p, exact=site), site) for site in SITES)
+
+
+def view_of(name: str, p: float, node: str) -> View:
+    """Return the view in which a setup learns a node, of the node's family alone."""
+    (site,) = (view.nodes for view in views(name, p) if node in view.nodes)
+    family = six_nodes.family(node).nodes
+    exact = site if name == PEERS else ""
+    return View(six_nodes.plan(p, "".join(family), exact=exact), node)

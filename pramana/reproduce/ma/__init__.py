@@ -1,4 +1,0 @@
-"""The figures and tables of Ma (2006), a room for each chapter.
-
-What they share with FRAPP's is in `pramana.reproduce.engine`.
-"""

@@ -1,4 +1,0 @@
-"""Estimation: Ma (2006), chapter 2.
-
-Experiments are listed in `pramana.reproduce.catalogue`; what they share is in `engine` and `data`.
-"""

@@ -1,4 +1,0 @@
-"""Bayesian networks: Ma (2006), chapter 5.
-
-Experiments are listed in `pramana.reproduce.catalogue`; what they share is in `engine` and `data`.
-"""

@@ -1,4 +1,0 @@
-"""Linear classifiers: Ma (2006), chapter 6.
-
-Experiments are listed in `pramana.reproduce.catalogue`; what they share is in `engine` and `data`.
-"""

@@ -1,0 +1,77 @@
+"""The experiments on masking: short forms, and what their findings can and cannot say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.reproduce.alahmadi import hump, pilot, repeated, six
+from benchmarks.reproduce.alahmadi.relations import compared
+from benchmarks.reproduce.catalogue import catalogue, papers, select
+from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.engine.figure import png
+
+QUICK = Setting(seed=1, quick=True)
+
+
+def test_a_papers_name_stands_for_all_of_its_experiments():
+    names = [e.name for e in select(["alahmadi"])]
+    assert names == [e.name for e in catalogue() if e.name.startswith("alahmadi-")]
+    assert len(names) == 7
+    assert papers() == ("ma", "masiv", "frapp", "alahmadi", "sharkey")
+
+
+def test_slope_and_r_squared_of_fitted_values():
+    true = np.array([0.0, 1.0, 2.0, 3.0])
+    assert compared(true, 5 + 0.5 * true) == pytest.approx((0.5, 1.0))
+    assert compared(true, np.ones(4)) == (0.0, 0.0)
+
+
+@pytest.mark.slow
+def test_the_hump_is_destroyed_by_existing_methods_and_kept_by_the_proposed():
+    result = hump.run(QUICK)
+    slopes = result.tables["hump"].set_index("method")["slope"]
+    assert slopes["egadp"] < 0.2 < 0.9 < slopes["nmegadp"]
+    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", [six.run, pilot.run])
+def test_grids_are_drawn_and_judged(run):
+    result = run(QUICK)
+    assert {f.agrees for f in result.findings} <= {True, False}
+    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")
+
+
+def test_a_method_that_keeps_nothing_is_not_said_to_keep():
+    """The negative control of the verdicts."""
+    import pandas as pd
+
+    flat = pd.DataFrame(
+        {"shape": ["linear"], "kind": ["linear"], "method": ["egadp"], "slope": [0.0],
+         "r_squared": [0.0]}
+    )  # fmt: skip
+    assert pilot._keeps(flat, "egadp", ("linear",), "EGADP keeps").agrees is False
+
+
+def draws_of(method: str, gains: list[float]):
+    import pandas as pd
+
+    return pd.DataFrame({"method": method, "draw": range(1, len(gains) + 1), "gain": gains})
+
+
+def test_a_gain_of_chance_is_told_from_one_that_noise_gives():
+    nothing = draws_of("nmegadp", [0.0, -0.001, 0.001, 0.0, -0.002])
+    assert repeated.no_gain(nothing, "nmegadp").agrees
+    assert repeated.no_gain(draws_of("nmegadp", [0.0, 0.0, 0.0]), "nmegadp").agrees
+    leaking = [0.09, 0.10, 0.11, 0.09, 0.1]
+    assert repeated.no_gain(draws_of("nmegadp", leaking), "nmegadp").agrees is False
+    assert repeated.control(draws_of("sadp", leaking)).agrees
+    assert repeated.control(draws_of("sadp", [0.0, -0.001, 0.001])).agrees is False
+
+
+@pytest.mark.slow
+def test_the_store_drawn_again_and_again_keeps_its_hump_and_its_secrets():
+    result = repeated.run(QUICK)
+    assert all(finding.agrees for finding in result.findings)
+    assert png("x", "y", result.draw, result.height).startswith(b"\x89PNG")

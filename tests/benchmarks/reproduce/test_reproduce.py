@@ -1,0 +1,508 @@
+"""`pramana reproduce`: its numbers against brute force and closed forms, its files and commands.
+
+Random results are compared with distributions at the false-alarm rate stated in each test, and a
+negative control beside each must be found out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate, stats
+from typer.testing import CliRunner
+
+from benchmarks.reproduce.catalogue import catalogue, select
+from benchmarks.reproduce.data import table_2_1, two_triangles
+from benchmarks.reproduce.engine import agreement
+from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.ma.chapter_2 import ma_2_2, ma_2_3
+from benchmarks.reproduce.ma.chapter_3 import ma_3_2, ma_3_3, ma_3_4
+from benchmarks.reproduce.ma.chapter_7 import ma_7_3
+from benchmarks.reproduce.run import reproduce, tally
+from pramana.cli import app
+from pramana.setups import owner as production
+from pramana_core.discretize import Discretization
+from pramana_core.errors import OptionError
+
+pytestmark = pytest.mark.calibration
+
+QUICK = Setting(seed=3, quick=True)
+FALSE_ALARM = 1e-6
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.ndarray:
+    """Ma 2.1 and 2.2, entry by entry."""
+    made = np.zeros((size, size))
+    for group in groups or [list(range(size))]:
+        for a, b in itertools.product(group, group):
+            made[a, b] = 1 - p if a == b else p / (len(group) - 1)
+    return made
+
+
+# --- what experiments are made of ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Setting(seed=-1), "0 or more"),
+        (lambda: Setting(data=Path("no/such/folder")), "no folder"),
+        (lambda: Setting().file("adult.csv"), "is needed"),
+        (lambda: Setting(data=Path(__file__).parent).file("adult.csv"), "no adult.csv"),
+        (lambda: Finding(True, "  "), "sentence"),
+        (lambda: Result({}, (Finding(None, "."),), lambda _: None), "at least one"),
+        (lambda: Result({"a": pd.DataFrame()}, (), lambda _: None), "at least one"),
+        (lambda: Experiment("Ma 2.2", "t", "s", ma_2_2.run), "not a valid name"),
+        (lambda: Experiment("ma-2.2", "", "s", ma_2_2.run), "title"),
+        (lambda: select(["ma-9.9"]), "no experiment ma-9.9"),
+        (lambda: reproduce([], QUICK, Path("nowhere")), "no experiment to run"),
+    ],
+)
+def test_bad_values_are_refused(make, says: str):
+    with pytest.raises(OptionError, match=says):
+        make()
+
+
+def test_a_finding_takes_numpys_booleans():
+    finding = Finding(np.bool_(True), "yes")
+    assert finding.agrees is True
+    assert json.dumps(finding.agrees) == "true"
+    assert Finding(None, "open").agrees is None
+
+
+def test_a_file_in_the_data_folder_is_found(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("a\n")
+    assert Setting(data=tmp_path).file("t.csv") == tmp_path / "t.csv"
+
+
+def test_streams_are_repeatable_and_apart():
+    first = QUICK.rng("a", 1).random(4)
+    assert (first == QUICK.rng("a", 1).random(4)).all()
+    assert not (first == QUICK.rng("a", 2).random(4)).any()
+    assert not (first == Setting(seed=4).rng("a", 1).random(4)).any()
+
+
+def test_the_catalogue_names_each_experiment_once():
+    names = [experiment.name for experiment in catalogue()]
+    assert len(set(names)) == len(names)
+    wanted = {"ma-2.2", "ma-2.3", "ma-3.1", "ma-3.2", "ma-3.3", "ma-3.4", "ma-7.3"}
+    assert wanted <= set(names)
+    assert select(["all"]) == catalogue()
+    chosen = select(["ma-3.1", "ma-2.2", "ma-3.1"])
+    assert [e.name for e in chosen] == [n for n in names if n in ("ma-2.2", "ma-3.1")]
+
+
+# --- the production path -------------------------------------------------------------------------
+
+
+def reports(p: float) -> tuple[np.ndarray, np.ndarray]:
+    """Reported counts of 50,000 records, and the true cells' counts."""
+    records = 50_000
+    pmf = table_2_1.pmf()
+    codes = production.draw_cells(pmf, table_2_1.NAMES, records, np.random.default_rng(5))
+    owner = production.SeededOwner.of("test", 3, records)
+    true = np.zeros(pmf.shape)
+    np.add.at(true, tuple(codes.values()), 1)
+    return owner.report(table_2_1.multicategory(p), codes).table(table_2_1.NAMES), true
+
+
+def expected(true: np.ndarray, p: float) -> np.ndarray:
+    single = matrix(5, p)
+    return single.T @ true @ single
+
+
+def test_owners_reports_follow_the_matrix(assert_distribution):
+    """Given the true cells, chi-square is a little stricter than multinomial: 1e-6 is kept."""
+    reported, true = reports(0.5)
+    assert_distribution(reported, expected(true, 0.5), false_alarm=FALSE_ALARM)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(reported, expected(true, 0.55), false_alarm=FALSE_ALARM)
+
+
+def test_drawn_cells_follow_the_table(assert_distribution):
+    _, true = reports(0.5)
+    pmf = table_2_1.pmf()
+    assert_distribution(true, true.sum() * pmf, false_alarm=FALSE_ALARM)
+    other = np.where(pmf > 0, pmf, 0) ** 1.03
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(true, true.sum() * other / other.sum(), false_alarm=FALSE_ALARM)
+
+
+def test_an_owners_draws_repeat_and_differ_by_run():
+    plan = table_2_1.multicategory(0.5)
+    codes = production.draw_cells(table_2_1.pmf(), table_2_1.NAMES, 500, np.random.default_rng(0))
+    owner = production.SeededOwner.of("test", 3, 800)  # more records than are reported
+    tables = [owner.report(plan, codes, run).table(table_2_1.NAMES) for run in (0, 0, 1)]
+    assert (tables[0] == tables[1]).all()
+    assert (tables[0] != tables[2]).any()
+    other = production.SeededOwner.of("test", 4, 800).report(plan, codes).table(table_2_1.NAMES)
+    assert (tables[0] != other).any()
+
+
+# --- Ma 2.2 --------------------------------------------------------------------------------------
+
+
+def test_table_2_1_lacks_a_twentieth():
+    total = sum((entry for row in table_2_1.PRINTED for entry in row), Fraction(0))
+    assert total == Fraction(19, 20)
+    assert [len(row) for row in table_2_1.PRINTED] == [5] * 5
+    pmf = table_2_1.pmf()
+    assert math.isclose(pmf.sum(), 1, rel_tol=1e-12)
+    assert math.isclose(pmf[0, 1] / pmf[0, 0], 12)
+    assert (pmf == 0).sum() == 10
+
+
+def test_theory_is_checked_by_all_errors_at_once():
+    """The verdict fails in at most 1 of 1,000 right runs; the controls must always fail."""
+    rng = np.random.default_rng(11)
+    pmf = np.array([0.1, 0.2, 0.3, 0.4])
+    covariance = 1000 * (np.diag(pmf) - np.outer(pmf, pmf))
+    errors = rng.multinomial(1000, pmf, size=400) - 1000 * pmf
+    kept = sum(agreement.as_theory_says(e, covariance).agrees for e in errors)
+    assert kept >= stats.binom.ppf(FALSE_ALARM, 400, 0.998)
+    assert not agreement.as_theory_says(np.array([90.0, -40, -30, -20]), covariance).agrees
+    assert not agreement.as_theory_says(np.zeros(4), covariance).agrees
+
+
+@pytest.mark.parametrize(("moved", "agrees"), [(99, True), (101, False)])
+def test_accurate_is_a_tenth_of_the_records(moved: int, agrees: bool):
+    truth = np.array([400.0, 600.0])
+    finding = agreement.accurate("moment", truth + np.array([moved, -moved]), truth)
+    assert finding.agrees is agrees
+
+
+def test_figure_2_2_counts_every_record_twice(quick):
+    found = quick("ma-2.2").result.tables["counts"]
+    assert len(found) == 25
+    for column in ("true", "moment", "ml"):
+        assert math.isclose(found[column].sum(), ma_2_2.RECORDS, rel_tol=1e-9)
+    assert (found["category"] == 5 * (found["x1"] - 1) + found["x2"]).all()
+    assert (found["ml"] >= 0).all()
+
+
+def test_error_bars_of_figure_2_2_follow_theorem_2(quick):
+    """The estimated errors are near those of the true counts, by the dense formula."""
+    found = quick("ma-2.2").result.tables["counts"]
+    joint = np.kron(matrix(5, ma_2_2.P), matrix(5, ma_2_2.P))
+    true = found["true"].to_numpy()
+    spread = sum(
+        n * (np.diag(row) - np.outer(row, row)) for n, row in zip(true, joint, strict=True)
+    )
+    inverse = np.linalg.inv(joint)
+    exact = np.sqrt(np.diag(inverse.T @ spread @ inverse))
+    # The observed reports stand for the expected ones: their relative error is about 1/sqrt(100).
+    assert np.allclose(found["moment_se"], exact, rtol=0.15)
+    assert not np.allclose(found["moment_se"], 1.3 * exact, rtol=0.15)
+
+
+# --- Ma 2.3 --------------------------------------------------------------------------------------
+
+
+def test_the_two_triangles_are_a_density():
+    area, _ = integrate.quad(
+        lambda x: float(two_triangles.density(np.array(x))), 0, 24, points=[6, 12, 18]
+    )
+    assert math.isclose(area, 1, rel_tol=1e-9)
+    points = np.array([0.0, 6, 12, 18, 24, 3, 25])
+    assert np.allclose(two_triangles.density(points), np.array([0, 2, 0, 2, 0, 1, 0]) / 24)
+
+
+def test_samples_follow_the_two_triangles(assert_distribution):
+    values = two_triangles.sample(40_000, np.random.default_rng(2))
+    seen, edges = np.histogram(values, bins=24, range=(0, 24))
+    middle = (edges[:-1] + edges[1:]) / 2  # exact: the density is linear within each bin
+    wanted = 40_000 * two_triangles.density(middle)
+    assert_distribution(seen, wanted, false_alarm=FALSE_ALARM)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution(seen, np.roll(wanted, 1), false_alarm=FALSE_ALARM)
+
+
+def test_distance_of_four_flat_pieces_is_one_half():
+    """By hand: on each quarter |f - 1/24| is two triangles of area 1/16."""
+    quarters = Discretization((6.0, 12.0, 18.0), (3.0, 9.0, 15.0, 21.0), (1, 1, 1, 1), "test")
+    distance = two_triangles.l1_distance(quarters, np.full(4, 25.0))
+    assert math.isclose(distance, 0.5, rel_tol=1e-5)
+    assert two_triangles.widths(quarters) == [6.0, 6.0]
+    assert np.allclose(two_triangles.heights(quarters, np.full(4, 25.0)), 1 / 24)
+
+
+def test_figure_2_3_meets_the_papers_requirements(quick):
+    result = quick("ma-2.3").result
+    groups = result.tables["groups"]
+    assert groups["true"].sum() == ma_2_3.RECORDS
+    assert groups["true"].min() >= 1500
+    assert (groups["low"] < groups["mean"]).all()
+    assert (groups["mean"] < groups["high"]).all()
+    assert (groups["high"].iloc[:-1].to_numpy() == groups["low"].iloc[1:].to_numpy()).all()
+    assert 36 <= result.facts["groups"] <= 42
+    made = result.tables["supports"].groupby("support")["groups"].mean()
+    assert (np.diff(made) > 0).all()
+
+
+# --- Ma 3.1 and 3.2 ------------------------------------------------------------------------------
+
+
+def test_figure_3_1_is_the_printed_double_sum(quick):
+    found = quick("ma-3.1").result.tables["entropy"]
+    groups = {"two groups of three": [[0, 1, 2], [3, 4, 5]]}
+    for scheme, p, entropy in found.iloc[::5].itertuples(index=False):
+        size = 2 if scheme == "binary" else 6
+        joint = matrix(size, p, groups.get(scheme)) / size
+        total = 0.0
+        for true, seen in itertools.product(range(size), range(size)):
+            if joint[true, seen] > 0:
+                posterior = joint[true, seen] / sum(joint[:, seen])
+                total -= joint[true, seen] * math.log2(posterior)
+        assert math.isclose(entropy, total, abs_tol=1e-6)
+
+
+def test_figure_3_1_says_that_grouping_is_not_the_better_worst_case(quick):
+    verdicts = [f.agrees for f in quick("ma-3.1").result.findings if f.agrees is not None]
+    assert verdicts == [True, True, True, False]
+
+
+def test_figure_3_2_is_the_worst_binary_posterior(quick):
+    """The bound by another way: Bayes' rule on the worst likelihood ratio, gamma to 1."""
+    found = quick("ma-3.2").result.tables["bound"]
+    assert set(found["gamma"]) == set(ma_3_2.GAMMAS)
+    for g, prior, bound in found.iloc[::7].itertuples(index=False):
+        assert math.isclose(bound, prior * g / (prior * g + (1 - prior)), rel_tol=1e-12)
+    assert all(f.agrees for f in quick("ma-3.2").result.findings)
+
+
+# --- Ma 3.3 --------------------------------------------------------------------------------------
+
+
+def test_log_odds_of_many_tables():
+    tables = np.array(
+        [[[3.0, 1.0], [2.0, 5.0]], [[1.0, 1.0], [1.0, 1.0]], [[-1.0, 2.0], [3.0, 4.0]]]
+    )
+    value = ma_3_3.log_odds(tables)
+    assert math.isclose(value[0], math.log(3 * 5 / (1 * 2)))
+    assert value[1] == 0
+    assert math.isnan(value[2])
+
+
+def test_the_score_is_standard_normal_for_independent_variables(quick):
+    """Chi-square of the scores' squares, 200 runs; 30 % more or less is found out."""
+    scores = quick("ma-3.3").result.tables["runs"]["dependence_score"].to_numpy()
+
+    def plausible(z: np.ndarray) -> bool:
+        low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], z.size)
+        return bool(low <= (z**2).sum() <= high)
+
+    assert plausible(scores)
+    assert not plausible(1.6 * scores)
+    assert not plausible(scores / 1.6)
+
+
+def test_the_score_is_zero_without_association_and_scales():
+    covariance = np.eye(4)
+    assert ma_3_3.dependence_score(np.array([[2.0, 4.0], [3.0, 6.0]]), covariance) == 0
+    score = ma_3_3.dependence_score(np.array([[2.0, 1.0], [1.0, 2.0]]), 4 * covariance)
+    assert math.isclose(score, 3 / (2 * math.sqrt(10)))
+
+
+def test_the_spread_is_predicted(quick):
+    """Woolf's error of 2,500 records a cell; with p = 0.4 the contrast is 1/(1-2p)^2 = 25 times."""
+    predicted = quick("ma-3.3").result.facts["predicted_log_odds_se"]
+    assert math.isclose(predicted["clean"], math.sqrt(4 / 2500))
+    assert math.isclose(predicted["estimated"], 25 * math.sqrt(4 / 2500), rel_tol=1e-6)
+
+
+# --- Ma 3.4 --------------------------------------------------------------------------------------
+
+
+def test_divergence_by_hand():
+    pmf, counts = np.array([0.5, 0.5, 0.0]), np.array([30.0, 0.0, 10.0])
+    mixed = [0.99 * 0.75 + 0.01 / 3, 0.01 / 3, 0.99 * 0.25 + 0.01 / 3]
+    by_hand = 0.5 * math.log2(0.5 / mixed[0]) + 0.5 * math.log2(0.5 / mixed[1])
+    assert math.isclose(ma_3_4.divergence(pmf, counts), by_hand)
+    raised = [30.5 / 41.5, 0.5 / 41.5]
+    half = ma_3_4.divergence(pmf, counts, ma_3_4.half_a_record(3, 40))
+    assert math.isclose(half, sum(0.5 * math.log2(0.5 / q) for q in raised))
+
+
+def test_figure_3_4_improves_with_records_and_without_noise(quick):
+    result = quick("ma-3.4").result
+    first, second = result.tables["a"], result.tables["b"]
+    assert len(first) == len(ma_3_4.KEEP_A) * len(ma_3_4.RECORDS_A)
+    assert len(second) == len(ma_3_4.KEEP_B) * 3
+    assert (first["kl_bits"] >= 0).all()
+    assert second["l1"].between(0, 2).all()
+    best = first.loc[first["kl_bits"].idxmin()]
+    assert best["keep"] >= 0.85
+    assert best["records"] >= 16_000
+
+
+# --- Ma 7.3 --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("items", ma_7_3.GROUPS)
+def test_figure_7_3_by_enumeration(quick, items: int):
+    """Both matrices over all 2^|G| cells, ratios within columns; the marginal by summing out."""
+    found = quick("ma-7.3").result.tables["gamma"]
+    cells = list(itertools.product((0, 1), repeat=items))
+    for _, row in found[found["items"] == items].iloc[::6].iterrows():
+        together = matrix(len(cells), row["p"])
+        one = np.zeros((2, 2))
+        for reported, cell in enumerate(cells):
+            one[0, cell[0]] += together[0, reported]
+            one[1, cell[0]] += together[-1, reported]
+        apart = one
+        for _ in range(items - 1):
+            apart = np.kron(apart, one)
+        worst = [(m.max(axis=0) / m.min(axis=0)).max() for m in (together, apart, one)]
+        seen = [row["gamma_s"], row["gamma_independent"], row["gamma_item"]]
+        assert np.allclose(seen, worst, rtol=1e-6)
+
+
+def test_figure_7_3_crosses_for_three_items_only(quick):
+    """The slopes at p = 1 - 2^-|G|: 64/7 together, 48/7 one by one for |G| = 3; equal for 2."""
+    found = quick("ma-7.3").result.tables["gamma"]
+    smaller = found["gamma_s"] < found["gamma_independent"]
+    assert smaller[found["items"] == 2].all()
+    assert not smaller[(found["items"] == 3) & (found["p"] > 0.8)].any()
+    assert smaller[(found["items"] == 3) & (found["p"] < 0.75)].all()
+
+
+# --- running and writing -------------------------------------------------------------------------
+
+
+def made_up(name: str = "made-up", needs: tuple[str, ...] = (), tables: int = 1) -> Experiment:
+    def run(setting: Setting) -> Result:
+        values = setting.rng(name).random(3)
+        setting.progress(0.5)
+        setting.progress(1.0)
+        found = {f"t{k}": pd.DataFrame({"x": values + k}) for k in range(tables)}
+        findings = (Finding(True, "holds"), Finding(False, "does <not>"), Finding(None, "open"))
+        return Result(found, findings, lambda f: f.subplots().plot(values), facts={"n": 3})
+
+    return Experiment(name, "Made up & drawn", "nowhere", run, needs, ("chosen so",))
+
+
+def test_files_of_a_run(tmp_path: Path):
+    said: list[tuple[str, float]] = []
+    experiments = [made_up(), made_up("second", tables=2)]
+    outcomes = reproduce(
+        experiments, QUICK, tmp_path / "a" / "b", say=lambda *what: said.append(what)
+    )
+    out = tmp_path / "a" / "b"
+    assert {path.name for path in out.iterdir()} == {
+        "made-up.png", "made-up.csv", "made-up.json",
+        "second.png", "second-t0.csv", "second-t1.csv", "second.json",
+        "reproduce.json", "index.html",
+    }  # fmt: skip
+    assert outcomes[1].files == ("second.png", "second-t0.csv", "second-t1.csv", "second.json")
+    assert (out / "made-up.png").read_bytes().startswith(PNG)
+    assert len(pd.read_csv(out / "made-up.csv")) == 3
+    single = json.loads((out / "made-up.json").read_text())
+    assert single["findings"][1] == {"agrees": False, "text": "does <not>"}
+    assert (single["seed"], single["quick"], single["facts"]) == (3, True, {"n": 3})
+    index = json.loads((out / "reproduce.json").read_text())
+    assert [e["name"] for e in index["experiments"]] == ["made-up", "second"]
+    assert tally(outcomes) == (2, 2)
+    shares = [share for _, share in said]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_the_page_holds_everything_and_loads_nothing(tmp_path: Path):
+    reproduce([made_up()], QUICK, tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == 1
+    assert "://" not in page
+    assert "<script" not in page
+    assert "does &lt;not&gt;" in page
+    assert "chosen so" in page
+
+
+def test_a_seed_gives_the_same_bytes(tmp_path: Path):
+    folders = [tmp_path / name for name in ("one", "two", "other")]
+    for folder, seed in zip(folders, (3, 3, 4), strict=True):
+        reproduce([made_up(), ma_7_3.EXPERIMENT], Setting(seed=seed, quick=True), folder)
+    for path in folders[0].iterdir():
+        assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
+    changed = [(f / "made-up.csv").read_bytes() for f in (folders[0], folders[2])]
+    assert changed[0] != changed[1]
+
+
+def test_absent_data_is_an_error_or_skipped(tmp_path: Path):
+    experiments = [made_up(), made_up("wants", needs=("adult.csv",))]
+    with pytest.raises(OptionError, match="adult.csv is needed"):
+        reproduce(experiments, QUICK, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    done, skipped = reproduce(experiments, QUICK, tmp_path, skip=True)
+    assert done.files
+    assert "--data" in skipped.skipped
+    assert "Skipped." in (tmp_path / "index.html").read_text()
+    (tmp_path / "adult.csv").write_text("x\n")
+    complete = reproduce(experiments, Setting(quick=True, data=tmp_path), tmp_path)
+    assert all(outcome.files for outcome in complete)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionError, match="cannot be made"):
+        reproduce([made_up()], QUICK, tmp_path / "file")
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def run_command(*arguments: str):
+    return CliRunner().invoke(app, ["reproduce", *arguments], env={"COLUMNS": "300"})
+
+
+def test_the_list_names_every_experiment():
+    shown = run_command()
+    assert shown.exit_code == 0
+    for experiment in catalogue():
+        assert experiment.name in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+    listed = json.loads(run_command("--json").stdout)["experiments"]
+    assert [e["name"] for e in listed] == [e.name for e in catalogue()]
+
+
+def test_a_run_at_the_terminal(tmp_path: Path):
+    shown = run_command("ma-7.3", "ma-3.1", "--quick", "--out", str(tmp_path))
+    assert shown.exit_code == 0
+    for word in ("ma-3.1", "agrees", "differs", "note", "agree with the papers", "index.html"):
+        assert word in shown.stdout
+    # Paths may be long and are not broken; everything else fits.
+    lines = [line for line in shown.stdout.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 100
+    assert "ma-2.2" not in shown.stdout
+
+
+def test_findings_as_json(tmp_path: Path):
+    shown = run_command("ma-7.3", "--quick", "--json", "--seed", "9", "--out", str(tmp_path))
+    content = json.loads(shown.stdout)
+    assert content == json.loads((tmp_path / "reproduce.json").read_text())
+    assert content["seed"] == 9
+    assert {f["agrees"] for f in content["experiments"][0]["findings"]} == {True, False, None}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nothing"], ["ma-2.2", "--data", "no/such/folder"]], ids=["name", "folder"]
+)
+def test_bad_input_ends_with_2(arguments: list[str], tmp_path: Path):
+    """`main` turns the error into its exit code; the runner shows the error itself."""
+    failed = run_command(*arguments, "--out", str(tmp_path / "out"))
+    assert isinstance(failed.exception, OptionError)
+    assert failed.exception.exit_code == 2
+    assert failed.exception.remedy
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_negative_seed_is_refused_by_the_command():
+    assert run_command("ma-7.3", "--seed", "-1").exit_code == 2

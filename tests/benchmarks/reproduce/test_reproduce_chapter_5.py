@@ -1,0 +1,406 @@
+"""The experiments on Ma (2006) chapter 5, each run once in its quick form.
+
+Their theory is held against enumeration and quadrature, their verdicts against made-up tables.
+
+Random results have a stated false-alarm rate and a negative control; everything else is exact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from scipy import integrate, stats
+
+from benchmarks.reproduce.catalogue import select
+from benchmarks.reproduce.data import six_nodes
+from benchmarks.reproduce.engine import ratio_errors
+from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.ma.chapter_3 import ma_3_4
+from benchmarks.reproduce.ma.chapter_5 import (
+    ckl,
+    ma_5_1,
+    ma_5_4,
+    ma_5_5,
+    ma_5_7,
+    ma_5_8,
+    ma_table_5_2,
+    structure_curves,
+)
+from pramana.setups import ma2006
+from pramana.setups.owner import SeededOwner
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.learn.networks.bayes_net import learn_parameters
+from pramana_core.learn.networks.structure import Structure
+from pramana_core.marginals.counts import ReportedCounts
+
+pytestmark = pytest.mark.calibration
+
+QUICK = Setting(seed=3, quick=True)
+
+FLIP = np.array([[0.75, 0.25], [0.25, 0.75]])
+
+EXPERIMENTS = [
+    *(m.EXPERIMENT for m in (ma_5_1, ma_table_5_2, ma_5_4, ma_5_5, ma_5_7, ma_5_8)),
+    structure_curves.MA_5_9,
+    structure_curves.MA_5_10,
+]
+
+
+# --- the network that stands for the lost ones ---------------------------------------------------
+
+
+def test_the_networks_tables_are_those_the_choice_states():
+    tables = six_nodes.network().tables
+    assert tables["A"][0] == 0.4
+    assert tables["B"][:, 0].tolist() == [0.2, 0.75]
+    assert tables["D"][..., 0].ravel().tolist() == [0.9, 0.35, 0.45, 0.1]
+    assert tables["F"][..., 0].ravel().tolist() == [0.85, 0.3, 0.4, 0.15]
+    assert six_nodes.STRUCTURE.parents["F"] == ("C", "D")
+    for row in ("B .2 .75", "C .7 .25", "D .9 .35 .45 .1", "E .2 .8", "F .85 .3 .4 .15"):
+        assert row in six_nodes.CHOICE
+
+
+def test_a_familys_counts_are_counted():
+    codes = six_nodes.sample(200, np.random.default_rng(1))
+    counts = six_nodes.counted(codes, "D")
+    for b, c, d in itertools.product(range(2), repeat=3):
+        rows = (codes["B"] == b) & (codes["C"] == c) & (codes["D"] == d)
+        assert counts[b, c, d] == rows.sum()
+    assert six_nodes.family("D").families == (("B", ()), ("C", ()), ("D", ("B", "C")))
+
+
+# --- the errors of theory ------------------------------------------------------------------------
+
+
+def test_the_covariance_is_that_of_all_possible_reports():
+    """Five records of two binary variables: all 1,024 reports with their probabilities."""
+    cells = [0, 0, 1, 2, 3]
+    joint = np.kron(FLIP, FLIP)
+    inverse = np.linalg.inv(joint)
+    mean, second = np.zeros(4), np.zeros((4, 4))
+    for reports in itertools.product(range(4), repeat=len(cells)):
+        chance = math.prod(joint[t, r] for t, r in zip(cells, reports, strict=True))
+        estimate = np.bincount(reports, minlength=4) @ inverse
+        mean += chance * estimate
+        second += chance * np.outer(estimate, estimate)
+    true = np.bincount(cells, minlength=4).astype(float)
+    assert np.allclose(mean, true, atol=1e-12)
+    found = ratio_errors.covariance(true.reshape(2, 2), [FLIP, FLIP])
+    assert np.allclose(found, second - np.outer(mean, mean), atol=1e-12)
+
+
+def test_parameter_errors_are_the_products_own_on_expected_reports():
+    """Reports as often as expected: the product's axis-wise errors, without Kronecker products."""
+    true = np.array([[[256, 512], [128, 384]], [[640, 64], [192, 320]]])
+    reported = np.einsum("abc,ai,bj,ck->ijk", true, FLIP, FLIP, FLIP)
+    assert (reported == reported.round()).all()
+    cells = np.repeat(np.arange(8), reported.ravel().astype(int))
+    columns = dict(zip("BCD", np.unravel_index(cells, (2, 2, 2)), strict=True))
+    codes = {name: column.astype(np.uint8) for name, column in columns.items()}
+    plan = six_nodes.plan(0.25, "BCD")
+    marginals = EstimatedMarginals(ReportedCounts(codes, plan.reported_sizes), plan)
+    (*_, family) = learn_parameters(marginals, six_nodes.family("D")).families
+    errors = ratio_errors.parameter_errors(true.astype(float), [FLIP] * 3)
+    assert np.allclose(family.se_records, errors, rtol=1e-6)
+    assert not np.allclose(family.se, errors, rtol=1e-3)
+
+
+# --- figure 5.1 ----------------------------------------------------------------------------------
+
+
+def ratio() -> ma_5_1.RatioOfNormals:
+    return ma_5_1.RatioOfNormals((300.0, 900.0), (60.0, 80.0), 0.6)
+
+
+def exact_density(w: float) -> float:
+    """The density of a ratio of normals, by quadrature over the denominator."""
+    made = ratio()
+    cross = made.rho * made.deviations[0] * made.deviations[1]
+    spread = [[made.deviations[0] ** 2, cross], [cross, made.deviations[1] ** 2]]
+    both = stats.multivariate_normal(made.means, spread)
+    value, _ = integrate.quad(lambda y: abs(y) * both.pdf([w * y, y]), 300, 1500, epsabs=1e-12)
+    return value
+
+
+@pytest.mark.parametrize("w", [0.15, 0.25, 1 / 3, 0.4, 0.5])
+def test_hinkleys_density_is_that_of_a_ratio(w: float):
+    assert ratio().density(np.array(w)) == pytest.approx(exact_density(w), rel=1e-4)
+
+
+def test_hinkleys_deviate_belongs_to_the_density():
+    at = np.linspace(0.1, 0.55, 4001)
+    below = integrate.cumulative_trapezoid(ratio().density(at), at, initial=0)
+    assert np.allclose(ratio().cdf(at), below + ratio().cdf(at[:1]), atol=2e-3)
+
+
+def test_the_normal_approximation_by_hand():
+    """Cov(W) of a ratio, from the variances of numerator and denominator at the mean."""
+    r = 1 / 3
+    variance = (60**2 - 2 * r * 0.6 * 60 * 80 + r**2 * 80**2) / 900**2
+    assert ratio().normal_deviation == pytest.approx(math.sqrt(variance))
+    assert ratio().printed_deviation == pytest.approx(3 * math.sqrt(variance))
+
+
+def test_simulated_estimates_are_centred_and_spread_as_theory_says():
+    """20,000 draws; mean and variance at a false-alarm rate of 1e-6 each."""
+    found = ma_5_1.simulate(0.2, 8_000, 20_000, np.random.default_rng(8))
+    made = ma_5_1.RatioOfNormals.of_parameter(ma_5_1.equal(8_000), 0.2)
+    limit = stats.norm.isf(5e-7)
+    assert abs(found.mean() - 0.5) <= limit * made.normal_deviation / math.sqrt(found.size)
+    statistic = (found.size - 1) * found.var(ddof=1) / made.normal_deviation**2
+    low, high = stats.chi2.ppf([5e-7, 1 - 5e-7], found.size - 1)
+    assert low <= statistic <= high
+    assert not low <= statistic * 1.1 <= high
+
+
+def test_the_farthest_distance_of_distribution_functions():
+    found = np.array([0.0, 0.0, 1.0, 1.0])
+    assert ma_5_1._farthest(found, np.array([0.25, 0.25, 0.75, 0.75])) == 0
+    assert ma_5_1._farthest(found, np.array([0.5, 0.5, 0.75, 0.75])) == 0.25
+
+
+# --- figures 5.5, 5.7, 5.8 -----------------------------------------------------------------------
+
+
+def test_the_predicted_p_has_the_mean_absolute_error():
+    counts = six_nodes.counted(six_nodes.sample(8_000, np.random.default_rng(2)), "D")
+    p = ma_5_5.predicted(counts, 0.04)
+    spread = ma_5_4.theory(counts, p)
+    means = [
+        integrate.quad(lambda x, s=s: 2 * x * stats.norm.pdf(x, 0, s), 0, 8 * s)[0] for s in spread
+    ]
+    assert np.mean(means) == pytest.approx(0.04, rel=1e-6)
+    assert ma_5_5.predicted(4 * counts, 0.04) > p
+
+
+def test_the_conditional_distance_by_hand():
+    counts = np.array([[30.0, 10.0], [0.0, 60.0]])
+    estimate = np.array([[0.5, 0.5], [0.2, 0.8]])
+    by_hand = 0.4 * (0.75 * math.log(1.5) + 0.25 * math.log(0.5)) + 0.6 * math.log(1 / 0.8)
+    assert ckl.conditional_kl(counts, estimate) == pytest.approx(by_hand)
+    information = (
+        0.3 * math.log(0.3 / (0.4 * 0.3))
+        + 0.1 * math.log(0.1 / (0.4 * 0.7))
+        + 0.6 * math.log(0.6 / (0.6 * 0.7))
+    )
+    assert ckl.ignoring_parents(counts) == pytest.approx(information)
+
+
+def test_the_predicted_distance_is_the_mean_of_small_errors():
+    """400 tables of estimates: the mean distance, at a false-alarm rate of 1e-6."""
+    rng = np.random.default_rng(9)
+    counts = np.array([[9_000.0, 6_000.0], [4_000.0, 11_000.0]])
+    flip = np.array([[0.9, 0.1], [0.1, 0.9]])
+    joint = np.kron(flip, flip)
+    reported = sum(
+        rng.multinomial(int(n), row, size=400) for n, row in zip(counts.ravel(), joint, strict=True)
+    )
+    estimates = (reported @ np.linalg.inv(joint)).reshape(-1, 2, 2)
+    found = [ckl.conditional_kl(counts, e / e.sum(axis=-1, keepdims=True)) for e in estimates]
+    error = np.std(found, ddof=1) / math.sqrt(len(found))
+    limit = stats.norm.isf(5e-7) * error
+    assert abs(np.mean(found) - ckl.predicted(counts, 0.1)) <= limit
+    assert abs(np.mean(found) - ckl.predicted(counts, 0.15)) > limit
+
+
+def test_distances_are_of_the_randomized_records():
+    codes = six_nodes.sample(5_000, np.random.default_rng(4))
+    owner = SeededOwner.of("test", 1, 5_000)
+    clean, noisy = (ckl.distances(owner, codes, p, 0) for p in (0.0, 0.3))
+    assert max(clean) < 1e-4 < min(noisy)
+    assert ckl.distances(owner, codes, 0.3, 1) != noisy
+    mean, sd = ckl.moments([(1.0, 2.0), (3.0, 2.0)])
+    assert mean.tolist() == [2, 2]
+    assert sd == pytest.approx([math.sqrt(2), 0])
+
+
+# --- table 5.2 -----------------------------------------------------------------------------------
+
+
+def test_the_printed_table_has_every_parameter():
+    printed = ma_table_5_2.printed()
+    assert sum(len(means) for means, _ in printed.values()) == 64
+    for node, (means, deviations) in printed.items():
+        size = ma2006.DOMAIN[node].size
+        assert np.allclose(means.reshape(size, -1).sum(axis=0), 1, atol=0.025)
+        assert means == pytest.approx(
+            ma_table_5_2.in_order(ma2006.network().tables[node]), abs=0.05
+        )
+        assert (deviations < 0.06).all()
+
+
+def test_without_a_miner_only_sensitive_cross_parents_are_randomized():
+    """By hand: E -> X; L -> E, B -> D, X -> C; C -> G. T and S are not sensitive."""
+    views = dict(zip(ma2006.OWNERS, ma_table_5_2.PEERS, strict=True))
+    assert views["laboratory"].randomized == ("E",)
+    assert views["registry"].randomized == ("L", "B", "X")
+    assert views["clinic"].randomized == ("C",)
+    (miner,) = ma_table_5_2.MINER
+    assert set(miner.randomized) == set(ma2006.CHANNELS)
+    assert ma2006.owner_of("X") == "laboratory"
+
+
+def test_the_plan_is_table_5_1():
+    channels = {block.name: block.channel.matrix() for block in ma2006.plan().blocks}
+    assert np.allclose(channels["C"], [[0.9, 0.1], [0.25, 0.75]], atol=1e-9)
+    assert np.allclose(channels["L"], np.full((3, 3), 0.15) + 0.55 * np.eye(3), atol=1e-9)
+    assert np.allclose(channels["T"], np.eye(2))
+    assert ma2006.plan(exact="C").block_of("C").channel.is_identity
+
+
+def test_both_cases_see_the_same_randomized_records():
+    """Perturb once: what a peer gets of C is what the miner gets."""
+    codes = ma_table_5_2.sample(QUICK)
+    owner = SeededOwner.of("test", 1, ma2006.RECORDS)
+    (miner,), clinic = ma_table_5_2.MINER, ma_table_5_2.PEERS[0]
+    at_miner, at_clinic = (owner.report(view.plan, codes, 2) for view in (miner, clinic))
+    assert (at_miner.table(["C", "G"]) == at_clinic.table(["C", "G"])).all()
+    assert (at_miner.table(["A", "C"]) != at_clinic.table(["A", "C"])).any()
+
+
+def test_parameters_without_a_miner_by_the_formulas_of_5_2_1():
+    """Node X of the laboratory: its own column exact; E with p = 0.2, inverted by hand."""
+    codes = ma_table_5_2.sample(QUICK)
+    owner = SeededOwner.of("test", 1, ma2006.RECORDS)
+    found = ma_table_5_2.learn(owner, codes, ma_table_5_2.PEERS, 0)
+    start = sum(ma2006.network().tables[n].size for n in ("A", "T", "S", "L", "B", "E", "D"))
+    table = owner.report(ma_table_5_2.PEERS[1].plan, codes, 0).table(["E", "X"])
+    counts = np.array([[0.8, -0.2], [-0.2, 0.8]]) / 0.6 @ table
+    by_hand = (counts / counts.sum(axis=1, keepdims=True)).T.ravel()
+    assert found[start : start + 4] == pytest.approx(by_hand, rel=1e-6)
+    exact = codes["A"] == 0
+    assert found[0] == pytest.approx(exact.mean())
+
+
+def made_table(**columns: list[float]) -> pd.DataFrame:
+    return pd.DataFrame({"node": "A", "place": [1, 2], "free": [True, False]} | columns)
+
+
+@pytest.mark.parametrize(("peers", "agrees"), [([0.1, 0.2], True), ([0.1, 0.21], False)])
+def test_one_larger_error_refutes_always_better(peers: list[float], agrees: bool):
+    table = made_table(miner_se=[0.2, 0.2], peers_se=peers)
+    assert ma_table_5_2._always_better(table).agrees is agrees
+
+
+@pytest.mark.parametrize(("printed", "agrees"), [(0.01, True), (0.05, False), (0.0001, False)])
+def test_published_deviations_are_held_against_theory(printed: float, agrees: bool):
+    table = made_table(miner_se=[0.01, 0.01], printed_sd=[printed, printed])
+    assert ma_table_5_2._published_deviations(table).agrees is agrees
+
+
+@pytest.mark.parametrize(("printed", "agrees"), [(0.51, True), (0.6, False)])
+def test_published_means_are_held_against_the_figure(printed: float, agrees: bool):
+    same = {"true": [0.5, 0.5], "parents_count": [2e4, 2e4], "miner_se": [0.01, 0.01]}
+    table = made_table(printed=[printed, 1 - printed], **same)
+    assert ma_table_5_2._published_means(table).agrees is agrees
+
+
+# --- figures 5.9 and 5.10 ------------------------------------------------------------------------
+
+
+def means(values: dict[str, list[float]]) -> pd.DataFrame:
+    rows = [
+        {"score": score, "p": p, "errors": errors, "kl": 0.1 * (1 + errors)}
+        for score, series in values.items()
+        for p, errors in zip((0.1, 0.2), series, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_verdicts_on_thresholds():
+    table = means({"weak": [1.0, 4.0], "strong": [0.5, 3.0], "mixed": [0.2, 5.0], "flat": [2, 2]})
+    assert structure_curves.grows(table, "weak").agrees is True
+    assert structure_curves.grows(table, "flat").agrees is False
+    assert structure_curves.protects(table, "weak", "strong").agrees is True
+    assert structure_curves.protects(table, "weak", "mixed").agrees is False
+    rows = pd.DataFrame({"score": ["weak"] * 3, "missing": [0, 1, 0]})
+    assert structure_curves.always_extra(rows, ["weak"]).agrees is True
+    assert structure_curves.always_extra(rows.assign(missing=1), ["weak"]).agrees is False
+
+
+def test_variable_eta_is_that_of_5_6_4():
+    levels = {0.05: 0.99, 0.15: 0.99, 0.16: 0.98, 0.25: 0.98, 0.26: 0.97, 0.3: 0.97}
+    assert {p: structure_curves.variable_eta(p) for p in levels} == levels
+    assert structure_curves.BAYESIAN["variable η"](0.2).eta == 0.98
+    assert structure_curves.BIC["C* = 8"](0.2).c_star == 8
+
+
+def test_summaries_are_means_over_runs():
+    rows = pd.DataFrame(
+        {
+            "p": 0.1,
+            "run": [0, 1],
+            "score": "s",
+            "extra": [1, 3],
+            "missing": [0, 1],
+            "kl": [0.1, 0.3],
+        }
+    )
+    (row,) = structure_curves.summarized(rows).to_dict("records")
+    assert (row["extra"], row["missing"], row["errors"]) == (2, 0.5, 2.5)
+    assert row["kl"] == pytest.approx(0.2)
+    assert row["errors_se"] == pytest.approx(1.5)
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+
+def test_no_threshold_beats_the_likelihood_of_the_reports(quick):
+    """Five runs a level: fewer links in error than Ma's scores have where noise is large."""
+    table = quick("ma-5.9").result.tables["means"]
+    errors = table.pivot_table(index="p", columns="score", values="errors")
+    for p in (0.2, 0.25, 0.3):
+        assert (
+            errors.loc[p, structure_curves.OURS] < errors.loc[p].drop(structure_curves.OURS).min()
+        )
+    assert errors.loc[0.2, structure_curves.OURS] <= 0.2
+
+
+def test_the_catalogue_has_them_in_the_papers_order():
+    names = [e.name for e in select(["all"]) if e.name.startswith(("ma-5", "ma-table-5"))]
+    assert names == [e.name for e in EXPERIMENTS]
+
+
+def test_sub_structures_keep_all_nodes():
+    for view in (*ma_table_5_2.MINER, *ma_table_5_2.PEERS):
+        assert isinstance(view.structure, Structure)
+        assert set(view.structure.nodes) == set(view.needed)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "pairs"),
+    [
+        (ma_3_4.EXPERIMENT, [(20, 3), (5, 1)]),
+        (ma_5_7.EXPERIMENT, [(50, 10)]),
+        (structure_curves.MA_5_9, [(20, 5)]),
+        (structure_curves.MA_5_10, [(20, 5)]),
+        (ma_table_5_2.EXPERIMENT, [(60, 10)]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_choices_tell_how_often_a_quick_run_repeats(experiment, pairs):
+    said = " ".join(experiment.choices)
+    for runs, quick in pairs:
+        assert re.search(rf"\b{runs}\b (runs |times )?\({quick} with --quick\)", said), said
+
+
+def test_the_legend_covers_no_curve_of_links_in_error():
+    scores = [*structure_curves.BAYESIAN, structure_curves.OURS]
+    table = pd.DataFrame(
+        [
+            {"score": s, "p": p, "errors": 20 * p, "kl": p, "errors_se": 0.1, "kl_se": 0.01}
+            for s in scores
+            for p in structure_curves.LEVELS
+        ]
+    )
+    figure = Figure()
+    structure_curves.draw(figure, table)
+    legends = [axis.get_legend() for axis in figure.axes]
+    assert legends[0] is None
+    assert [text.get_text() for text in legends[1].get_texts()] == scores
