@@ -206,12 +206,12 @@ def test_what_an_interruption_left_is_swept_at_the_next_start(start, release_a):
         owner = miner.owner("asia", "north")
         kept = owner.send("asia", release_a)
     left = [
-        miner.data / "scratch" / "half",
+        miner.data / "scratch" / "ended" / "half",
         miner.data / "columns" / "r-000000000000.arrow",
         miner.data / "parts" / "r-000000000000" / "00000.part",
     ]
     for path in left:
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"left")
     again = start()
     assert not any(path.exists() for path in left)

@@ -230,7 +230,7 @@ MISTAKES = [
         "a score by pgmpy's name",
         lambda: pm.BayesNet(scoring="bic-d").fit(FRAME, PLAN),
         OptionError,
-        ("score", "bic-d", "'bic'"),
+        ("score", "bic-d", " bic,"),
     ),
     Mistake(
         "an order of some variables",
