@@ -1,4 +1,4 @@
-"""Several masked copies of one table: how they are made, and what their estimates say together.
+"""Several masked copies of one table: how many may leave, and what their estimates say together.
 
 Copies here are independent draws by one generator. How an owner draws and names them is in
 `owner_agent`; the regressions whose results are combined are in `pramana_core.regression`.
@@ -7,8 +7,7 @@ Copies here are independent draws by one generator. How an owner draws and names
 from pramana_core.mask.copies.combining import (
     Combined,
     combine_copies,
-    masked_copies,
     require_few_copies,
 )
 
-__all__ = ["Combined", "combine_copies", "masked_copies", "require_few_copies"]
+__all__ = ["Combined", "combine_copies", "require_few_copies"]

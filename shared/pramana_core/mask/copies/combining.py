@@ -24,17 +24,14 @@ makes, biases slopes on Y towards 0: do not combine its copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 from pramana_core.errors import MaskingError, OptionError
-from pramana_core.mask.core.masked import Masked, Method
-from pramana_core.mask.core.noise import Randomness
+from pramana_core.mask.core.masked import Method
 from pramana_core.mixed.table import Floats
 
 ROUNDING = 1e-12
@@ -214,7 +211,8 @@ def require_few_copies(method: Method, copies: int, records: int, columns: int) 
     Noise that is orthogonal to X in the sample is an equation on each column of X, for whoever
     takes the noise out of a masked column by a regression on S. With as many columns of noise as
     there are records beyond S, the equations leave one solution and its mirror image; long before,
-    who knows some records learns the others.
+    who knows some records learns the others. Copies whose noise is independent of X (GADP, IPSO)
+    sharpen only what S tells of X, which one tells nearly as well; additive noise averages out.
 
     Args:
         method: the method.
@@ -235,47 +233,3 @@ def require_few_copies(method: Method, copies: int, records: int, columns: int) 
             remedy=f"Make at most {most} (a tenth of the records, divided by the columns), or use"
             " more records.",
         )
-
-
-# Masked copies of one table, each with noise of its own.
-
-MOST_COPIES = 100
-
-
-def masked_copies(
-    method: Callable[..., Masked],
-    S: Any,  # noqa: N803 - the papers' names
-    X: Any,  # noqa: N803
-    rng: Randomness,
-    m: int,
-    **options: Any,
-) -> tuple[Masked, ...]:
-    """Mask a table m times, independently given the table.
-
-    What further copies cost depends on the method. Where the noise is independent of X (GADP,
-    IPSO) they sharpen only what S tells of X, which one copy tells nearly as well. Where it is
-    orthogonal to X (EGADP, NMEGADP and their kin) each is an equation on X, and many solve for it:
-    `require_few_copies` says how many may leave. Additive noise (SADP, CADP) averages out: m copies
-    tell what one copy with an m-th of the noise tells. Shuffled columns hold the same values in
-    every copy.
-
-    Args:
-        method: a masking method, `(S, X, rng, **options) -> Masked`.
-        S: the non-confidential columns, n x p.
-        X: the confidential columns, n x q.
-        rng: the randomness; each copy goes on where the one before ended.
-        m: how many copies, 1 to 100.
-        options: the method's.
-
-    Returns:
-        m results.
-
-    Raises:
-        OptionError: m is out of range.
-        PramanaError: what the method raises.
-    """
-    if not 1 <= m <= MOST_COPIES:
-        raise OptionError(
-            f"The number of copies must be 1 to {MOST_COPIES}, not {m}.", where="copies"
-        )
-    return tuple(method(S, X, rng, **options) for _ in range(m))

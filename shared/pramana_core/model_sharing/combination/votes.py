@@ -163,18 +163,11 @@ def product_tree(votes: VotesModel, most_leaves: int = MOST_LEAVES) -> SharedTre
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A leaf of a tree by its number, its records, and the logarithm of its share of the volume."""
+class _Place(Leaf):
+    """A leaf with its number in its tree, and the logarithm of its share of the volume."""
 
-    number: int
-    records: float
-    volume: float
-
-
-@dataclass(frozen=True)
-class _Fork:
-    attribute: str
-    parts: tuple[tuple[Condition, _Fork | _Place], ...]
+    number: int = 0
+    volume: float = 0.0
 
 
 Box = dict[str, Condition]
@@ -188,26 +181,20 @@ class _Product:
         self._whole = {name: whole(votes.schema, name) for name in votes.schema.names}
 
     def tree(self) -> Node:
-        roots = []
-        for tree in self._votes.trees:
-            self._numbered = 0
-            roots.append(self._number(tree.root, {}))
-        return self._node(tuple(roots), {}, 0)
+        numbered = (
+            tree.with_leaves(
+                _Place(p.leaf.label, p.leaf.hit, p.leaf.miss, None, k, self._volume(p.conditions))
+                for k, p in enumerate(tree.paths())
+            )
+            for tree in self._votes.trees
+        )
+        return self._node(tuple(tree.root for tree in numbered), {}, 0)
 
-    def _number(self, node: Node, box: Box) -> _Fork | _Place:
-        """Return a tree's nodes with its leaves numbered in the order of its paths."""
-        if isinstance(node, Leaf):
-            self._numbered += 1
-            return _Place(self._numbered - 1, node.records, self._volume(box))
-        name = node.attribute
-        parts = [(part, self._number(below, {**box, name: part})) for part, below in node.parts]
-        return _Fork(name, tuple(parts))
-
-    def _node(self, nodes: tuple[_Fork | _Place, ...], box: Box, depth: int) -> Node:
+    def _node(self, nodes: tuple[Node, ...], box: Box, depth: int) -> Node:
         if depth > MOST_DEPTH:
             raise self._limit(f"is deeper than {MOST_DEPTH} splits")
         while True:
-            forks = ((k, node) for k, node in enumerate(nodes) if isinstance(node, _Fork))
+            forks = ((k, node) for k, node in enumerate(nodes) if isinstance(node, Split))
             place, fork = next(forks, (0, None))
             if fork is None:
                 return self._leaf([node for node in nodes if isinstance(node, _Place)], box)

@@ -65,55 +65,40 @@ def generate_chunks(
     if per_chunk < 1:
         raise OptionError(f"per_chunk must be at least 1, not {per_chunk}.", where="per_chunk")
     _require_known(tree, options)
-    made = _baseline if options.method == "basegen" else _by_paths
-    return made(tree, rng, options, per_chunk)
+    return _made(tree, rng, options, per_chunk)
 
 
-def _by_paths(
+def _made(
     tree: SharedTree, rng: np.random.Generator, options: GenerationOptions, per_chunk: int
 ) -> Iterator[MixedTable]:
-    shares = class_shares(tree)
-    sizes = cell_sizes(tree, options, shares, rng)
-    conditions = [path.conditions for path in tree.paths()]
-    counts = expected_counts(tree, options, shares).sum(axis=1)
+    """Yield records of the paths, or drawn evenly from all ranges and labelled by the tree."""
+    by_paths, conditions = options.method == "pgen", [path.conditions for path in tree.paths()]
+    how = options
+    if by_paths:
+        shares = class_shares(tree)
+        sizes = cell_sizes(tree, options, shares, rng)
+        counts = expected_counts(tree, options, shares).sum(axis=1)
+    else:
+        sizes = np.array([[pseudo_records(tree, options)]])
+        how, conditions, counts = GenerationOptions(), [{}], np.ones(1)
     columns = [
-        values_of(a, [known.get(a.name) for known in conditions], counts, options)
+        values_of(a, [known.get(a.name) for known in conditions], counts, how)
         for a in tree.schema.attributes
     ]
     places = Places(sizes.sum(axis=1), len(columns), options.spread, rng)
-    ends = np.cumsum(sizes)
+    ends, target = np.cumsum(sizes), tree.schema.target
     total = int(ends[-1])
-    order = _shuffled(total, rng) if options.shuffle else None
+    order = _shuffled(total, rng) if options.shuffle and by_paths else None
     for start in range(0, max(total, 1), per_chunk):
         records = np.arange(start, min(start + per_chunk, total))
         if order is not None:
             records = order[records].astype(np.intp)
-        cells = np.searchsorted(ends, records, side="right")
-        paths, classes = np.divmod(cells, tree.schema.classes)
+        paths, classes = np.divmod(np.searchsorted(ends, records, side="right"), sizes.shape[1])
         drawn = places.of(records, paths)
-        found = [column.column(paths, drawn[:, k]) for k, column in enumerate(columns)]
-        target = tree.schema.target
+        found = tuple(column.column(paths, drawn[:, k]) for k, column in enumerate(columns))
+        if not by_paths:
+            classes = tree.predict(MixedTable(found, len(records)))
         labels = CategoricalColumn(target.name, classes, target.categories)
-        yield MixedTable((*found, labels), len(records))
-
-
-def _baseline(
-    tree: SharedTree, rng: np.random.Generator, options: GenerationOptions, per_chunk: int
-) -> Iterator[MixedTable]:
-    """Yield records drawn evenly from the ranges of all attributes, labelled by the tree."""
-    total = pseudo_records(tree, options)
-    columns = [
-        values_of(a, [None], np.ones(1), GenerationOptions()) for a in tree.schema.attributes
-    ]
-    places = Places(np.array([total]), len(columns), options.spread, rng)
-    for start in range(0, max(total, 1), per_chunk):
-        records = np.arange(start, min(start + per_chunk, total))
-        nowhere = np.zeros(len(records), dtype=np.intp)
-        drawn = places.of(records, nowhere)
-        found = [column.column(nowhere, drawn[:, k]) for k, column in enumerate(columns)]
-        attributes = MixedTable(tuple(found), len(records))
-        target = tree.schema.target
-        labels = CategoricalColumn(target.name, tree.predict(attributes), target.categories)
         yield MixedTable((*found, labels), len(records))
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import stats
 
 from pramana_core.mask.measures.core.compared import Compared
 from pramana_core.mixed.table import Floats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Kind = Literal["pearson", "spearman"]
 
@@ -52,15 +49,6 @@ class Correlations:
     def mean(self) -> float:
         """The mean absolute difference; 0 if there are no pairs."""
         return float(np.mean(np.abs(self.differences))) if len(self.differences) else 0.0
-
-    def frame(self) -> pd.DataFrame:
-        """Return both matrices as a frame, one over the other, by table and column."""
-        import pandas as pd
-
-        parts = {"original": self.original, "masked": self.masked}
-        return pd.concat(
-            {name: pd.DataFrame(m, self.labels, self.labels) for name, m in parts.items()}
-        )
 
 
 def correlations(data: Compared, kind: Kind) -> Correlations:

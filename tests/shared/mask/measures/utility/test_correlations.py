@@ -48,8 +48,3 @@ def test_a_constant_column_correlates_with_nothing():
 def test_one_column_alone_has_no_pairs():
     found = correlations(compared(None, X[:, 0], Y[:, 0]), "pearson")
     assert (found.largest, found.mean) == (0, 0)
-
-
-def test_the_frame_names_table_and_columns():
-    frame = correlations(compared(S, X, Y), "pearson").frame()
-    assert frame.loc[("masked", "X1"), "S1"] == pytest.approx(np.corrcoef(Y[:, 0], S[:, 0])[0, 1])
