@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,17 @@ AssertDistribution = Callable[..., None]
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are processors: many tests wait for processes of their own."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage: what is imported stays, and is not looked at again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _assert_distribution(
