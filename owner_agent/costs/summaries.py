@@ -8,7 +8,7 @@ from typing import Any
 from owner_agent.costs.measures import finite
 from owner_agent.costs.whole_study import Outlook
 from owner_agent.departures.composition import Unbounded, left_draws, spent
-from owner_agent.departures.ledger import Entry
+from owner_agent.departures.ledger import Entry, Form
 from owner_agent.release.new_epoch import NewEpoch
 
 
@@ -60,8 +60,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
                 "name": d.variable,
                 "column": d.column,
                 "epsilon": finite(d.epsilon),
-                "masked": d.masked,
-                "shared": d.shared,
+                "masked": d.form is Form.MASKED,
+                "shared": d.in_tree,
                 "same_values_as": list(d.same_as),
             }
             for d in entry.draws

@@ -12,12 +12,11 @@ before reports were remembered drew corrected values anew; of those the sums say
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from owner_agent.departures.ledger import Draw, Entry
+from owner_agent.departures.ledger import Draw, Entry, Form
 from pramana_core.plan import Block
 from pramana_core.privacy import epsilon
 
@@ -52,7 +51,7 @@ def planned_draws(
             variable=name,
             draw_id=identities[block.name],
             epsilon=loss,
-            randomized=not block.channel.is_identity,
+            form=Form.OPEN if block.channel.is_identity else Form.RANDOMIZED,
             population="" if block.channel.is_identity else population(identities[block.name]),
             epoch=epochs.get(block.name, 0),
         )
@@ -114,8 +113,8 @@ class Unbounded:
             return frozenset(column for column, group in secret.items() if group in found)
 
         return cls(
-            joined(draw for draw in counted if draw.masked),
-            joined(draw for draw in counted if draw.shared and math.isinf(draw.epsilon)),
+            joined(draw for draw in counted if draw.form is Form.MASKED),
+            joined(draw for draw in counted if draw.in_tree and draw.unbounded),
         )
 
     def forms(self, column: str) -> tuple[str, ...]:

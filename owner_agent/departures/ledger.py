@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,15 +45,26 @@ NOISE = "noise-"
 """What the identity of draws begins with that are noise on counts."""
 
 
+class Form(Enum):
+    """In which form a column leaves: whether it is randomized, masked, and learned from."""
+
+    OPEN = False, False, False
+    RANDOMIZED = True, False, False
+    MASKED = True, True, False
+    TREE = True, False, True
+    OPEN_TREE = False, False, True
+    """In a tree, and as it is in other releases."""
+
+
 @dataclass(frozen=True)
 class Draw:
     """One column's part in a release: which draws it was randomized by and at what loss.
 
     `population` names the records the draws were made for; it is empty where nothing was drawn.
     `same_as` names other columns that held the same values when this one left (see `fingerprints`).
-    A `masked` column has no bound on what its values tell: its epsilon is infinite. A column that
-    is `shared` was learned from: what left is a tree. Its epsilon is that of the whole tree, which
-    all columns of the tree have in common, or infinite. `epoch` is the one of its draws, where they
+    A column that leaves masked has no bound on what its values tell: its epsilon is infinite. Of
+    one in a tree it is that of the whole tree, which all columns of the tree have in common, or
+    infinite. `epoch` is the one of its draws, where they
     were drawn anew; of draws that earlier versions made it may be 0 and is found by trying.
     """
 
@@ -60,17 +72,25 @@ class Draw:
     variable: str
     draw_id: str
     epsilon: float
-    randomized: bool
+    form: Form
     population: str = ""
     same_as: tuple[str, ...] = ()
-    masked: bool = False
-    shared: bool = False
     epoch: int = 0
+
+    @property
+    def randomized(self) -> bool:
+        """Whether true values are kept back."""
+        return self.form.value[0]
+
+    @property
+    def in_tree(self) -> bool:
+        """Whether what left is a tree that was learned from the column."""
+        return self.form.value[2]
 
     @property
     def unbounded(self) -> bool:
         """Whether the column leaves in a form that no number bounds: masked, or in a tree."""
-        return self.masked or (self.shared and math.isinf(self.epsilon))
+        return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
 
     @property
     def is_noise(self) -> bool:
@@ -300,6 +320,10 @@ def epoch_mark(epoch: int) -> str:
     return hashlib.sha256(b"pramana/epoch/1\x00" + str(epoch).encode()).hexdigest()[:16]
 
 
+_FORM = ("randomized", "masked", "shared")
+"""The ledger's columns of a draw's form."""
+
+
 def _insert(connection: sa.Connection, entry: Entry) -> None:
     """Write an entry with its draws."""
     row = {
@@ -319,11 +343,9 @@ def _insert(connection: sa.Connection, entry: Entry) -> None:
                 variable=draw.variable,
                 draw_id=draw.draw_id,
                 epsilon=bound,
-                randomized=draw.randomized,
                 population=draw.population,
                 same_as=list(draw.same_as),
-                masked=draw.masked,
-                shared=draw.shared,
+                **dict(zip(_FORM, draw.form.value, strict=True)),
                 epoch=draw.epoch,
             )
         )
@@ -361,11 +383,9 @@ def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, 
             d["variable"],
             d["draw_id"],
             math.inf if d["epsilon"] is None else d["epsilon"],
-            d["randomized"],
+            Form(tuple(d[name] for name in _FORM)),
             d["population"],
             tuple(d["same_as"]),
-            d["masked"],
-            d["shared"],
             d["epoch"],
         )
         for d in draws

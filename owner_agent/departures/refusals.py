@@ -26,7 +26,16 @@ from owner_agent.departures.composition import (
     of_unknown_columns,
     secret_of_column,
 )
-from owner_agent.departures.ledger import LEFT, NEW_EPOCH, PEER, Draw, Entry, Ledger, epoch_mark
+from owner_agent.departures.ledger import (
+    LEFT,
+    NEW_EPOCH,
+    PEER,
+    Draw,
+    Entry,
+    Form,
+    Ledger,
+    epoch_mark,
+)
 from owner_agent.state.history import AUDIT, WAYS_OUT
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import HistoryLost, PlanConflict
@@ -84,7 +93,7 @@ def refuse_conflicts(
             remedy=f"Keep the record ids that they left with, or {_ACCEPT}; for other people, give"
             " them a study, or an owner, with a site file and a state directory of its own.",
         )
-    if any(draw.shared for draw in conflicts):
+    if any(draw.in_tree for draw in conflicts):
         raise PlanConflict(
             f"These columns left before, and a private tree adds its epsilon to theirs ({listed}).",
             where=where,
@@ -119,8 +128,8 @@ class _Forms:
 
     def counts(self, draw: Draw) -> bool:
         """Whether a column is about to leave in a tree that nothing bounds, and did before."""
-        trees = [old for old in self._earlier(draw) if old.shared]
-        return draw.shared and any(tree.unbounded for tree in (draw, *trees)) and bool(trees)
+        trees = [old for old in self._earlier(draw) if old.in_tree]
+        return draw.in_tree and any(tree.unbounded for tree in (draw, *trees)) and bool(trees)
 
     def told(self, draw: Draw) -> str:
         """Say how a column left and how it would leave now."""
@@ -133,12 +142,12 @@ class _Forms:
     def _how_it_left(self, draw: Draw) -> str:
         earlier = self._earlier(draw)
         alike = ", from other records or in another way"
-        if any(old.masked for old in earlier):
-            return f"left masked{alike if draw.masked else ''}"
-        if any(old.shared and old.unbounded for old in earlier):
-            return f"left in a shared tree{alike if draw.shared else ''}"
+        if any(old.form is Form.MASKED for old in earlier):
+            return f"left masked{alike if draw.form is Form.MASKED else ''}"
+        if any(old.in_tree and old.unbounded for old in earlier):
+            return f"left in a shared tree{alike if draw.in_tree else ''}"
         spent = f"(epsilon {self._before[draw.column]:.4g})"
-        if any(old.shared for old in earlier):
+        if any(old.in_tree for old in earlier):
             return f"left in a private tree {spent}"
         randomized = any(old.randomized for old in earlier)
         return f"left randomized {spent}" if randomized else "left as it is"
@@ -150,9 +159,9 @@ class _Forms:
 
 def _how(draw: Draw) -> str:
     """Say how a column is about to leave."""
-    if draw.masked:
+    if draw.form is Form.MASKED:
         return "masked"
-    if draw.shared:
+    if draw.in_tree:
         return "in a shared tree" if draw.unbounded else "in a private tree"
     return "randomized" if draw.randomized else "as it is"
 

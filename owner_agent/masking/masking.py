@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pydantic import ValidationError
 
 from owner_agent.departures.fingerprints import Values, groups_of, values_of
-from owner_agent.departures.ledger import Draw
+from owner_agent.departures.ledger import Draw, Form
 from owner_agent.departures.outbox import Outgoing
 from owner_agent.masking.words import protection
 from owner_agent.randomize.draws import pseudonyms
@@ -179,11 +179,11 @@ class Chosen:
     def draws(self) -> tuple[Draw, ...]:
         """What the ledger writes of each column."""
         told = tuple(
-            Draw(name, name, f"told {name}", float("inf"), randomized=False)
+            Draw(name, name, f"told {name}", float("inf"), Form.OPEN)
             for name in self.table.told.names
         )
         return told + tuple(
-            Draw(name, name, self.identity, float("inf"), randomized=True, masked=True)
+            Draw(name, name, self.identity, float("inf"), Form.MASKED)
             for name in self.table.confidential.names
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from owner_agent.departures.fingerprints import Values, groups_of, values_of
-from owner_agent.departures.ledger import Draw
+from owner_agent.departures.ledger import Draw, Form
 from owner_agent.model_sharing.columns import TreeColumns, read_tree_columns
 from owner_agent.randomize.stream import keyed_digest
 from owner_agent.site.sections.model_sharing import PrivateSection, ShareModelSection
@@ -70,8 +70,9 @@ class Chosen:
         of it too, and a private tree's epsilon pays for looking at it.
         """
         epsilon = float("inf") if self.private is None else self.private.epsilon
+        forms = Form.TREE, Form.OPEN_TREE
         return tuple(
-            Draw(name, name, self.identity, epsilon, name not in self.openly, shared=True)
+            Draw(name, name, self.identity, epsilon, forms[name in self.openly])
             for name in self.columns.table.names
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from owner_agent.departures.ledger import NOISE, Draw, Entry, Ledger
+from owner_agent.departures.ledger import NOISE, Draw, Entry, Form, Ledger
 from owner_agent.departures.refusals import population_of, sketch_of
 from owner_agent.peer.disclosure.counted import Counted
 from owner_agent.peer.disclosure.exact import recalled
@@ -91,7 +91,7 @@ class NoisyTables:
             digest=told,
             state="sending",
             draws=tuple(
-                Draw(column, variable, identity, epsilon, randomized=True, population=population)
+                Draw(column, variable, identity, epsilon, Form.RANDOMIZED, population)
                 for column, variable in self.columns.items()
             ),
             sketch=sketch_of(holding.keys),

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from owner_agent.departures import ledger_file as ledger_module
 from owner_agent.departures.composition import Unbounded, conflicting, losses, renamed, spent
-from owner_agent.departures.ledger import Draw, Entry, Ledger
+from owner_agent.departures.ledger import Draw, Entry, Form, Ledger
 from owner_agent.departures.refusals import refuse_conflicts
 from pramana_core.errors import HistoryLost, PlanConflict, StoreCorrupt
 
@@ -22,7 +22,8 @@ def _draw(
     column="a", draw_id="1", epsilon=1.5, randomized=True, variable=None, population="", same_as=()
 ):
     variable = variable or column.upper()
-    return Draw(column, variable, draw_id, epsilon, randomized, population, same_as)
+    form = Form.RANDOMIZED if randomized else Form.OPEN
+    return Draw(column, variable, draw_id, epsilon, form, population, same_as)
 
 
 def _entry(name="r-1", state="sealed", draws=None, sketch=b"", fingerprint=b""):
@@ -320,7 +321,7 @@ def test_a_ledger_of_the_third_version_holds_no_tree(tmp_path):
     ledger = Ledger(tmp_path / "state")
     old = _entry(draws=[_draw(population="p", same_as=("b",))], sketch=b"\x01\x02")
     assert ledger.entries() == (old,)
-    tree = replace(_draw("y", "t", 1.5), shared=True)
+    tree = replace(_draw("y", "t", 1.5), form=Form.TREE)
     new = replace(
         _entry("r-2", draws=[tree]), kind="knowledge-model", method="private, epsilon 1.5"
     )
@@ -330,7 +331,7 @@ def test_a_ledger_of_the_third_version_holds_no_tree(tmp_path):
 
 
 def _tree(epsilon, draw_id, *columns, **more):
-    return [replace(_draw(c, draw_id, epsilon, **more), shared=True) for c in columns]
+    return [replace(_draw(c, draw_id, epsilon, **more), form=Form.TREE) for c in columns]
 
 
 def test_a_private_tree_counts_once_for_each_column_and_adds_to_randomizations():
@@ -358,7 +359,7 @@ def test_a_tree_without_a_bound_is_in_no_sum():
 
 
 def _masked_draw(column="x", draw_id="m", **more):
-    return replace(_draw(column, draw_id, math.inf, **more), masked=True)
+    return replace(_draw(column, draw_id, math.inf, **more), form=Form.MASKED)
 
 
 def _masked_entry(name="r-1", draws=None, **more):

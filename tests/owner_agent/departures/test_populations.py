@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from owner_agent.departures.ledger import Draw
+from owner_agent.departures.ledger import Draw, Form
 from owner_agent.departures.refusals import (
     SKETCH_RECORDS,
     population_of,
@@ -59,7 +59,7 @@ def test_records_under_other_ids_are_not_the_same(count, share):
 
 
 def _draw(population):
-    return Draw("a", "A", "d", 1.5, randomized=True, population=population)
+    return Draw("a", "A", "d", 1.5, Form.RANDOMIZED, population)
 
 
 def test_a_population_is_known_by_all_its_releases():

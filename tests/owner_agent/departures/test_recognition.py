@@ -21,7 +21,7 @@ from owner_agent.departures.fingerprints import (
     sample_of,
     values_of,
 )
-from owner_agent.departures.ledger import Draw
+from owner_agent.departures.ledger import Draw, Form
 from pramana_core.errors import StoreCorrupt
 
 KEY, OTHER_KEY = bytes(range(1, 33)), bytes(range(2, 34))
@@ -34,7 +34,7 @@ def _values(columns, key=KEY, start=0):
 
 
 def _draw(column, randomized=True, draw_id="1"):
-    return Draw(column, column.upper(), draw_id, 1.0, randomized)
+    return Draw(column, column.upper(), draw_id, 1.0, Form.RANDOMIZED if randomized else Form.OPEN)
 
 
 def _left(values, *columns, randomized=True, left=True):
@@ -215,6 +215,6 @@ def test_a_sample_is_of_the_smallest_names_in_any_order_of_rows(records):
 
 def test_the_draw_that_is_recognized_keeps_all_else():
     column = np.random.default_rng(8).integers(0, 2, 100).astype(np.uint8)
-    draw = Draw("b", "B", "7", math.log(3), randomized=True, population="p")
+    draw = Draw("b", "B", "7", math.log(3), Form.RANDOMIZED, population="p")
     (found,) = recognized([draw], _values({"b": column}), [_left(_values({"a": column}), "a")])
     assert found == replace(draw, same_as=("a",))

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from owner_agent.masking import report as reports
 from owner_agent.masking.masking import check_masking
 from owner_agent.masking.publishing import MaskedNow
+from owner_agent.report import masked as reports
 from owner_agent.report.masked import MaskReport
 from owner_agent.report.masked_shown import MASKED
 from owner_agent.site.site import load_site
