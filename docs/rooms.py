@@ -54,19 +54,17 @@ core.learn core.model_sharing core.wire
 core.wire.releases
 core.wire.learning
 owner_agent.state miner_service.settings
-owner_agent.randomize owner_agent.study_plan owner_agent.site.sections miner_service.store.files
+owner_agent.randomize owner_agent.site miner_service.store.files
 miner_service.store miner_service.store.migrations miner_service.store.migrations.versions
-owner_agent.site miner_service.alignment miner_service.store.databases miner_service.store.queue
+owner_agent.table miner_service.alignment miner_service.store.databases miner_service.store.queue
 miner_service.store.holders
-owner_agent.table owner_agent.departures miner_service.kinds.common
+owner_agent.release miner_service.kinds.common
 miner_service.kinds
-owner_agent.corrections owner_agent.predict miner_service.mining
+owner_agent.report miner_service.mining
 miner_service.services
-owner_agent.release miner_service.intake
-owner_agent.costs miner_service.jobs
+owner_agent.design owner_agent.peer.protocol miner_service.intake
+miner_service.jobs
 miner_service.workers miner_service.operations
-owner_agent.masking owner_agent.model_sharing owner_agent.peer.protocol
-owner_agent.report owner_agent.design
 owner_agent.peer.identity owner_agent.peer.tasks miner_service.http.access
 miner_service.http.metrics
 owner_agent.http owner_agent.peer.exchange miner_service.http.gate
@@ -75,7 +73,6 @@ owner_agent.peer.session miner_service.http.routes
 owner_agent.peer.disclosure miner_service.http
 owner_agent.peer.members miner_service.cli
 owner_agent.peer.transport
-owner_agent.cli.display
 owner_agent.cli
 pramana.setups pramana.network_command
 pramana.simulate.inputs

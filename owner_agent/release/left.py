@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.departures.composition import UNKNOWN, planned_draws
-from owner_agent.departures.ledger import Draw, Entry, EntryState, Form
 from owner_agent.release.client import Miner
+from owner_agent.release.composition import UNKNOWN, planned_draws
+from owner_agent.release.ledger import Draw, Entry, EntryState, Form
 from owner_agent.site.site import Site
 from owner_agent.state.history import WAYS_OUT, noted
 from owner_agent.state.private_files import private_directory, write_replacing
