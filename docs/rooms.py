@@ -51,38 +51,36 @@ core.mask.measures core.mask.synthetic core.model_sharing.global_models core.reg
 core.study_plan
 pramana.simulate.publishing core.estimation core.learn.bayes_classifier
 core.learn.networks.exchange core.mask core.model_sharing.combination core.wire
-benchmarks.reproduce.data miner_service.settings owner_agent.randomize owner_agent.study_plan
-pramana.network_command pramana.simulate.inputs core.learn.bayes_classifier.exchange
-core.learn.linear core.learn.tree core.mask.comparison core.model_sharing.exchange
+benchmarks.reproduce.data miner_service.settings owner_agent.randomize pramana.network_command
+pramana.simulate.inputs core.learn.bayes_classifier.exchange core.learn.linear core.learn.tree
+core.mask.comparison core.model_sharing.exchange
 benchmarks.__main__ benchmarks.coverage.settings benchmarks.wide miner_service.store.files
 core.learn.linear.exchange core.learn.tree.exchange core.wire.releases
-benchmarks.coverage.__main__ benchmarks.load owner_agent.departures owner_agent.site.sections
-core.learn core.wire.learning
-miner_service.alignment miner_service.store owner_agent.site
-miner_service.kinds miner_service.store.databases miner_service.store.holders
-owner_agent.corrections owner_agent.peer.protocol owner_agent.table pramana.setups
-benchmarks.costs benchmarks.reproduce.alahmadi benchmarks.reproduce.ma.chapter_2
-benchmarks.reproduce.ma.chapter_3 miner_service.services owner_agent.peer.identity
-owner_agent.peer.tasks owner_agent.predict owner_agent.release pramana.demo pramana.frames
-pramana.simulate
-benchmarks.jobs benchmarks.load.__main__ benchmarks.reproduce.frapp
-benchmarks.reproduce.ma.chapter_5 benchmarks.reproduce.ma.chapter_6
-benchmarks.reproduce.ma.chapter_7 miner_service.http.metrics miner_service.intake
-owner_agent.costs owner_agent.masking owner_agent.model_sharing pramana.exchange
-pramana.frequent_patterns pramana.showing pramana.simulate.model_sharing
+benchmarks.coverage.__main__ benchmarks.load owner_agent.site core.learn core.wire.learning
+miner_service.alignment miner_service.store owner_agent.peer.protocol owner_agent.table
+pramana.setups
+benchmarks.reproduce.alahmadi benchmarks.reproduce.ma.chapter_2
+benchmarks.reproduce.ma.chapter_3 miner_service.kinds miner_service.store.databases
+miner_service.store.holders owner_agent.peer.identity owner_agent.release pramana.demo
+pramana.frames
+benchmarks.costs benchmarks.load.__main__ miner_service.services owner_agent.peer.tasks
+owner_agent.report pramana.exchange pramana.frequent_patterns pramana.showing pramana.simulate
+benchmarks.jobs benchmarks.reproduce.frapp benchmarks.reproduce.ma.chapter_5
+benchmarks.reproduce.ma.chapter_6 benchmarks.reproduce.ma.chapter_7 miner_service.http.metrics
+miner_service.intake owner_agent.design owner_agent.http owner_agent.peer.exchange
+pramana.reporting pramana.simulate.model_sharing
 benchmarks.reproduce.frapp.bound benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
-miner_service.jobs miner_service.operations owner_agent.design owner_agent.peer.exchange
-owner_agent.report pramana.reporting pramana.simulate.commands
-miner_service.http.access owner_agent.http owner_agent.peer.session pramana.cli pramana.networks
-pramana.owner pramana.planning
-benchmarks.networks miner_service.http.gate owner_agent.peer.disclosure pramana.__main__
-pramana.estimators pramana.masking
+miner_service.jobs miner_service.operations owner_agent.peer.session pramana.networks
+pramana.owner pramana.planning pramana.simulate.commands
+miner_service.http.access owner_agent.peer.disclosure pramana.cli pramana.estimators
+pramana.masking
+benchmarks.networks miner_service.http.gate owner_agent.peer.members pramana.__main__
+pramana.model_sharing
 benchmarks.whole_record miner_service.http.listening miner_service.http.routes
-owner_agent.peer.members pramana.model_sharing
-benchmarks.whole_record.__main__ miner_service.http owner_agent.cli.display
 owner_agent.peer.transport pramana.client pramana.saving
-benchmarks.networks.__main__ miner_service.cli owner_agent.cli
-miner_service.__main__ owner_agent.__main__
+benchmarks.whole_record.__main__ miner_service.http owner_agent.cli
+benchmarks.networks.__main__ miner_service.cli owner_agent.__main__
+miner_service.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)

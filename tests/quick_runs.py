@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
 from benchmarks.reproduce import command
 from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.engine.experiment import Result, Setting
-from typer.testing import CliRunner
-
 from pramana.cli import app
 from tests.places import DATA
 

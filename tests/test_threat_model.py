@@ -9,9 +9,9 @@ from base64 import urlsafe_b64decode
 import pytest
 
 from miner_service.store.people import new_credential
-from owner_agent.costs.thresholds import ALARMING
-from owner_agent.departures.fingerprints import LEAST_COMMON, SAMPLED
-from owner_agent.departures.refusals import SKETCH_RECORDS, TOLERATED_SHARE
+from owner_agent.release.fingerprints import LEAST_COMMON, SAMPLED
+from owner_agent.release.refusals import SKETCH_RECORDS, TOLERATED_SHARE
+from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.channels import BinarySpec, TernarySpec
 from owner_agent.site.site import PeerSection
 from owner_agent.state.keys import KEY_LENGTH

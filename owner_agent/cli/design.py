@@ -136,8 +136,7 @@ def _compare(
         InputError: the files are wrong, or nothing can meet what they ask.
         Unauthenticated, Refused, Unreachable: the miner could not be asked.
     """
-    from owner_agent.cli.display.designs import design_steps, show_design, show_design_written
-    from owner_agent.costs.whole_study import left_in_study, left_json, show_left
+    from owner_agent.cli.designs_shown import design_steps, show_design, show_design_written
     from owner_agent.design.design_file import (
         entries_of_file,
         entries_of_site,
@@ -146,6 +145,7 @@ def _compare(
         site_variables,
     )
     from owner_agent.design.designing import design, problem_of
+    from owner_agent.report.whole_study import left_in_study, left_json, show_left
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
 

@@ -69,7 +69,7 @@ def learn(
     json: JsonOption = False,
 ) -> None:
     """Begin a session with the known peers, and learn together."""
-    from owner_agent.cli.display.sessions import outcome_json, show_outcome
+    from owner_agent.cli.sessions_shown import outcome_json, show_outcome
     from owner_agent.peer.exchange.consent import Consent
 
     consent = Consent(accept_added_loss, corrections)
@@ -79,7 +79,7 @@ def learn(
 
 def _session(path: Path, surroundings: Surroundings, peers: Path, consent: Consent) -> JointOutcome:
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
-    from owner_agent.cli.display.sessions import STEPS
+    from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.members.joint import run_session
     from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
     from owner_agent.peer.protocol.steps import stopped_like_interrupted

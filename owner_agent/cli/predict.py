@@ -14,8 +14,8 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from owner_agent.predict.predicting import InputSource, Predictions, ReadModel
     from owner_agent.site.site import Site
+    from owner_agent.table.predicting import InputSource, Predictions, ReadModel
 
 PREDICTIONS = "predictions"
 """The folder of predictions in a site's state directory."""
@@ -42,9 +42,9 @@ def predict(
     json: JsonOption = False,
 ) -> None:
     """Predict a class for your own records; nothing is sent."""
-    from owner_agent.predict.predicting import predict as predict_classes
-    from owner_agent.predict.predicting import read_model
     from owner_agent.site.site import load_site
+    from owner_agent.table.predicting import predict as predict_classes
+    from owner_agent.table.predicting import read_model
 
     opened = None if site is None else load_site(site)
     source = _source(opened, table, record_id)
@@ -61,7 +61,7 @@ def predict(
 
 
 def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
-    from owner_agent.predict.predicting import InputSource
+    from owner_agent.table.predicting import InputSource
 
     if site is not None:
         return InputSource.of_site(site, table, record_id)

@@ -16,7 +16,7 @@ from owner_agent.cli.options import (
     require_countable,
     surroundings_of,
 )
-from owner_agent.costs.thresholds import THRESHOLD
+from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.table.methods import Method
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.terminal import console, print_json, progress_bar, report_error
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
     """Validate the table against the site file, and ask the miner of the study; no data is sent."""
-    from owner_agent.costs.whole_study import people_told
     from owner_agent.report.page import show_warnings
+    from owner_agent.report.whole_study import people_told
     from owner_agent.site.planning import raise_together
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
     told, lines, problems = _checked_plan(opened) if opened.file.variables else ({}, [], [])
     if opened.file.mask is not None:
-        from owner_agent.masking.masking import check_masking
+        from owner_agent.release.masked import check_masking
 
         masked = check_masking(opened)
         told["masking"] = masked.as_dict()
         lines.append(masked.sentence)
         _add_new(problems, masked.problem)
     if opened.file.share_model is not None:
-        from owner_agent.model_sharing.checking import check_sharing
+        from owner_agent.release.tree_table import check_sharing
 
         shared = check_sharing(opened)
         told["model_sharing"] = shared.as_dict()
@@ -84,7 +84,7 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
     """Return what is told of the variables of a site, and what is wrong with the table."""
-    from owner_agent.costs.lookalikes import lookalikes
+    from owner_agent.report.lookalikes import lookalikes
     from owner_agent.report.report import warnings
     from owner_agent.site.planning import planned
     from owner_agent.table.encode import inspect
@@ -124,7 +124,7 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.display.releases import show_others_apart, show_written
+    from owner_agent.cli.releases_shown import show_others_apart, show_written
     from owner_agent.report.plan_shown import PLAN
     from owner_agent.site.site import load_site
 
@@ -157,12 +157,12 @@ def _measured(
     prior: Path | None,
     threshold: float,
 ) -> PlanReport:
-    from owner_agent.costs.corrected import corrected_of
-    from owner_agent.costs.losses import losses_of
-    from owner_agent.costs.whole_study import outlook_of
     from owner_agent.report.contents import Assumptions
+    from owner_agent.report.corrected import corrected_of
     from owner_agent.report.curves import read_priors
+    from owner_agent.report.losses import losses_of
     from owner_agent.report.report import report
+    from owner_agent.report.whole_study import outlook_of
     from owner_agent.site.planning import planned
     from owner_agent.table.table import read_table
 
@@ -219,18 +219,18 @@ def discretize(
 
 def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
     """List everything that ever left this site, and the privacy spent."""
-    from owner_agent.cli.display.releases import show_ledger
-    from owner_agent.cli.display.sessions import (
+    from owner_agent.cli.releases_shown import show_ledger
+    from owner_agent.cli.sessions_shown import (
         shared_json,
         show_lost,
         show_peer_lines,
         show_told,
         told_json,
     )
-    from owner_agent.costs.summaries import ledger_json
-    from owner_agent.departures.ledger import Ledger
     from owner_agent.peer.disclosure.exact import recalled
     from owner_agent.peer.session.session import all_kept
+    from owner_agent.release.ledger import Ledger
+    from owner_agent.report.summaries import ledger_json
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
@@ -258,7 +258,7 @@ def anchors(site: SiteOption = SITE, json: JsonOption = False) -> None:
 
     Compare them with what other owners have: `pramana audit verify` and `--anchor` take them.
     """
-    from owner_agent.cli.display.releases import show_anchors
+    from owner_agent.cli.releases_shown import show_anchors
     from owner_agent.release.left import all_anchors, require_unbroken, wrong_with
     from owner_agent.site.site import load_site
 

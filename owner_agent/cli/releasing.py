@@ -64,16 +64,16 @@ def publish(
     json: JsonOption = False,
 ) -> None:
     """Randomize the table and publish it, or continue where that was interrupted."""
-    from owner_agent.cli.display.releases import found_wrong, show_others_apart, show_outcome
-    from owner_agent.costs.corrected import corrected_of
-    from owner_agent.costs.summaries import study_json
-    from owner_agent.costs.whole_study import Outlook, outlook_of, show_study_briefly
+    from owner_agent.cli.releases_shown import found_wrong, show_others_apart, show_outcome
     from owner_agent.release.agreement import require_agreed_by
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.randomized import RandomizedNow
+    from owner_agent.report.corrected import corrected_of
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import show_adopted
     from owner_agent.report.report import warnings
+    from owner_agent.report.summaries import study_json
+    from owner_agent.report.whole_study import Outlook, outlook_of, show_study_briefly
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -113,7 +113,7 @@ def mask(
     json: JsonOption = False,
 ) -> None:
     """Mask the confidential columns, report on them, and publish them if asked to."""
-    from owner_agent.masking.publishing import MaskedNow
+    from owner_agent.release.masked import MaskedNow
     from owner_agent.report.masked import report_of
     from owner_agent.report.masked_shown import MASKED
 
@@ -132,7 +132,7 @@ def share_model(
     json: JsonOption = False,
 ) -> None:
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
-    from owner_agent.model_sharing.publishing import SharedNow
+    from owner_agent.release.tree import SharedNow
     from owner_agent.report.trees import TREE, report_of
 
     options = PublishOptions(accept_added_loss=accept_added_loss)
@@ -150,9 +150,9 @@ def new_epoch(
 
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
-    from owner_agent.cli.display.releases import show_new_epoch
-    from owner_agent.costs.summaries import new_epoch_json
+    from owner_agent.cli.releases_shown import show_new_epoch
     from owner_agent.release.new_epoch import begin_new_epoch
+    from owner_agent.report.summaries import new_epoch_json
     from owner_agent.site.site import load_site
 
     begun = begin_new_epoch(load_site(site), surroundings_of(context), anyway=yes)
@@ -205,10 +205,10 @@ def _release(
     options: PublishOptions,
 ) -> None:
     """Make a release and report on it, and publish it if that is asked for."""
-    from owner_agent.cli.display.releases import found_wrong, show_outcome, show_written
-    from owner_agent.costs.whole_study import people_told, show_people
+    from owner_agent.cli.releases_shown import found_wrong, show_outcome, show_written
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.report.page import show_warnings
+    from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
 
     opened, surroundings = load_site(asked.site), surroundings_of(context)

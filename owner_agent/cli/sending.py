@@ -13,8 +13,8 @@ from pramana_core.errors import ConfigError, OptionError
 from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
+    from owner_agent.site.adopting import Adopted
     from owner_agent.site.site import Site
-    from owner_agent.study_plan.adopting import Adopted
 
 
 def join(
@@ -27,8 +27,8 @@ def join(
     site: SiteOption = SITE,
 ) -> None:
     """Accept an invitation to the study."""
-    from owner_agent.costs.whole_study import people_told
     from owner_agent.release.agreement import join as join_study
+    from owner_agent.report.whole_study import people_told
     from owner_agent.site.site import load_site
     from pramana_core.terminal import report_error
 
@@ -121,8 +121,8 @@ def fetch(
 ) -> None:
     """Write the plan that the miner holds the owners to into a file, and say what it says."""
     from owner_agent.release.agreement import agreed_plan
+    from owner_agent.site.adopting import Adopted, write_study_plan
     from owner_agent.site.site import load_site
-    from owner_agent.study_plan.adopting import Adopted, write_study_plan
 
     opened = load_site(site)
     adopted = Adopted(agreed_plan(opened, surroundings_of(context)), opened.owner)
@@ -149,8 +149,8 @@ def show(
 ) -> None:
     """Say what the plan bounds, and what it has this owner report, how often and with whom."""
     from owner_agent.release.agreement import agreed_plan
+    from owner_agent.site.adopting import Adopted, read_study_plan
     from owner_agent.site.site import load_site
-    from owner_agent.study_plan.adopting import Adopted, read_study_plan
 
     if file is not None and miner:
         raise OptionError("Give a file or --miner, not both.", where="file")
@@ -174,7 +174,7 @@ def _named(site: Site) -> Path:
 
 def _show(adopted: Adopted, *, json: bool) -> None:
     from owner_agent.report.plan_shown import show_adopted
-    from owner_agent.study_plan.adopting import adopted_json
+    from owner_agent.site.adopting import adopted_json
 
     if json:
         print_json(adopted_json(adopted))

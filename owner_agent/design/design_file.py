@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from owner_agent.costs.whole_study import Left
+from owner_agent.report.whole_study import Left
 from owner_agent.site.mistakes import all_mistakes, toml
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site, read_toml

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from owner_agent.costs.whole_study import Left
 from owner_agent.design.compared import ComparedDesigns, Strongest
 from owner_agent.design.design_file import DesignFile, within
+from owner_agent.report.whole_study import Left
 from owner_agent.site.planning import raise_together
 from pramana_core.design import (
     Comparison,

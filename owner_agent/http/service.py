@@ -14,16 +14,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from owner_agent.costs.corrected import corrected_of
-from owner_agent.costs.losses import losses_of
-from owner_agent.costs.summaries import ledger_json
-from owner_agent.costs.whole_study import PeopleStatement, outlook_of, people_told
-from owner_agent.departures.ledger import Ledger
 from owner_agent.http.publications import Publication, PublicationCreate, Publications
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.release.randomized import RandomizedNow
+from owner_agent.report.corrected import corrected_of
+from owner_agent.report.losses import losses_of
 from owner_agent.report.report import report
+from owner_agent.report.summaries import ledger_json
+from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings

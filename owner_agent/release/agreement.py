@@ -7,12 +7,12 @@ from http import HTTPStatus
 
 from owner_agent.release.client import Miner
 from owner_agent.release.left import remember
+from owner_agent.site.adopting import FETCH, Adopted, short
 from owner_agent.site.site import Site
 from owner_agent.state.history import noted
 from owner_agent.state.keys import KeyStore, RetryKey
 from owner_agent.state.surroundings import Surroundings
 from owner_agent.state.tokens import TokenStore
-from owner_agent.study_plan.adopting import FETCH, Adopted, short
 from pramana_core.errors import (
     ConfigError,
     NotFound,

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
-from owner_agent.departures.ledger import Entry, EntryState, Ledger
-from owner_agent.departures.outbox import PreparedRelease
 from owner_agent.release.agreement import require_agreed, require_beside, require_one_secret
 from owner_agent.release.client import Miner
+from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.left import require_known
-from owner_agent.study_plan.adopting import Adopted
+from owner_agent.release.outbox import PreparedRelease
+from owner_agent.site.adopting import Adopted
 from pramana_core.errors import ReleaseNotOpen, TransportError, Unreachable
 from pramana_core.progress import Progress
 from pramana_core.wire.releases import Release

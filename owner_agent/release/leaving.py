@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Self
 
-from owner_agent.departures.fingerprints import Values, fingerprint_of
-from owner_agent.departures.ledger import Draw, Entry
-from owner_agent.departures.outbox import Outgoing
-from owner_agent.departures.refusals import refuse_conflicts, sketch_of
 from owner_agent.release.delivery import Delivery
+from owner_agent.release.fingerprints import Values, fingerprint_of
+from owner_agent.release.ledger import Draw, Entry
 from owner_agent.release.options import PublishOptions
+from owner_agent.release.outbox import Outgoing
+from owner_agent.release.refusals import refuse_conflicts, sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.surroundings import Surroundings
 from pramana_core.progress import StagedProgress

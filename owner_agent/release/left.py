@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.departures.composition import UNKNOWN, planned_draws
-from owner_agent.departures.ledger import Draw, Entry, EntryState
 from owner_agent.release.client import Miner
+from owner_agent.release.composition import UNKNOWN, planned_draws
+from owner_agent.release.ledger import Draw, Entry, EntryState, Form
 from owner_agent.site.site import Site
 from owner_agent.state.history import WAYS_OUT, noted
 from owner_agent.state.private_files import private_directory, write_replacing
@@ -132,7 +132,7 @@ def _draws(release: Release, columns: Mapping[str, str], *, once: bool) -> tuple
         bound = kind.epsilon(content)
         loss = math.inf if bound is None else bound
         return tuple(
-            Draw(names[name], name, lost, loss, randomized=not told, shared=True)
+            Draw(names[name], name, lost, loss, Form.OPEN_TREE if told else Form.TREE)
             for name, told in openly.items()
         )
     return tuple(
@@ -141,8 +141,7 @@ def _draws(release: Release, columns: Mapping[str, str], *, once: bool) -> tuple
             name,
             f"told {name}" if told else lost,
             math.inf,
-            randomized=not told,
-            masked=not told,
+            Form.OPEN if told else Form.MASKED,
         )
         for name, told in openly.items()
     )

@@ -11,13 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from owner_agent.corrections.memory import load_memory, remembered_studies, set_apart
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Entry, Ledger
-from owner_agent.departures.refusals import beyond, known_entries, require_reported
 from owner_agent.randomize.draws import random_epoch
 from owner_agent.release.client import Miner
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.left import entries_of, unknown
+from owner_agent.release.memory import load_memory, remembered_studies, set_apart
+from owner_agent.release.refusals import beyond, known_entries, require_reported
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
 from owner_agent.state.history import knows_draw_key

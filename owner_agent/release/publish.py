@@ -13,13 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from owner_agent.departures.ledger import Entry, Ledger
-from owner_agent.departures.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.release.client import Miner
 from owner_agent.release.delivery import Delivery, withdrawn
 from owner_agent.release.leaving import Leaving
+from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.left import remember
 from owner_agent.release.options import PublishOptions
+from owner_agent.release.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.site.site import Site
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings

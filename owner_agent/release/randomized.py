@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
-from owner_agent.departures.composition import planned_draws
-from owner_agent.departures.fingerprints import recognized, values_of
-from owner_agent.departures.ledger import Draw
-from owner_agent.departures.outbox import Outgoing, ToldDraws
-from owner_agent.departures.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.randomize.draws import pseudonyms, random_epoch
+from owner_agent.release.composition import planned_draws
+from owner_agent.release.corrections import OwnRecords, Past, Settled, settle
 from owner_agent.release.delivery import Delivery
+from owner_agent.release.fingerprints import recognized, values_of
 from owner_agent.release.leaving import Leaving
+from owner_agent.release.ledger import Draw
 from owner_agent.release.options import PublishOptions
+from owner_agent.release.outbox import Outgoing, ToldDraws
+from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint

@@ -1,5 +1,5 @@
-"""The plan's report: what a release would reveal and how accurate results would be, before it
-leaves.
+"""What a release would reveal, of a plan, a masked table or a tree, before it leaves.
 
-Numbers, words, pictures and the page; what earlier releases cost is in `owner_agent.costs`.
+Losses, numbers, words and pictures, and the one way of showing them (`page`). What is released, and
+what has left, is in `owner_agent.release`.
 """

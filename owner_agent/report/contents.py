@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from owner_agent.costs.measures import (
+from owner_agent.report.curves import Priors, Z, joint_se, share_reported, variable_se
+from owner_agent.report.measures import (
     Attack,
     Bounds,
     Reasons,
@@ -15,8 +16,7 @@ from owner_agent.costs.measures import (
     attempt,
     finite,
 )
-from owner_agent.costs.thresholds import THRESHOLD
-from owner_agent.report.curves import Priors, Z, joint_se, share_reported, variable_se
+from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.report.within_blocks import joint_prior, seen
 from owner_agent.site.planning import Planned
 from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric

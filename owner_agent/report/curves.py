@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.costs.measures import finite
+from owner_agent.report.measures import finite
 from owner_agent.site.planning import Planned
 from pramana_core.channels import (
     Grouped,

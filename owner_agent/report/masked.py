@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.masking.publishing import MaskedNow
-from owner_agent.masking.words import protection
+from owner_agent.release.masked import MaskedNow, protection
 from owner_agent.report.releases import ReleaseReport
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first
 from pramana_core.mask.core.influence import Influence

@@ -12,8 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.masking.publishing import MaskedNow
-from owner_agent.masking.words import LETTERS
+from owner_agent.release.masked import LETTERS, MaskedNow
 from owner_agent.report.masked import MaskReport
 from owner_agent.report.page import Shown, measured
 from owner_agent.report.releases import printing

@@ -12,9 +12,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from owner_agent.costs.measures import number
-from owner_agent.costs.thresholds import ALARMING, POSTERIOR
-from owner_agent.costs.whole_study import (
+from owner_agent.report.contents import BlockReport, VariableReport
+from owner_agent.report.figures import posterior_picture, strength_picture, width_picture
+from owner_agent.report.measures import number
+from owner_agent.report.page import Shown, show_warnings
+from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
+from owner_agent.report.thresholds import ALARMING, POSTERIOR
+from owner_agent.report.whole_study import (
     Outlook,
     alarming,
     budget,
@@ -23,11 +27,7 @@ from owner_agent.costs.whole_study import (
     owners,
     show_study,
 )
-from owner_agent.report.contents import BlockReport, VariableReport
-from owner_agent.report.figures import posterior_picture, strength_picture, width_picture
-from owner_agent.report.page import Shown, show_warnings
-from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
-from owner_agent.study_plan.adopting import Adopted, told_lines
+from owner_agent.site.adopting import Adopted, told_lines
 from pramana_core.pictures.svg import short
 from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from rich.console import Console
 
-from owner_agent.costs.losses import ColumnLoss, Losses, compare
 from owner_agent.release.leaving import Leaving
+from owner_agent.report.losses import ColumnLoss, Losses, compare
 from owner_agent.report.page import show_warnings
 
 Made = TypeVar("Made", bound=Leaving)

@@ -12,12 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from owner_agent.costs.corrected import Corrected
-from owner_agent.costs.losses import Losses
-from owner_agent.costs.measures import Bounds, number
-from owner_agent.costs.summaries import study_json
-from owner_agent.costs.thresholds import ALARMING, BELIEF, POSTERIOR
-from owner_agent.costs.whole_study import Outlook
 from owner_agent.report.contents import (
     Assumptions,
     BlockReport,
@@ -29,11 +23,17 @@ from owner_agent.report.contents import (
     range_of,
     variable_report,
 )
+from owner_agent.report.corrected import Corrected
 from owner_agent.report.curves import StrengthCurve, record_counts, strength_curve
+from owner_agent.report.losses import Losses
+from owner_agent.report.measures import Bounds, number
+from owner_agent.report.summaries import study_json
+from owner_agent.report.thresholds import ALARMING, BELIEF, POSTERIOR
+from owner_agent.report.whole_study import Outlook
 from owner_agent.report.within_blocks import joint_prior, require_believable
+from owner_agent.site.adopting import Adopted, adopted_json
 from owner_agent.site.planning import Planned
 from owner_agent.site.protection import share_proven
-from owner_agent.study_plan.adopting import Adopted, adopted_json
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR

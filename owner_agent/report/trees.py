@@ -11,8 +11,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from owner_agent.model_sharing.growing import Made
-from owner_agent.model_sharing.publishing import SharedNow
+from owner_agent.release.tree import Made, SharedNow
 from owner_agent.report.page import Shown
 from owner_agent.report.releases import ReleaseReport, printing
 from pramana_core.mixed.table import NumericColumn

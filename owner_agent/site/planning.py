@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from owner_agent.site.adopting import Adopted, adopted
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection
-from owner_agent.study_plan.adopting import Adopted, adopted
 from pramana_core.channels import Identity
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Variable

@@ -22,13 +22,13 @@ from pydantic import (
     model_validator,
 )
 
+from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
+from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
 from owner_agent.site.mistakes import Choice, NoiseDemand, all_mistakes
-from owner_agent.site.sections.masking import MaskSection, MinerSection, masking_mistakes
-from owner_agent.site.sections.model_sharing import ShareModelSection, sharing_mistakes
 from owner_agent.site.strengths import Number
+from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls import TlsFiles
-from owner_agent.study_plan.adopting import StudyPlanSection
 from pramana_core.discretize import CentredGroups
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.wire.base import KEY_COLUMN, Label, Name

@@ -2,5 +2,5 @@
 
 What a call means is understood here, and results are shown; growing, pruning, generating and
 combining are in `pramana_core.model_sharing`. The ledger and releases are the owner's
-(`owner_agent.model_sharing`).
+(`owner_agent.release.tree`).
 """

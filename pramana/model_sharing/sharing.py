@@ -7,7 +7,7 @@ from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal
 
-from owner_agent.model_sharing.noise import TreeNoise
+from owner_agent.randomize.noise import TreeNoise
 from pramana.estimators.saved import plain
 from pramana.frames.observing import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, quoted

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.departures.ledger import Ledger
 from owner_agent.release.agreement import join
+from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from owner_agent.departures.outbox import reopen
+from owner_agent.release.outbox import reopen
 from pramana_core.wire.parts import decode_part
 from pramana_core.wire.privacy import StudyPrivacy
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from owner_agent.departures.outbox import reopen
+from owner_agent.release.outbox import reopen
 from pramana_core.wire.parts import decode_part
 
 pytestmark = pytest.mark.end_to_end

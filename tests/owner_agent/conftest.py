@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.departures.ledger import Ledger
+from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings

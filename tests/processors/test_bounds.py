@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from scipy.special import chdtrc
 
-from owner_agent.cli.display.results import show_results
+from owner_agent.cli.results_shown import show_results
 from owner_agent.report.figures import _most_exposed
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals

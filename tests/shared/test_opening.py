@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from miner_service.settings import Settings
 from miner_service.store.databases.opening import open_database
 from miner_service.store.databases.sqlite import SqliteStore
-from owner_agent.departures.ledger_file import connected
+from owner_agent.release.ledger_file import connected
 from pramana_core.opening import opening_alone
 
 

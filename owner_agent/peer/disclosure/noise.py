@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from owner_agent.departures.ledger import NOISE, Draw, Entry, Ledger
-from owner_agent.departures.refusals import population_of, sketch_of
 from owner_agent.peer.disclosure.counted import Counted
 from owner_agent.peer.disclosure.exact import recalled
 from owner_agent.peer.disclosure.memory import remember
@@ -32,6 +30,8 @@ from owner_agent.peer.disclosure.noisy_tables import (
 from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.holding import Holding
+from owner_agent.release.ledger import NOISE, Draw, Entry, Form, Ledger
+from owner_agent.release.refusals import population_of, sketch_of
 from owner_agent.site.mistakes import GaussianNoise, LaplaceNoise
 from pramana_core.errors import Conflict, NoiseSpent
 from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
@@ -91,7 +91,7 @@ class NoisyTables:
             digest=told,
             state="sending",
             draws=tuple(
-                Draw(column, variable, identity, epsilon, randomized=True, population=population)
+                Draw(column, variable, identity, epsilon, Form.RANDOMIZED, population)
                 for column, variable in self.columns.items()
             ),
             sketch=sketch_of(holding.keys),

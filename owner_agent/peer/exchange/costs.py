@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from owner_agent.costs.whole_study import grown, number_of
-from owner_agent.departures.ledger import Draw
 from owner_agent.peer.exchange.outgoing import Outgoing
 from owner_agent.peer.protocol.messages import Announcement, BlockCost, Proposal
+from owner_agent.release.ledger import Draw
+from owner_agent.report.whole_study import grown, number_of
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block
 from pramana_core.privacy import PRIOR, Amplification, Extremes, StudyTold, ToldBlock, told_by

@@ -10,12 +10,12 @@ from datetime import datetime
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.departures.ledger import PEER, Entry
 from owner_agent.peer.exchange.packages import count_shapes, row_numbers
 from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.coordinated import apart_from_coin
+from owner_agent.release.ledger import PEER, Entry
 from pramana_core.domain import Domain
 from pramana_core.errors import PartInvalid, PeerDeviated, PramanaError
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -11,23 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from owner_agent.corrections.permanent import OwnRecords, Past, Settled, settle
-from owner_agent.departures.composition import planned_draws
-from owner_agent.departures.fingerprints import fingerprint_of, recognized
-from owner_agent.departures.ledger import Draw, Entry, Ledger
-from owner_agent.departures.outbox import PreparedRelease, discard
-from owner_agent.departures.refusals import (
-    known_entries,
-    population_of,
-    refuse_conflicts,
-    sketch_of,
-)
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.exchange.packages import Bodies, packed
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.stream import Randomized
+from owner_agent.release.composition import planned_draws
+from owner_agent.release.corrections import OwnRecords, Past, Settled, settle
+from owner_agent.release.fingerprints import fingerprint_of, recognized
+from owner_agent.release.ledger import Draw, Entry, Ledger
+from owner_agent.release.outbox import PreparedRelease, discard
+from owner_agent.release.refusals import (
+    known_entries,
+    population_of,
+    refuse_conflicts,
+    sketch_of,
+)
 from owner_agent.site.protection import require_protected
 from pramana_core.channels import Coordinated
 from pramana_core.plan import Block, Plan

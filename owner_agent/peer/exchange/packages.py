@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from owner_agent.departures.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
 from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.randomize.stream import Randomized
 from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import CUBE_CELLS, Codes, tabulate
 from pramana_core.plan import Plan

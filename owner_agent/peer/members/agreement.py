@@ -21,8 +21,8 @@ from owner_agent.peer.protocol.steps import owner_of, require_held
 from owner_agent.peer.session.session import Session
 from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variables_of
 from owner_agent.peer.tasks.holding import require_aligned
+from owner_agent.site.adopting import short
 from owner_agent.site.site import Site, load_site
-from owner_agent.study_plan.adopting import short
 from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, DomainError, Forbidden, PeerDeviated
 from pramana_core.plan import Plan

@@ -8,9 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.departures.fingerprints import recognized
-from owner_agent.departures.ledger import Draw, Entry, EntryState, Ledger
-from owner_agent.departures.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.peer.disclosure.counted import Counted, counted_from
 from owner_agent.peer.disclosure.exact import exact_tables
 from owner_agent.peer.disclosure.floor import shared_nodes
@@ -30,6 +27,9 @@ from owner_agent.peer.session.session import Kept, Session, keep, kept_of
 from owner_agent.peer.tasks.catalogue import entitled, task_of
 from owner_agent.peer.tasks.holding import Holding
 from owner_agent.peer.tasks.task import Findings, ToldRecord
+from owner_agent.release.fingerprints import recognized
+from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import Conflict

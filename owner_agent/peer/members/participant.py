@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
-from owner_agent.departures.ledger import Ledger
-from owner_agent.departures.refusals import known_entries
 from owner_agent.peer.disclosure.exact import require_tellable_before
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.costs import costs_of, session_lines, session_told
@@ -65,7 +63,9 @@ from owner_agent.peer.tasks.catalogue import entitled, learners, task_of, variab
 from owner_agent.peer.tasks.holding import hold, offer
 from owner_agent.peer.tasks.network import files_of, merge, part_of
 from owner_agent.randomize.draws import random_epoch
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.left import not_known_by_miner
+from owner_agent.release.refusals import known_entries
 from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
 from pramana_core.privacy import StudyTold

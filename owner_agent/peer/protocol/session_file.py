@@ -10,10 +10,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Proposal, TaskMessage
+from owner_agent.site.adopting import adopted
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
 from owner_agent.state.surroundings import Patience, Surroundings
-from owner_agent.study_plan.adopting import adopted
 from pramana_core.wire.base import Name
 
 _SESSION_BYTES = 16

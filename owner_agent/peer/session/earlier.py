@@ -16,7 +16,6 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, ValidationError
 
-from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.exchange.incoming import session_name
 from owner_agent.peer.protocol.messages import (
     Announcement,
@@ -26,6 +25,7 @@ from owner_agent.peer.protocol.messages import (
     SessionId,
 )
 from owner_agent.peer.tasks.catalogue import learners, task_of
+from owner_agent.release.ledger import Ledger
 from owner_agent.state.history import WAYS_OUT, state_directory
 from owner_agent.state.private_files import (
     DIRECTORY_MODE,

@@ -9,9 +9,9 @@ from datetime import datetime
 
 import numpy as np
 
-from owner_agent.departures.fingerprints import Values, values_of
 from owner_agent.peer.protocol.messages import EarlierSession, Offer, OfferedVariable, Proposal
 from owner_agent.randomize.draws import pseudonyms
+from owner_agent.release.fingerprints import Values, values_of
 from owner_agent.site.planning import Planned, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets

@@ -10,15 +10,15 @@ import pytest
 import typer
 
 from owner_agent.cli.main import build
-from owner_agent.departures.ledger import EntryState
 from owner_agent.http.service import create_app
+from owner_agent.release.ledger import EntryState
 from owner_agent.site import channels, site
+from owner_agent.site import tree_section as sharing
+from owner_agent.site.adopting import StudyPlanSection
+from owner_agent.site.mask_section import MaskSection, TellSection
 from owner_agent.site.planning import planned
-from owner_agent.site.sections import model_sharing as sharing
-from owner_agent.site.sections.masking import MaskSection, TellSection
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.surroundings import Surroundings
-from owner_agent.study_plan.adopting import StudyPlanSection
 from pramana.setups.relationships import store
 from pramana_core.mask.methods.registry import METHODS
 from tests.places import ROOT

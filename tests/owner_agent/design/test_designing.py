@@ -14,9 +14,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.display.designs import design_steps
-from owner_agent.costs import whole_study
-from owner_agent.costs.whole_study import Left
+from owner_agent.cli.designs_shown import design_steps
 from owner_agent.design.compared import replacing
 from owner_agent.design.design_file import (
     DesignFile,
@@ -31,6 +29,8 @@ from owner_agent.design.design_file import (
     within,
 )
 from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of
+from owner_agent.report import whole_study
+from owner_agent.report.whole_study import Left
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from pramana_core.channels import Mixture, Sampled

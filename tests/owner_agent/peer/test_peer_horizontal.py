@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.exchange.incoming import TabulatedCounts
 from owner_agent.peer.protocol.messages import CountTables
+from owner_agent.release.ledger import Ledger
 from pramana_core.errors import (
     DomainError,
     LimitExceeded,

@@ -8,8 +8,8 @@ import logging
 import numpy as np
 import pytest
 
-from owner_agent.cli.display.sessions import show_peer_lines
-from owner_agent.departures.ledger import Ledger
+from owner_agent.cli.sessions_shown import show_peer_lines
+from owner_agent.release.ledger import Ledger
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import PramanaError
 from pramana_core.terminal import console

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
-from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.identity.identity import state as signed
 from owner_agent.peer.protocol.messages import Offer, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, OFFERS, PROPOSE
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish

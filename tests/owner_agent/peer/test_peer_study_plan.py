@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.exchange.costs import session_told
 from owner_agent.peer.exchange.outgoing import Share, share_of
 from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.session_file import SessionFile, proposal_of
 from owner_agent.randomize import stream as reports
+from owner_agent.release.ledger import Ledger
+from owner_agent.site.adopting import Adopted
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.study_plan.adopting import Adopted
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import Forbidden, PeerDeviated

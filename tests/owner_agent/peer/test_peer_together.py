@@ -10,10 +10,8 @@ import httpx
 import pytest
 from rich.console import Console
 
-from owner_agent.cli.display.sessions import show_peer_lines
 from owner_agent.cli.main import build
-from owner_agent.departures.ledger import Ledger
-from owner_agent.departures.refusals import refuse_conflicts
+from owner_agent.cli.sessions_shown import show_peer_lines
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
 from owner_agent.peer.members import joint, member, participant
 from owner_agent.peer.protocol.messages import Ending, Statements
@@ -30,6 +28,8 @@ from owner_agent.peer.protocol.steps import (
 from owner_agent.peer.session.session import all_kept, earlier_status, kept_of
 from owner_agent.peer.transport.remote import opened
 from owner_agent.randomize.draws import draw_id
+from owner_agent.release.ledger import Ledger
+from owner_agent.release.refusals import refuse_conflicts
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.lock import publishing_alone

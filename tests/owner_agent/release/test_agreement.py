@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Ledger
 from owner_agent.randomize.draws import coins, pseudonyms
 from owner_agent.release.agreement import agreed_plan
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import RandomizedNow
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
 from pramana_core.wire.parts import RecordSchema, decode_part
-from tests.owner_agent.study_plan.plans import PLAN, follow, study_plan
+from tests.owner_agent.site.plans import PLAN, follow, study_plan
 
 
 def _publish(bench, **options):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from owner_agent.departures.ledger import Ledger
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.left import all_anchors, anchors_path
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from owner_agent.departures import ledger as ledger_module
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Ledger
+from owner_agent.release import ledger as ledger_module
 from owner_agent.release import new_epoch
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch, import_draw_key
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Ledger
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish

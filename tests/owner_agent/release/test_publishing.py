@@ -13,10 +13,10 @@ import httpx
 import numpy as np
 import pytest
 
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Ledger
-from owner_agent.departures.outbox import MANIFEST
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
+from owner_agent.release.outbox import MANIFEST
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import RandomizedNow
 from owner_agent.site.planning import planned
@@ -335,7 +335,7 @@ def test_the_disk_has_the_release_before_its_name(bench, monkeypatch):
         sync(path)
 
     monkeypatch.setattr(Path, "rename", note_rename)
-    monkeypatch.setattr("owner_agent.departures.outbox.sync_directory", note_sync)
+    monkeypatch.setattr("owner_agent.release.outbox.sync_directory", note_sync)
     _publish(bench)
     assert order == ["sync .unf", "rename r-", "sync outb"]
 
@@ -696,7 +696,7 @@ def test_an_interrupted_write_leaves_nothing_behind(bench, monkeypatch, killed):
     def die(*_):
         raise killed
 
-    monkeypatch.setattr("owner_agent.departures.outbox.sync_directory", die)
+    monkeypatch.setattr("owner_agent.release.outbox.sync_directory", die)
     with pytest.raises(killed):
         _publish(bench)
     monkeypatch.undo()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from owner_agent.costs.measures import Bounds
 from owner_agent.report.contents import Assumptions
+from owner_agent.report.measures import Bounds
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import report, warnings
 from owner_agent.site.planning import Planned

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from owner_agent.departures.composition import losses, planned_draws
+from owner_agent.release.composition import losses, planned_draws
 from pramana.owner.accounting import accountant
 from pramana.owner.keys import Keys
 from pramana.owner.randomizing import randomize

@@ -16,7 +16,7 @@ from pramana_core.mixed.table import Floats
 # Where the noise comes from: a generator that is passed in.
 #
 # Experiments pass numpy's `Generator`; an owner passes a keyed one, so that the same table is never
-# masked twice in different ways (`owner_agent.masking`).
+# masked twice in different ways (`owner_agent.release.masked`).
 
 
 class Randomness(Protocol):

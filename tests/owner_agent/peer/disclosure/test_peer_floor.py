@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure.counted import smallest_cell
+from owner_agent.release.ledger import Ledger
 from pramana_core.errors import SmallCounts
 
 

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Ledger
 from owner_agent.peer.disclosure import noise
 from owner_agent.peer.disclosure.memory import disclosures
 from owner_agent.peer.disclosure.noisy_tables import NoiseMechanism
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Ledger
 from pramana_core.errors import (
     ConfigError,
     Conflict,

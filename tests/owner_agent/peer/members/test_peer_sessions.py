@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from owner_agent.cli.display.sessions import outcome_json
-from owner_agent.departures.composition import spent
-from owner_agent.departures.ledger import Ledger
+from owner_agent.cli.sessions_shown import outcome_json
+from owner_agent.release.composition import spent
+from owner_agent.release.ledger import Ledger
 from pramana_core.errors import PlanConflict, VariablesMissing
 from pramana_core.learn.networks.exchange.documents import read_network_json
 

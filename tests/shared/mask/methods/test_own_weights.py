@@ -5,7 +5,7 @@ move most, are looked at: the secret of each is moved by a standard deviation of
 table is masked again from the start, and it is measured how far the record's expectation follows.
 Weights are those of the bandwidth, penalty, lines or curves and held-back records chosen; where a
 step changes the choice, which moves all records, a smaller one is made. What the owner's page says
-of the records named is in `tests/owner_agent/masking/test_mask_limits.py`.
+of the records named is in `tests/owner_agent/release/masked/test_mask_limits.py`.
 """
 
 from __future__ import annotations

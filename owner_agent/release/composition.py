@@ -1,0 +1,187 @@
+"""What everything that left has cost together, and what must not leave as well.
+
+The loss of a secret is the sum of the epsilons of its distinct draws: sending the same draws of the
+same records again reveals nothing new. Columns and variables that share a name in any release are
+one secret, however either was renamed in between; and so are columns that had the same values when
+one of them left, whatever their names (see `fingerprints`).
+
+The sums hold for corrected records too: a record keeps its report whatever its value becomes, or
+all records are drawn anew, which is a draw of its own here (see `corrections`). Releases made
+before reports were remembered drew corrected values anew; of those the sums say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from owner_agent.release.ledger import Draw, Entry, Form
+from pramana_core.plan import Block
+from pramana_core.privacy import epsilon
+
+UNKNOWN = "unknown column of "
+"""What stands before a variable in place of its column, where the site's plan has no such variable.
+
+It may have been any column: it counts on every one, an upper bound, until a column has that name.
+"""
+
+
+def planned_draws(
+    blocks: Iterable[Block],
+    columns: Mapping[str, str],
+    identities: Mapping[str, str],
+    population: Callable[[str], str] = lambda _draw_id: "",
+    epochs: Mapping[str, int] = MappingProxyType({}),
+) -> tuple[Draw, ...]:
+    """Return what sending columns costs each of them, as the ledger writes it.
+
+    A margin of a joint draw counts with the epsilon of the whole draw: the draw is the same one.
+
+    Args:
+        blocks: the blocks, as they are drawn.
+        columns: the column of each variable that is sent.
+        identities: the identity of each block's draws, by the block's name.
+        population: names the population the records are of, by the identity of a draw.
+        epochs: by a block's name, the epoch of its draws; 0, if it is not there.
+    """
+    return tuple(
+        Draw(
+            column=columns[name],
+            variable=name,
+            draw_id=identities[block.name],
+            epsilon=loss,
+            form=Form.OPEN if block.channel.is_identity else Form.RANDOMIZED,
+            population="" if block.channel.is_identity else population(identities[block.name]),
+            epoch=epochs.get(block.name, 0),
+        )
+        for block, loss in ((block, epsilon(block.channel)) for block in blocks)
+        for name in block.names
+        if name in columns
+    )
+
+
+def losses(draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> dict[str, float]:
+    """Return the composed epsilon of each column's secret: the sum over its distinct draws.
+
+    Unrandomized columns have an infinite one, and so have those that left in a form that nothing
+    bounds (see `Unbounded`). All columns of a private tree have one draw, the tree: whoever
+    changes a record changes what the tree tells by its epsilon at most, so that the tree counts
+    once for each of its columns, and once for two of them that are one secret.
+
+    Args:
+        draws: what is added up.
+        beside: further draws, which cost nothing here but join columns by their variables.
+    """
+    counted, all_draws = list(draws), [*draws, *beside]
+    secret = secret_of_column(all_draws)
+    distinct = {(secret[d.column], *d.identity): d.epsilon for d in counted}
+    composed = dict.fromkeys(secret.values(), 0.0)
+    for (name, *_), loss in distinct.items():
+        composed[name] += loss
+    anywhere = sum(loss for name, loss in composed.items() if _is_unknown(name))
+    for name in composed:
+        composed[name] += 0.0 if _is_unknown(name) else anywhere
+    return {draw.column: composed[secret[draw.column]] for draw in all_draws}
+
+
+def spent(entries: Iterable[Entry]) -> dict[str, float]:
+    """Return the composed epsilon of each column over everything that may have left."""
+    return losses(left_draws(entries))
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """The columns whose secret left in a form that no number bounds: masked, or in a tree."""
+
+    masked: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, draws: Iterable[Draw], beside: Iterable[Draw] = ()) -> Unbounded:
+        """Return those of some draws.
+
+        Args:
+            draws: what left.
+            beside: further draws, which join columns by their variables.
+        """
+        counted = list(draws)
+        secret = secret_of_column([*counted, *beside])
+
+        def joined(forms: Iterable[Draw]) -> frozenset[str]:
+            found = {secret[draw.column] for draw in forms}
+            return frozenset(column for column, group in secret.items() if group in found)
+
+        return cls(
+            joined(draw for draw in counted if draw.form is Form.MASKED),
+            joined(draw for draw in counted if draw.in_tree and draw.unbounded),
+        )
+
+    def forms(self, column: str) -> tuple[str, ...]:
+        """Return in which forms without a bound a column left, in words."""
+        said = (("masked", self.masked), ("shared tree", self.shared))
+        return tuple(form for form, columns in said if column in columns)
+
+
+def renamed(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    """Return the columns that left with the values of others, and these others."""
+    found: dict[str, set[str]] = {}
+    for draw in left_draws(entries):
+        if draw.same_as:
+            found.setdefault(draw.column, set()).update(draw.same_as)
+    return {column: tuple(sorted(others)) for column, others in found.items()}
+
+
+def conflicting(planned: Sequence[Draw], entries: Iterable[Entry]) -> tuple[Draw, ...]:
+    """Return the draws that would report a secret anew, differently from what left before.
+
+    A column that is public in both releases is not randomized again, whatever its categories. Noise
+    on counts reports no record, so that its loss adds up and is in conflict with nothing.
+    """
+    left = [draw for draw in left_draws(entries) if not draw.is_noise]
+    secret = secret_of_column([*left, *planned])
+    return tuple(
+        draw
+        for draw in planned
+        if (
+            before := [
+                old
+                for old in left
+                if secret[old.column] == secret[draw.column] or _is_unknown(secret[old.column])
+            ]
+        )
+        and all(old.identity != draw.identity for old in before)
+        and any(old.randomized or draw.randomized for old in before)
+    )
+
+
+def of_unknown_columns(draws: Iterable[Draw]) -> tuple[str, ...]:
+    """Return the variables of draws that count on every column: theirs is not known."""
+    draws = list(draws)
+    secret = secret_of_column(draws)
+    return tuple(dict.fromkeys(d.variable for d in draws if _is_unknown(secret[d.column])))
+
+
+def _is_unknown(secret: frozenset[str]) -> bool:
+    return all(column.startswith(UNKNOWN) for column in secret)
+
+
+def left_draws(entries: Iterable[Entry]) -> list[Draw]:
+    """Return the draws of everything that may have left."""
+    return [draw for entry in entries if entry.left for draw in entry.draws]
+
+
+def secret_of_column(draws: Iterable[Draw]) -> dict[str, frozenset[str]]:
+    """Return for every column the columns that are one secret with it, itself among them."""
+    groups: list[tuple[frozenset[str], frozenset[str]]] = []
+    for draw in draws:
+        columns = frozenset({draw.column, *draw.same_as})
+        variables = frozenset({draw.variable})
+        apart = []
+        for group in groups:
+            if columns & group[0] or draw.variable in group[1]:
+                columns, variables = columns | group[0], variables | group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (columns, variables)]
+    return {column: columns for columns, _ in groups for column in columns}

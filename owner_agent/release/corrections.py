@@ -1,0 +1,372 @@
+"""The reports of a table some of whose records were reported before, perhaps with other values.
+
+Of two differing reports of one record everybody would know that its value changed, whatever the
+channel. So a record never gets two by one draw: either it keeps its first report for ever, and one
+epsilon bounds what is learned of all its values; or all records of the block are drawn anew in
+another epoch, independently, and epsilons add for everybody. An epoch's number is random: nobody
+need remember which there were for a new one to be new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from owner_agent.randomize.draws import draw_id
+from owner_agent.randomize.stream import Randomized, randomize
+from owner_agent.release.ledger import Entry, Ledger
+from owner_agent.release.memory import Memory, Recollection, load_memory, save_memory
+from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
+from owner_agent.release.refusals import require_reported
+from owner_agent.site.mistakes import Choice
+from owner_agent.state.keys import Keys as Secrets
+from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
+from pramana_core.marginals.counts import Codes
+from pramana_core.plan import Block, Plan
+from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_parts
+
+# The memory of releases that left without being remembered, from their folders in the outbox.
+#
+# Releases that a restored backup does not have yet are known in this way.
+
+
+def rebuilt(
+    memory: Memory, outbox: Path, missing: Sequence[Entry], secrets: Secrets, study: str
+) -> Memory:
+    """Return a memory with those of some releases, oldest first, that the outbox still has.
+
+    A release that is not there whole, as it left, is passed over.
+    """
+    for entry in missing:
+        try:
+            prepared = reopen(outbox, entry.name)
+            made = None if prepared is None else _read(prepared)
+        except PramanaError:
+            continue
+        if made is not None and made.digest == entry.content:
+            memory = _added(memory, made, entry, secrets, study)
+    return memory
+
+
+def _read(prepared: PreparedRelease) -> Randomized:
+    plan = prepared.manifest.content.to_plan()
+    schema = RecordSchema.of(plan)
+    parts = [decode_part(schema, prepared.part(n)) for n in range(len(prepared.manifest.parts))]
+    return Randomized(plan, *joined_parts(schema, parts))
+
+
+def _added(memory: Memory, made: Randomized, entry: Entry, secrets: Secrets, study: str) -> Memory:
+    draws = {draw.variable: draw for draw in entry.draws}
+    reports = {}
+    for block in made.plan.blocks:
+        draw = draws[block.names[0]]
+        if not draw.randomized:
+            continue
+        # The margin of a joint draw, sent to a peer, is not the whole of what was drawn.
+        if draw.draw_id != draw_id(secrets, study, block, draw.epoch):
+            return memory
+        reports[draw.draw_id] = {name: made.columns[name] for name in block.names}
+    grown = memory.with_reports(made.keys, reports, replacing=True)
+    return grown.with_release(entry.content)
+
+
+CHOICES = (
+    "Choose what happens to them: `--corrections keep` leaves every record the report it was given"
+    " first, which costs nothing and stays as it is; `--corrections fresh` draws all records of"
+    " these blocks anew, which adds their epsilon for everybody. `corrections` in the site file"
+    " chooses for good."
+)
+
+Content = Callable[[Randomized], str]
+"""Returns the digest under which the ledger would have reports."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRecords:
+    """An owner's records in a study: N pseudonyms, and N true codes of each variable."""
+
+    secrets: Secrets
+    study: str
+    keys: Keys
+    columns: dict[str, Codes]
+
+    def identity(self, block: Block, epoch: int) -> str:
+        """Return the identity of a block's draws for these records."""
+        return draw_id(self.secrets, self.study, block, epoch)
+
+    def drawn(self, plan: Plan, epochs: dict[str, int]) -> Randomized:
+        """Return the records' reports by their own draws, sorted by pseudonym."""
+        return randomize(plan, self.secrets, self.study, self.keys, self.columns, epochs)
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What left before: the ledger's entries, and what is remembered of the study's reports."""
+
+    state: Path
+    entries: tuple[Entry, ...]
+    memory: Memory
+    study: str
+    beginning: int = 0
+
+    @classmethod
+    def of(cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str) -> Past:
+        """Read the memory of a study; what it lacks is added from the outbox where that has it.
+
+        Raises:
+            StoreCorrupt: the memory cannot be read.
+            HistoryLost: it holds releases that the ledger does not.
+        """
+        memory, ledger = load_memory(state, study), Ledger(state)
+        require_reported(study, memory.releases, entries)
+        left = tuple(entry for entry in entries if entry.left)
+        missing = [
+            e
+            for e in left
+            if e.study == study and e.follows_plan and e.content not in memory.releases
+        ]
+        memory = rebuilt(memory, state / OUTBOX, missing, secrets, study)
+        return cls(state, left, memory, study, ledger.beginning)
+
+    def epoch(self, records: OwnRecords, block: Block) -> int:
+        """Return the epoch of a block's newest draws that left."""
+        return newest_epoch(self.entries, records.secrets, records.study, block, self.beginning)
+
+    def forgotten(self, identity: str, content: str) -> list[str]:
+        """Return the releases made by a draw of which the memory does not have the reports.
+
+        Args:
+            identity: the draw's.
+            content: that of the reports at hand; a release of exactly these is not forgotten.
+        """
+        return [
+            entry.name
+            for entry in self.entries
+            if entry.content not in self.memory.releases
+            and entry.content != content
+            and any(draw.draw_id == identity for draw in entry.draws)
+        ]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A block of which some records were reported before and would be reported differently now.
+
+    Attributes:
+        block: the block's name.
+        reported: how many of the records were reported by the same draw before.
+        differing: how many of those would get another report, because their values changed.
+        forgotten: names of earlier releases that the memory does not have.
+        renewed: whether all records are drawn anew instead.
+    """
+
+    block: str
+    reported: int
+    differing: int
+    forgotten: tuple[str, ...] = ()
+    renewed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Reports that may leave, and by which draws they were made.
+
+    Attributes:
+        randomized: the reports.
+        identities: the identity of each block's draws, by the block's name.
+        epochs: the epoch of the draws of each block that is drawn, by the block's name.
+        corrections: what was found of blocks with records that were reported before.
+    """
+
+    randomized: Randomized
+    identities: dict[str, str]
+    epochs: dict[str, int]
+    corrections: tuple[Correction, ...] = ()
+
+    @property
+    def renewed(self) -> frozenset[str]:
+        """The identities of draws that were chosen in the place of earlier ones."""
+        return frozenset(self.identities[c.block] for c in self.corrections if c.renewed)
+
+    @property
+    def kept(self) -> int:
+        """The most records of one block that keep a report of a value they no longer have."""
+        return max((c.differing for c in self.corrections if not c.renewed), default=0)
+
+    def remembered(self, memory: Memory, content: str) -> Memory:
+        """Return a memory with these reports, as a release of some content.
+
+        Raises:
+            Conflict: records were reported differently by the same draws meanwhile.
+        """
+        made = self.randomized
+        reports = {
+            self.identities[block.name]: {name: made.columns[name] for name in block.names}
+            for block in made.plan.blocks
+            if is_drawn(block)
+        }
+        return memory.with_reports(made.keys, reports).with_release(content)
+
+    def remember(self, past: Past, content: str) -> None:
+        """Write down, durably and before anything of them leaves, what these reports are.
+
+        Args:
+            past: what left before, read under the lock that is still held.
+            content: that of the release.
+
+        Raises:
+            Conflict: records were reported differently by the same draws meanwhile.
+            StateError: it cannot be written.
+        """
+        if content not in past.memory.releases:
+            save_memory(past.state, past.study, self.remembered(past.memory, content))
+
+
+def newest_epoch(
+    entries: Iterable[Entry], secrets: Secrets, study: str, block: Block, beginning: int
+) -> int:
+    """Return the epoch of a block's newest draws that left.
+
+    Args:
+        entries: the ledger's, oldest first.
+        secrets: the owner's secrets.
+        study: the study.
+        block: the block.
+        beginning: the epoch from which on everything is drawn: what left before is not repeated.
+    """
+    left = [d for e in entries if e.left and e.beginning == beginning for d in e.draws]
+    ids = {epoch: draw_id(secrets, study, block, epoch) for epoch in {d.epoch for d in left}}
+    found = [draw.epoch for draw in left if draw.draw_id == ids[draw.epoch]]
+    return found[-1] if found else beginning
+
+
+def is_drawn(block: Block) -> bool:
+    """Whether a record's report of a block is random."""
+    return not (block.channel.is_identity or block.channel.withheld)
+
+
+def settle(
+    plan: Plan,
+    records: OwnRecords,
+    past: Past,
+    choice: Choice | None,
+    epoch: int,
+    content: Content = lambda made: made.digest,
+) -> Settled:
+    """Return the reports of records as they may leave, given what left before.
+
+    Args:
+        plan: the plan.
+        records: the records as they are now.
+        past: what left before.
+        choice: what to do where reports would differ; None refuses.
+        epoch: a random one, in which blocks are drawn anew that have to be.
+        content: the digest under which the ledger would have the reports.
+
+    Raises:
+        RecordsCorrected: reports would differ, and nothing was chosen.
+        StoreCorrupt: it is not remembered what earlier releases reported, and all records are not
+            to be drawn anew.
+    """
+    found = examine(plan, records, past, content)
+    if choice != "fresh":
+        _refuse_forgotten(found.corrections)
+    if choice is None:
+        _refuse_differing(found.corrections)
+    if choice == "fresh":
+        for correction in found.corrections:
+            if correction.differing or correction.forgotten:
+                block = next(b for b in plan.blocks if b.name == correction.block)
+                found = _renewed(found, correction, block, records, epoch)
+    return found
+
+
+def examine(
+    plan: Plan, records: OwnRecords, past: Past, content: Content = lambda made: made.digest
+) -> Settled:
+    """Return reports in which every record keeps the one it had, and where that is another.
+
+    Args:
+        plan: the plan.
+        records: the records as they are now.
+        past: what left before.
+        content: the digest under which the ledger would have the reports.
+    """
+    epochs = {b.name: past.epoch(records, b) for b in plan.blocks if is_drawn(b)}
+    made = records.drawn(plan, epochs)
+    as_drawn = content(made)
+    identities = {b.name: records.identity(b, epochs.get(b.name, 0)) for b in plan.blocks}
+    columns = dict(made.columns)
+    known = past.memory.of(made.keys)
+    corrections: list[Correction] = []
+    for block in plan.blocks:
+        if is_drawn(block):
+            found, kept = _compared(block, identities[block.name], made, known)
+            forgotten = tuple(past.forgotten(identities[block.name], as_drawn))
+            columns |= kept
+            if found.reported or forgotten:
+                corrections.append(replace(found, forgotten=forgotten))
+    made = Randomized(plan, made.keys, columns)
+    return Settled(made, identities, epochs, tuple(corrections))
+
+
+def _compared(
+    block: Block, identity: str, made: Randomized, recollection: Recollection
+) -> tuple[Correction, dict[str, Codes]]:
+    """Compare a block's reports with those remembered; return the columns with the old ones."""
+    known, before = recollection.by(identity)
+    reported = int(known.sum())
+    if not reported:
+        return Correction(block.name, 0, 0), {}
+    differs = np.zeros(reported, dtype=np.bool_)
+    kept: dict[str, Codes] = {}
+    for name in block.names:
+        kept[name] = made.columns[name].copy()
+        differs |= kept[name][known] != before[name]
+        kept[name][known] = before[name]
+    return Correction(block.name, reported, int(differs.sum())), kept
+
+
+def _renewed(
+    settled: Settled, correction: Correction, block: Block, records: OwnRecords, epoch: int
+) -> Settled:
+    """Draw all records of a block anew, in an epoch in which nobody was reported before."""
+    made = records.drawn(Plan((block,)), {block.name: epoch})
+    whole = settled.randomized
+    anew = replace(correction, renewed=True)
+    return Settled(
+        Randomized(whole.plan, whole.keys, {**whole.columns, **made.columns}),
+        {**settled.identities, block.name: records.identity(block, epoch)},
+        {**settled.epochs, block.name: epoch},
+        tuple(anew if c is correction else c for c in settled.corrections),
+    )
+
+
+def _refuse_differing(corrections: Sequence[Correction]) -> None:
+    changed = [c for c in corrections if c.differing]
+    if not changed:
+        return
+    listed = ", ".join(f"{c.block!r} {c.differing:,} of {c.reported:,}" for c in changed)
+    raise RecordsCorrected(
+        f"Records that were reported before would be reported differently now ({listed}): their"
+        " values were corrected, and whoever compares the two reports would know whose.",
+        where=", ".join(c.block for c in changed),
+        remedy=CHOICES,
+    )
+
+
+def _refuse_forgotten(corrections: Sequence[Correction]) -> None:
+    names = sorted({name for c in corrections for name in c.forgotten})
+    if not names:
+        return
+    raise StoreCorrupt(
+        f"Releases {', '.join(names)} left this site, and it is not remembered what each record"
+        " was reported as: records corrected since could not be found.",
+        where="reported",
+        remedy="Restore the folder `reported` of the state directory from your backup (or the"
+        " releases' folders in the outbox). Without them only `--corrections fresh` is left: it"
+        " draws all records anew, and adds their epsilon for everybody.",
+    )

@@ -1,0 +1,398 @@
+"""Everything that ever left the site, with what each column's part in it cost.
+
+A row is written before a release can leave and is never removed; `composition` adds them up. Where
+the ledger is gone and anything else is there, nothing is done: it could not say what has left.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from owner_agent.release.ledger_file import (
+    BEGINNINGS,
+    DRAWS,
+    FINGERPRINTS,
+    RELEASES,
+    SKETCHES,
+    connected,
+    storing_ledger,
+)
+from owner_agent.state.history import LEDGER, noted, require_ledger, state_directory
+from pramana_core.wire.releases.base import RANDOMIZED
+
+EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
+
+LEFT: frozenset[EntryState] = frozenset({"sending", "sealed", "withdrawn"})
+"""States in which records may have left; what was withdrawn was still seen."""
+
+PEER = "peer:"
+"""Stands before peers' names where the ledger otherwise has a miner's address."""
+
+NEW_EPOCH = "new_epoch"
+"""The action of the audit log's lines about new epochs."""
+
+NOISE = "noise-"
+"""What the identity of draws begins with that are noise on counts."""
+
+
+class Form(Enum):
+    """In which form a column leaves: whether it is randomized, masked, and learned from."""
+
+    OPEN = False, False, False
+    RANDOMIZED = True, False, False
+    MASKED = True, True, False
+    TREE = True, False, True
+    OPEN_TREE = False, False, True
+    """In a tree, and as it is in other releases."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One column's part in a release: which draws it was randomized by and at what loss.
+
+    `population` names the records the draws were made for; it is empty where nothing was drawn.
+    `same_as` names other columns that held the same values when this one left (see `fingerprints`).
+    A column that leaves masked has no bound on what its values tell: its epsilon is infinite. Of
+    one in a tree it is that of the whole tree, which all columns of the tree have in common, or
+    infinite. `epoch` is the one of its draws.
+    """
+
+    column: str
+    variable: str
+    draw_id: str
+    epsilon: float
+    form: Form
+    population: str = ""
+    same_as: tuple[str, ...] = ()
+    epoch: int = 0
+
+    @property
+    def randomized(self) -> bool:
+        """Whether true values are kept back."""
+        return self.form.value[0]
+
+    @property
+    def in_tree(self) -> bool:
+        """Whether what left is a tree that was learned from the column."""
+        return self.form.value[2]
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the column leaves in a form that no number bounds: masked, or in a tree."""
+        return self.form is Form.MASKED or (self.in_tree and math.isinf(self.epsilon))
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether it comes from noise on counts, not from randomizing the column."""
+        return self.draw_id.startswith(NOISE)
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What two draws have in common exactly if each record's draw is the same in both."""
+        return self.draw_id, self.population
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release as the ledger has it; `content` is the same however it is cut into parts.
+
+    `sketch` is a sample of its pseudonyms (see `refusals`), `fingerprint` one of its columns'
+    values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
+    before the ledger kept any. `kind` is what was released; `method` how columns were masked or
+    what a tree was bound to, if any were, and `plan_digest` then the digest of what the miner is
+    told of it. `beginning` is the epoch from which on everything was drawn when it was made: not 0
+    after a loss (see `Ledger.begin_anew`).
+    """
+
+    miner: str
+    study: str
+    name: str
+    content: str
+    digest: str
+    plan_digest: str
+    records: int
+    parts: int
+    state: EntryState
+    prepared: datetime
+    changed: datetime
+    release_id: str | None
+    draws: tuple[Draw, ...]
+    sketch: bytes = b""
+    fingerprint: bytes = b""
+    kind: str = RANDOMIZED
+    method: str = ""
+    beginning: int = 0
+
+    @property
+    def follows_plan(self) -> bool:
+        """Whether it holds reports under a plan, and not masked records or a tree."""
+        return self.kind == RANDOMIZED
+
+    @property
+    def left(self) -> bool:
+        """Whether records may have left under this entry."""
+        return self.state in LEFT
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The ledger in a state directory; each call is one durable transaction.
+
+    Every method but `begin_anew` raises HistoryLost where the file is absent beside anything that
+    the agent made, and all raise StoreCorrupt where it is not a ledger. Those that write raise
+    StorageFull where the disk has no room for the line, or none for that of the audit log, and
+    nothing is written.
+    """
+
+    state: Path
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return all entries, oldest first."""
+        require_ledger(self.state)
+        if not self._path.exists():
+            return ()
+        with closing(self._connect()) as connection:
+            draws = _all(connection, DRAWS)
+            samples: dict[int, dict[str, Any]] = {}
+            for table, name in ((SKETCHES, "sketch"), (FINGERPRINTS, "fingerprint")):
+                for kept in _all(connection, table):
+                    samples.setdefault(kept["release"], {})[name] = kept[name]
+            rows = connection.execute(sa.select(RELEASES).order_by(RELEASES.c.id)).mappings()
+            return tuple(
+                _entry(dict(row), [dict(d) for d in draws], samples.get(row["id"], {}))
+                for row in rows
+            )
+
+    def begin(self) -> None:
+        """Make the ledger's tables if they are not there."""
+        with storing_ledger(self._path):
+            self._connect().close()
+
+    def beginnings(self) -> tuple[int, ...]:
+        """Return the epochs in which everything was drawn anew after a loss, oldest first."""
+        require_ledger(self.state)
+        if not self._path.exists():
+            return ()
+        with closing(self._connect()) as connection:
+            return _epochs(connection)
+
+    @property
+    def beginning(self) -> int:
+        """The epoch from which on everything is drawn; 0 where nothing was ever lost."""
+        return next(reversed(self.beginnings()), 0)
+
+    @property
+    def begun(self) -> datetime | None:
+        """When everything was last begun anew after a loss; None where nothing was ever lost."""
+        require_ledger(self.state)
+        if not self._path.exists():
+            return None
+        with closing(self._connect()) as connection:
+            newest = sa.select(BEGINNINGS.c.begun).order_by(BEGINNINGS.c.id.desc()).limit(1)
+            begun: datetime | None = connection.execute(newest).scalar()
+            return None if begun is None else begun.replace(tzinfo=UTC)
+
+    def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
+        """Write down what is known to have left, and draw everything in another epoch from here on.
+
+        Args:
+            epoch: a random number: nobody has drawn in it.
+            left: entries that the ledger does not have, or not as left.
+            now: the time.
+        """
+        with (
+            storing_ledger(self._path),
+            closing(connected(self._path)) as connection,
+            noted(self.state, now, NEW_EPOCH, epoch=epoch_mark(epoch), releases=len(left)),
+            connection.begin(),
+        ):
+            for entry in left:
+                # An older ledger may have it as prepared.
+                now_known = {"state": entry.state, "release_id": entry.release_id}
+                known = sa.update(RELEASES).where(_is(entry)).values(now_known)
+                if not connection.execute(known).rowcount:
+                    _insert(connection, entry)
+            connection.execute(sa.insert(BEGINNINGS).values(epoch=epoch, begun=_naive(now)))
+
+    def find(self, miner: str, study: str, name: str) -> Entry | None:
+        """Return one entry, or None."""
+        wanted = (miner, study, name)
+        return next((e for e in self.entries() if (e.miner, e.study, e.name) == wanted), None)
+
+    def find_content(self, miner: str, study: str, content: str) -> Entry | None:
+        """Return the newest entry of a content that was not discarded, or None."""
+        wanted = (miner, study, content)
+        return next(
+            (
+                e
+                for e in reversed(self.entries())
+                if (e.miner, e.study, e.content) == wanted and e.state != "discarded"
+            ),
+            None,
+        )
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry with its draws."""
+        with self._changing(entry, entry.state, entry.changed) as connection:
+            _insert(connection, entry)
+
+    def renew(
+        self, entry: Entry, draws: Sequence[Draw], now: datetime, beginning: int = 0
+    ) -> Entry:
+        """Prepare an entry that never left again, with what is known of its draws now."""
+        number = sa.select(RELEASES.c.id).where(_is(entry)).scalar_subquery()
+        with self._changing(entry, "prepared", now) as connection:
+            connection.execute(
+                sa.update(RELEASES)
+                .where(_is(entry))
+                .values(state="prepared", changed=_naive(now), beginning=beginning)
+            )
+            for draw in draws:
+                connection.execute(
+                    sa.update(DRAWS)
+                    .where((DRAWS.c.release == number) & (DRAWS.c.column == draw.column))
+                    .values(
+                        draw_id=draw.draw_id,
+                        epoch=draw.epoch,
+                        population=draw.population,
+                        same_as=list(draw.same_as),
+                    )
+                )
+        changed = replace(entry, state="prepared", changed=now, draws=tuple(draws))
+        return replace(changed, beginning=beginning)
+
+    def mark(
+        self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
+    ) -> None:
+        """Change an entry's state, and its identity at the miner once that is known."""
+        values: dict[str, Any] = {"state": state, "changed": _naive(now)}
+        if release_id is not None:
+            values["release_id"] = release_id
+        with self._changing(entry, state, now) as connection:
+            connection.execute(sa.update(RELEASES).where(_is(entry)).values(values))
+
+    @property
+    def _path(self) -> Path:
+        return self.state / LEDGER
+
+    def _connect(self) -> sa.Connection:
+        require_ledger(self.state)
+        return connected(state_directory(self.state) / LEDGER)
+
+    @contextmanager
+    def _changing(self, entry: Entry, state: EntryState, now: datetime) -> Iterator[sa.Connection]:
+        """Change the ledger, and then note it in the audit log, for which there is room.
+
+        Of a crash between the two the log knows nothing, so that it never has more than the
+        ledger; nothing has left by then, and `Delivery` notes it before anything does.
+        """
+        told = {
+            "miner": entry.miner,
+            "study": entry.study,
+            "release": entry.name,
+            "kind": entry.kind,
+            "digest": entry.digest,
+            "records": entry.records,
+            "columns": len(entry.draws),
+        }
+        with (
+            storing_ledger(self._path),
+            closing(self._connect()) as connection,
+            noted(self.state, now, f"release_{state}", **told),
+            connection.begin(),
+        ):
+            yield connection
+
+
+def epoch_mark(epoch: int) -> str:
+    """Return what the audit log says of an epoch: 16 digits that identify it."""
+    return hashlib.sha256(b"pramana/epoch/1\x00" + str(epoch).encode()).hexdigest()[:16]
+
+
+_FORM = ("randomized", "masked", "shared")
+"""The ledger's columns of a draw's form."""
+
+
+def _insert(connection: sa.Connection, entry: Entry) -> None:
+    """Write an entry with its draws."""
+    row = {
+        column.name: getattr(entry, column.name)
+        for column in RELEASES.columns
+        if column.name != "id"
+    }
+    row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
+    made = connection.execute(sa.insert(RELEASES).values(row)).inserted_primary_key
+    number = made[0] if made is not None else None
+    for draw in entry.draws:
+        bound = draw.epsilon if math.isfinite(draw.epsilon) else None
+        connection.execute(
+            sa.insert(DRAWS).values(
+                release=number,
+                column=draw.column,
+                variable=draw.variable,
+                draw_id=draw.draw_id,
+                epsilon=bound,
+                population=draw.population,
+                same_as=list(draw.same_as),
+                **dict(zip(_FORM, draw.form.value, strict=True)),
+                epoch=draw.epoch,
+            )
+        )
+    connection.execute(sa.insert(SKETCHES).values(release=number, sketch=entry.sketch))
+    connection.execute(
+        sa.insert(FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
+    )
+
+
+def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
+    return connection.execute(sa.select(table)).mappings().all()
+
+
+def _epochs(connection: sa.Connection) -> tuple[int, ...]:
+    rows = connection.execute(sa.select(BEGINNINGS.c.epoch).order_by(BEGINNINGS.c.id))
+    return tuple(int(epoch) for epoch in rows.scalars())
+
+
+def _is(entry: Entry) -> sa.ColumnElement[bool]:
+    """Return the condition that a row of the releases is an entry's."""
+    return (
+        (RELEASES.c.miner == entry.miner)
+        & (RELEASES.c.study == entry.study)
+        & (RELEASES.c.name == entry.name)
+    )
+
+
+def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, Any]) -> Entry:
+    number = row.pop("id")
+    row["prepared"] = row["prepared"].replace(tzinfo=UTC)
+    row["changed"] = row["changed"].replace(tzinfo=UTC)
+    mine = tuple(
+        Draw(
+            d["column"],
+            d["variable"],
+            d["draw_id"],
+            math.inf if d["epsilon"] is None else d["epsilon"],
+            Form(tuple(d[name] for name in _FORM)),
+            d["population"],
+            tuple(d["same_as"]),
+            d["epoch"],
+        )
+        for d in draws
+        if d["release"] == number
+    )
+    return Entry(**row, draws=mine, **samples)
+
+
+def _naive(moment: datetime) -> datetime:
+    """Return a moment as UTC without zone, which is how SQLite keeps it."""
+    return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,481 @@
+"""From a table to masked records: the method chosen, the noise keyed, the columns as they leave.
+
+Records are sorted by pseudonym before anything is drawn, so the order of the table's rows changes
+nothing. What is masked and how has an identity that follows from the secrets and all values: the
+same table masked again is the same release, and what the outbox holds of it is sent again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import ValidationError
+
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.stream import keyed_digest, masking_randomness
+from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
+from owner_agent.release.leaving import Leaving
+from owner_agent.release.ledger import Draw, Form
+from owner_agent.release.outbox import Outgoing
+from owner_agent.release.refusals import known_entries
+from owner_agent.site.mask_section import AUTO, TellSection
+from owner_agent.site.planning import raise_together
+from owner_agent.site.site import Site
+from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import KeyStore, linkage_fingerprint
+from owner_agent.table.encode import record_id_problems
+from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
+from owner_agent.table.table import TextTable, read_table
+from pramana_core.errors import ConfigError, PramanaError
+from pramana_core.mask import METHODS, Masked
+from pramana_core.mask.advice import Recommendation, recommend
+from pramana_core.mask.copies import require_few_copies
+from pramana_core.mask.core.cautions import gravest_first
+from pramana_core.mask.core.masked import Bounds, Method, bounded, cut_cautions, require_within
+from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, numeric_table
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.parts import Keys, key_order
+from pramana_core.wire.releases.base import MASKED
+from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
+
+LETTERS = (
+    "S is what is told as it is, X what is confidential and stays here, Y what is released in X's"
+    " place."
+)
+"""What the letters mean in sentences of measures."""
+
+NO_BOUND = (
+    "Masked records carry no gamma and no epsilon: there is no bound on what they tell of one"
+    " record."
+)
+
+
+LISTED = 160
+"""Names of columns longer than this together are counted, so that sentences stay sentences."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names one after the other, or, if they are long, how many there are."""
+    text = ", ".join(names)
+    return text if len(text) <= LISTED else f"the {len(names)} columns told"
+
+
+def protection(
+    method: Method, told: Sequence[str], copies: int, bounds: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return what a method gives and what it does not: facts of the method, none of the table.
+
+    Args:
+        method: the method.
+        told: the columns that are told as they are.
+        copies: how many masked copies leave.
+        bounds: the columns whose masked values are cut to bounds.
+    """
+    beside = listed(told) if told else "nothing"
+    said = [NO_BOUND, method.protects]
+    if method.independent:
+        said.append(
+            f"Whoever knows {beside} of a person learns from the masked values what all records"
+            " together tell of such people, her own value among them; how much that is, is stated"
+            " for each record. How the confidential columns depend on the others is released on"
+            " purpose."
+        )
+        said.append(
+            "A record that stands alone in the columns told, by a rare category or an outlying"
+            " number, decides its own prediction; its masked value can then be close to the true"
+            " one. max_leverage limits that, and the page names such records."
+        )
+    if told:
+        said.append(
+            f"What is told ({beside}) leaves as it is: it must not be sensitive, and together it"
+            " may identify people."
+        )
+    if method.released_values:
+        said.append(
+            "The released values are the true ones, reordered: the largest and the smallest are in"
+            " the release, at other records."
+        )
+    if method.exact_moments or method.released_values:
+        said.append(
+            "A second release of nearly the same records would give away the values of those that"
+            " differ, by subtraction; the ledger refuses it."
+        )
+    if not method.independent and copies > 1:
+        said.append(f"Here {copies} copies leave at once, and their noise averages out.")
+    if bounds and not method.released_values:
+        said.append(
+            f"Masked values of {listed(tuple(bounds))} are cut to bounds: means and covariances are"
+            " nearly, not exactly, what they would be without."
+        )
+    return tuple(said)
+
+
+# The columns to be masked and those told beside them, read whole; no message quotes a cell.
+
+
+@dataclass(frozen=True, eq=False)
+class MaskTable:
+    """S and X of the same n records, with their ids; `dropped` records had empty cells."""
+
+    record_ids: list[str]
+    told: MixedTable
+    confidential: MixedTable
+    dropped: int
+
+    def in_order(self, order: npt.NDArray[np.intp]) -> MaskTable:
+        """Return the records in another order."""
+        ids = [self.record_ids[place] for place in order]
+        return MaskTable(ids, self.told.rows(order), self.confidential.rows(order), self.dropped)
+
+
+def read_columns(site: Site) -> MaskTable:
+    """Read what a site masks and tells.
+
+    Raises:
+        ConfigError: the site masks nothing.
+        TableError: the table cannot be read, record ids are missing or repeated, or cells are
+            empty (unless records with empty cells are dropped) or no numbers.
+        OptionError: true values lie beyond their bounds.
+        UnknownCategory: cells hold none of the categories listed.
+    """
+    section = site.mask
+    ids = site.file.record_id
+    table = read_table(site.table, [ids, *section.columns])
+    problems = record_id_problems(table.columns[ids], ids)
+    told: list[ReadColumn] = []
+    confidential: list[ReadColumn] = []
+    columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
+    for place, column in enumerate(columns):
+        try:
+            read = _column(table, column, told=place < len(section.tell))
+        except PramanaError as error:
+            problems.append(error)
+        else:
+            (told if place < len(section.tell) else confidential).append(read)
+    raise_together(problems)
+    kept = complete_rows(
+        (*told, *confidential),
+        drop=section.missing == "drop",
+        where=str(site.table),
+        section="mask",
+        used="masked or told",
+    )
+    names: list[str] = table.columns[ids].to_pylist()
+    masked = MixedTable(tuple(read.column(kept) for read in confidential), len(kept))
+    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
+    return MaskTable(
+        [names[place] for place in kept],
+        MixedTable(tuple(read.column(kept) for read in told), len(kept)),
+        masked,
+        table.rows - len(kept),
+    )
+
+
+def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
+    name = tell.column
+    if tell.categories is not None:
+        return read_categories(table, name, tell.categories, tell.missing, "mask")
+    if told:
+        remedy = (
+            "Correct those cells; a column of categories that is told needs a list of them:"
+            f' {{ column = "{name}", categories = [...] }}.'
+        )
+        return read_numbers(table, name, "told", remedy)
+    remedy = (
+        "Correct those cells, or take the column out of confidential in [mask]: only numbers can"
+        " be masked."
+    )
+    return read_numbers(table, name, "masked", remedy)
+
+
+FORM = "2"
+"""Changed with every change that gives the same table other masked values."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The method for a table: its name in METHODS, its options, and what was recommended."""
+
+    method: Method
+    options: Mapping[str, Any]
+    recommendation: Recommendation | None
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A table with what is to be done to it, before it is masked.
+
+    Attributes:
+        table: the records, sorted by pseudonym.
+        keys: their pseudonyms.
+        choice: the method.
+        copies: how many masked copies leave.
+        bounds: to which masked values are cut, by column.
+        identity: what is masked and how, 64 digits; equal exactly if the masked values are.
+        secrets: the owner's.
+        study: the study.
+    """
+
+    table: MaskTable
+    keys: Keys
+    choice: Choice
+    copies: int
+    bounds: Bounds
+    identity: str
+    secrets: Secrets
+    study: str
+
+    def randomness(self, copy: int) -> Any:
+        """Return the noise of a copy, from 1; 0 is for measures, which nothing leaves of."""
+        return masking_randomness(self.secrets, self.study, self.identity, copy)
+
+    @property
+    def message(self) -> MaskedTableMessage:
+        """What the miner is told of the columns."""
+        told, method = self.table.told, self.choice.method
+        columns = [_told(column) for column in told.columns] + [
+            TableColumn(name=name, role="masked", type="numeric")
+            for name in self.table.confidential.names
+        ]
+        words = protection(method, told.names, self.copies, self.bounds)
+        return MaskedTableMessage(
+            columns=columns, method=method.name, copies=self.copies, protection=list(words)
+        )
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """What the ledger writes of each column."""
+        told = tuple(
+            Draw(name, name, f"told {name}", float("inf"), Form.OPEN)
+            for name in self.table.told.names
+        )
+        return told + tuple(
+            Draw(name, name, self.identity, float("inf"), Form.MASKED)
+            for name in self.table.confidential.names
+        )
+
+    @cached_property
+    def values(self) -> Values:
+        """By what the ledger knows the columns again."""
+        both = self.table.told.beside(self.table.confidential)
+        codes = {column.name: groups_of(column) for column in both.columns}
+        names = {name: name for name in both.names}
+        return values_of(self.secrets.draw, self.table.record_ids, codes, names)
+
+
+def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
+    """Read a site's table and settle how it is masked.
+
+    Raises:
+        ConfigError: the site masks nothing, or its columns have names that cannot be sent.
+        InputError: the table is wrong, or cannot be masked so.
+    """
+    section = site.mask
+    study = site.file.miner.study if site.file.miner is not None else ""
+    table = read_columns(site)
+
+    def reading(done: int, total: int, /) -> None:
+        watch("pseudonyms", done, total)
+
+    keys = pseudonyms(secrets, study, table.record_ids, reading)
+    order = key_order(keys)
+    table, keys = table.in_order(order), keys[order]
+    content = keyed_digest(secrets.draw, *_content(table, keys, study))
+    advice = None
+    if section.method == AUTO:
+        rng = masking_randomness(secrets, study, content, 0)
+
+        def looking(done: int, total: int, /) -> None:
+            watch("relationships", done, total)
+
+        advice = recommend(table.told, table.confidential, rng, on_step=looking)
+    method = METHODS[section.method if advice is None else advice.method]
+    options = section.options_of(method.name)
+    how = [FORM, content, method.name, _written(options), str(section.copies)]
+    if section.limits:
+        how.append(_written(section.limits))
+    identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
+    choice = Choice(method, options, advice)
+    chosen = Chosen(table, keys, choice, section.copies, section.limits, identity, secrets, study)
+    try:
+        _ = chosen.message
+    except ValidationError as error:
+        raise ConfigError(
+            f"These columns cannot be sent: {error.errors()[0]['msg']}.",
+            where="mask",
+            remedy="Rename them in the table and in [mask].",
+        ) from None
+    return chosen
+
+
+def masked_copies(chosen: Chosen, watch: StagedProgress) -> tuple[Masked, ...]:
+    """Mask a table, each copy by noise of its own.
+
+    Raises:
+        TableError, MaskingError: the table cannot be masked so, or not so many times.
+    """
+    made = []
+    table = chosen.table.confidential
+    require_few_copies(chosen.choice.method, chosen.copies, table.records, len(table.columns))
+    for copy in range(1, chosen.copies + 1):
+        watch("masking", copy - 1, chosen.copies)
+        rng, given = chosen.randomness(copy), chosen.table
+        choice = chosen.choice
+        masked = choice.method(given.told, given.confidential, rng, **choice.options)
+        made.append(_cut(chosen, masked, first=copy == 1))
+    watch("masking", chosen.copies, chosen.copies)
+    return tuple(made)
+
+
+def _cut(chosen: Chosen, masked: Masked, *, first: bool) -> Masked:
+    """Return a copy cut to the bounds; the first has what that costs among its warnings."""
+    if not chosen.bounds:
+        return masked
+    table = chosen.table.confidential
+    costs = cut_cautions(table.names, chosen.bounds, table.matrix(), masked.matrix)
+    matrix = bounded(table.names, chosen.bounds, masked.matrix)
+    return replace(
+        masked,
+        values=numeric_table(table.names, matrix),
+        matrix=matrix,
+        warnings=gravest_first((*masked.warnings, *(costs if first else ()))),
+    )
+
+
+def outgoing(chosen: Chosen, copies: Iterable[Masked]) -> Outgoing:
+    """Return masked records as they leave."""
+    message = chosen.message
+    columns: dict[str, npt.NDArray[Any]] = {
+        column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
+        for column in chosen.table.told.columns
+    }
+    for copy, masked in enumerate(copies, 1):
+        names = message.copy_names(copy)
+        for place, name in enumerate(chosen.table.confidential.names):
+            columns[names[name]] = masked.matrix[:, place]
+    linkage = linkage_fingerprint(chosen.secrets.linkage, chosen.study)
+    return Outgoing(MASKED, message, chosen.keys, columns, linkage)
+
+
+def _told(column: Column) -> TableColumn:
+    if isinstance(column, CategoricalColumn):
+        labels = list(column.categories)
+        return TableColumn(name=column.name, role="told", type="categorical", categories=labels)
+    return TableColumn(name=column.name, role="told", type="numeric")
+
+
+def _content(table: MaskTable, keys: Keys, study: str) -> list[bytes]:
+    """Return all that a masked release is made of, but for the method."""
+    parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
+    for role, columns in (("told", table.told), ("masked", table.confidential)):
+        parts.append(role.encode())
+        for column in columns.columns:
+            parts.append(column.name.encode())
+            if isinstance(column, CategoricalColumn):
+                parts += [json.dumps(column.categories).encode(), _bytes(column.codes, "<u4")]
+            else:
+                parts.append(_bytes(column.values, "<f8"))
+    return parts
+
+
+def _bytes(values: npt.NDArray[Any], form: str) -> bytes:
+    return values.astype(form).tobytes()
+
+
+def _written(options: Mapping[str, Any]) -> str:
+    plain = {
+        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for key, value in options.items()
+    }
+    return json.dumps(plain, sort_keys=True)
+
+
+# Whether a table can be masked as its site file says, before anything is masked.
+
+
+@dataclass(frozen=True)
+class MaskCheck:
+    """What would be masked, of how many records; what is wrong with the table, if anything."""
+
+    records: int
+    dropped: int
+    told: tuple[str, ...]
+    confidential: tuple[str, ...]
+    method: str
+    problem: PramanaError | None
+
+    @property
+    def sentence(self) -> str:
+        """What `owner-agent mask` would do."""
+        if self.problem is not None:
+            return f"{', '.join(self.confidential)} cannot be masked yet."
+        left_out = f" ({self.dropped:,} with empty cells left out)" if self.dropped else ""
+        return (
+            f"{self.records:,} records{left_out}: {', '.join(self.confidential)} would be masked"
+            f" (method {self.method}), {', '.join(self.told) or 'nothing'} told as is;"
+            " `owner-agent mask` reports on it."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "records": self.records,
+            "dropped": self.dropped,
+            "told": list(self.told),
+            "confidential": list(self.confidential),
+            "method": self.method,
+        }
+
+
+def check_masking(site: Site) -> MaskCheck:
+    """Read what a site masks and tells. Raises ConfigError if it masks nothing."""
+    section = site.mask
+    records = dropped = 0
+    problem = None
+    try:
+        table = read_columns(site)
+        records, dropped = len(table.record_ids), table.dropped
+    except PramanaError as error:
+        problem = error
+    return MaskCheck(records, dropped, section.told, section.confidential, section.method, problem)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class MaskedNow(Leaving):
+    """A table masked: `chosen` is the table and how it is masked, `copies` are the masked ones."""
+
+    kind = MASKED
+    command = "owner-agent mask --publish"
+    section = "mask"
+
+    chosen: Chosen
+    copies: tuple[Masked, ...]
+
+    @classmethod
+    def of(cls, site: Site, watch: StagedProgress, /, *_how: object) -> Self:
+        """Mask a site's table, in the one way that the site file says."""
+        secrets = KeyStore(site.state).load()
+        entries = known_entries(site.state)
+        chosen = choose(site, secrets, watch)
+        return cls(
+            identity=chosen.identity,
+            draws=recognized(chosen.draws, chosen.values, entries),
+            entries=entries,
+            values=chosen.values,
+            records=len(chosen.keys),
+            keys=chosen.keys,
+            method=chosen.choice.method.name,
+            dropped=chosen.table.dropped,
+            chosen=chosen,
+            copies=masked_copies(chosen, watch),
+        )
+
+    def outgoing(self) -> Outgoing:
+        """Return the masked records."""
+        return outgoing(self.chosen, self.copies)

@@ -1,0 +1,261 @@
+"""What a tree is learned from and how, settled before any is grown; no message quotes a cell.
+
+It has an identity that follows from the draw key, all values and all options: the same table shared
+again is the same tree, in whatever study, and of a private tree the same draw.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from owner_agent.randomize.stream import keyed_digest
+from owner_agent.release.fingerprints import Values, groups_of, values_of
+from owner_agent.release.ledger import Draw, Form
+from owner_agent.site.planning import raise_together
+from owner_agent.site.site import Site
+from owner_agent.site.tree_section import (
+    AttributeSection,
+    PrivateSection,
+    ShareModelSection,
+    TargetSection,
+)
+from owner_agent.table.encode import record_id_problems
+from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
+from owner_agent.table.table import TextTable, read_table
+from pramana_core.errors import PramanaError
+from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.core.attributes import Taxonomy, TreeSchema
+from pramana_core.model_sharing.core.schemas import schema_of
+
+SECTION = "share_model"
+
+
+@dataclass(frozen=True, eq=False)
+class TreeColumns:
+    """The attributes and, last, the class of n records, sorted by their ids.
+
+    `dropped` records had empty cells.
+    """
+
+    record_ids: list[str]
+    table: MixedTable
+    dropped: int
+
+    @property
+    def rows(self) -> int:
+        """How many records the table has, with those that had empty cells."""
+        return self.table.records + self.dropped
+
+
+def read_tree_columns(site: Site) -> TreeColumns:
+    """Read what a tree is learned from, whatever the order of the table's rows.
+
+    Raises:
+        ConfigError: the site shares no tree.
+        TableError: the table cannot be read, record ids are missing or repeated, or cells are
+            empty (unless records with empty cells are dropped) or no numbers.
+        UnknownCategory: cells hold none of the categories listed.
+    """
+    section = site.share_model
+    ids = site.file.record_id
+    text = read_table(site.table, [ids, *section.columns])
+    problems = record_id_problems(text.columns[ids], ids)
+    read: list[ReadColumn] = []
+    asked: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
+    for column in asked:
+        try:
+            read.append(_column(text, column))
+        except PramanaError as error:
+            problems.append(error)
+    raise_together(problems)
+    kept = complete_rows(
+        read,
+        drop=section.missing == "drop",
+        where=str(site.table),
+        section=SECTION,
+        used="an attribute or the class",
+    )
+    names: list[str] = text.columns[ids].to_pylist()
+    kept = np.array(sorted(kept.tolist(), key=lambda place: names[place]), dtype=np.intp)
+    return TreeColumns(
+        [names[place] for place in kept],
+        MixedTable(tuple(column.column(kept) for column in read), len(kept)),
+        text.rows - len(kept),
+    )
+
+
+def _column(text: TextTable, asked: AttributeSection | TargetSection) -> ReadColumn:
+    name = asked.column
+    if asked.categories is not None:
+        return read_categories(text, name, asked.categories, asked.missing, SECTION)
+    remedy = (
+        "Correct those cells; an attribute of categories needs a list of them:"
+        f' {{ column = "{name}", categories = [...] }}.'
+    )
+    return read_numbers(text, name, "an attribute read", remedy)
+
+
+FORM = "tree/1"
+"""Changed with every change that gives the same table another tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A table with the tree that is asked of it, before it is grown.
+
+    Attributes:
+        columns: the records, sorted by their ids, their numbers as they are.
+        schema: what the tree is about.
+        attributes: the attributes of the records as the schema has them: numbers beyond a range
+            are the nearest end of it.
+        classes: their classes.
+        section: how the tree is made.
+        openly: columns that are no secret here: they are told as they are in other releases.
+        identity: what is learned from and how, 64 digits.
+        draw_key: the owner's. No tree has pseudonyms, so that none needs the linkage secret.
+    """
+
+    columns: TreeColumns
+    schema: TreeSchema
+    attributes: MixedTable
+    classes: npt.NDArray[np.intp]
+    section: ShareModelSection
+    openly: frozenset[str]
+    identity: str
+    draw_key: bytes = field(repr=False)
+
+    @property
+    def records(self) -> int:
+        """How many records the tree is learned from."""
+        return self.columns.table.records
+
+    @property
+    def private(self) -> PrivateSection | None:
+        """How a private tree is made, if it is one."""
+        return self.section.private
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """What the ledger writes of each column.
+
+        All that the tree was learned from is written down: that no split asks for a column tells
+        of it too, and a private tree's epsilon pays for looking at it.
+        """
+        epsilon = float("inf") if self.private is None else self.private.epsilon
+        forms = Form.TREE, Form.OPEN_TREE
+        return tuple(
+            Draw(name, name, self.identity, epsilon, forms[name in self.openly])
+            for name in self.columns.table.names
+        )
+
+    @cached_property
+    def values(self) -> Values:
+        """By what the ledger knows the columns again."""
+        table = self.columns.table
+        codes = {column.name: groups_of(column) for column in table.columns}
+        names = {name: name for name in table.names}
+        return values_of(self.draw_key, self.columns.record_ids, codes, names)
+
+
+def choose(site: Site, draw_key: bytes) -> Chosen:
+    """Read a site's table and settle what tree is learned from it.
+
+    Raises:
+        ConfigError: the site shares no tree.
+        InputError: the table is wrong, or does not fit what is declared of it.
+    """
+    section = site.share_model
+    columns = read_tree_columns(site)
+    schema, attributes, classes = schema_of(
+        columns.table,
+        section.target.column,
+        ranges={
+            a.column: (a.low, a.high)
+            for a in section.attributes
+            if a.low is not None and a.high is not None
+        },
+        taxonomies=_taxonomies(section),
+        whole=[a.column for a in section.attributes if a.whole],
+    )
+    how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
+    identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
+    return Chosen(columns, schema, attributes, classes, section, _openly(site), identity, draw_key)
+
+
+def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:
+    found = {attribute.column: attribute.groups for attribute in section.attributes}
+    return {name: groups for name, groups in found.items() if groups is not None}
+
+
+def _openly(site: Site) -> frozenset[str]:
+    """Return the columns that a site tells as they are in other releases."""
+    public = [source for v in site.file.variables if not v.sensitive for source in v.sources]
+    told = () if site.file.mask is None else site.file.mask.told
+    return frozenset(public) | frozenset(told)
+
+
+def _content(columns: TreeColumns) -> list[bytes]:
+    """Return all that a tree is learned from, and whose records these are."""
+    parts = [json.dumps(columns.record_ids).encode()]
+    for column in columns.table.columns:
+        parts.append(column.name.encode())
+        if isinstance(column, CategoricalColumn):
+            parts += [json.dumps(column.categories).encode(), column.codes.astype("<u4").tobytes()]
+        else:
+            parts.append(column.values.astype("<f8").tobytes())
+    return parts
+
+
+@dataclass(frozen=True)
+class TreeCheck:
+    """Of what a tree would be learned; what is wrong with the table, if anything."""
+
+    records: int
+    dropped: int
+    target: str
+    attributes: tuple[str, ...]
+    private: bool
+    problem: PramanaError | None
+
+    @property
+    def sentence(self) -> str:
+        """What `owner-agent share-model` would do."""
+        if self.problem is not None:
+            return f"No tree of {self.target} can be learned yet."
+        left_out = f" ({self.dropped:,} with empty cells left out)" if self.dropped else ""
+        tree = "a private tree" if self.private else "a tree"
+        return (
+            f"{self.records:,} records{left_out}: {tree} of {self.target} would be learned from"
+            f" {', '.join(self.attributes)}; `owner-agent share-model` shows it."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "records": self.records,
+            "dropped": self.dropped,
+            "target": self.target,
+            "attributes": list(self.attributes),
+            "private": self.private,
+        }
+
+
+def check_sharing(site: Site) -> TreeCheck:
+    """Read what a site's tree is learned from. Raises ConfigError if it shares none."""
+    section = site.share_model
+    records = dropped = 0
+    problem = None
+    try:
+        columns = read_tree_columns(site)
+        records, dropped = columns.table.records, columns.dropped
+    except PramanaError as error:
+        problem = error
+    *attributes, target = section.columns
+    private = section.private is not None
+    return TreeCheck(records, dropped, target, tuple(attributes), private, problem)

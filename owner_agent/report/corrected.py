@@ -1,0 +1,147 @@
+"""How many records would be reported differently than before, and what each choice would cost.
+
+It is the one part of the plan's report that is counted from the table: numbers of records whose
+values were corrected since they were reported, block by block, and nothing of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from owner_agent.release.composition import spent
+from owner_agent.release.corrections import Correction, Past, examine
+from owner_agent.release.ledger import Entry, Ledger
+from owner_agent.release.randomized import read_records
+from owner_agent.report.measures import finite
+from owner_agent.site.mistakes import Choice
+from owner_agent.site.planning import Planned
+from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
+from pramana_core.errors import InputError, KeyFileError
+from pramana_core.privacy import epsilon
+from pramana_core.progress import Progress
+
+
+@dataclass(frozen=True)
+class BlockCorrections:
+    """One block of which records were reported before; epsilons are about the block's columns.
+
+    `epsilon_fresh` is the largest composed epsilon of a column after all records are drawn anew.
+    """
+
+    correction: Correction
+    epsilon_kept: float
+    epsilon_fresh: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON; an infinite epsilon is null."""
+        return {
+            "block": self.correction.block,
+            "reported_before": self.correction.reported,
+            "would_differ": self.correction.differing,
+            "not_remembered": list(self.correction.forgotten),
+            "epsilon_if_kept": finite(self.epsilon_kept),
+            "epsilon_if_fresh": finite(self.epsilon_fresh),
+        }
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """What was found of records that left before; `reason` says why nothing could be."""
+
+    choice: Choice | None
+    blocks: tuple[BlockCorrections, ...] = ()
+    reason: str | None = None
+
+    def renewed(self, choice: Choice | None) -> frozenset[str]:
+        """Return the blocks that would be drawn anew under a choice, else the site file's."""
+        if (choice or self.choice) != "fresh":
+            return frozenset()
+        corrections = [block.correction for block in self.blocks]
+        return frozenset(c.block for c in corrections if c.differing or c.forgotten)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON."""
+        return {
+            "choice": self.choice,
+            "compared": self.reason is None,
+            "reason": self.reason,
+            "blocks": [block.as_dict() for block in self.blocks],
+        }
+
+    def lines(self) -> tuple[str, ...]:
+        """Say in sentences what a custodian must know before publishing."""
+        if self.reason is not None:
+            return (f"Corrected records were not looked for: {self.reason}",)
+        said = (_line(block, self.choice) for block in self.blocks)
+        return tuple(line for line in said if line is not None)
+
+
+def corrected_of(site: Site, plan: Planned, watch: Progress) -> Corrected | None:
+    """Compare the table with what left; None where nothing has left to the site's studies.
+
+    Args:
+        site: the site.
+        plan: its plan.
+        watch: told of the progress.
+
+    Raises:
+        StoreCorrupt: the ledger or the memory of reports cannot be read.
+    """
+    entries = tuple(entry for entry in Ledger(site.state).entries() if entry.left)
+    sections = (site.file.miner, site.file.peer)
+    studies = dict.fromkeys(section.study for section in sections if section is not None)
+    told = [study for study in studies if any(e.study == study and e.draws for e in entries)]
+    if not told:
+        return None
+    choice = site.file.corrections
+    try:
+        found = [c for study in told for c in _compared(site, study, plan, entries, watch)]
+    except (InputError, KeyFileError) as error:
+        return Corrected(choice, reason=error.message)
+    before = spent(entries)
+    blocks = {block.name: block for block in plan.plan.blocks}
+    return Corrected(
+        choice,
+        tuple(
+            BlockCorrections(correction, kept, kept + epsilon(blocks[correction.block].channel))
+            for correction in found
+            for kept in (
+                max(before.get(plan.columns[n], 0.0) for n in blocks[correction.block].names),
+            )
+        ),
+    )
+
+
+def _compared(
+    site: Site, study: str, plan: Planned, entries: Sequence[Entry], watch: Progress
+) -> tuple[Correction, ...]:
+    """Compare the table with what left in one study."""
+    secrets = KeyStore(site.state).load()
+    records, _ = read_records(site, study, plan, secrets, watch)
+    past = Past.of(site.state, entries, secrets, study)
+    return examine(plan.plan, records, past).corrections
+
+
+def _line(found: BlockCorrections, choice: Choice | None) -> str | None:
+    one = found.correction
+    if one.forgotten:
+        return (
+            f"{one.block}: what {', '.join(one.forgotten)} reported is not remembered; publish"
+            " refuses it unless all records are drawn anew (--corrections fresh)."
+        )
+    if not one.differing:
+        return None
+    counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
+    kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
+    fresh = f"all are drawn anew (epsilon {found.epsilon_fresh:.4g} for everybody)"
+    if choice == "keep":
+        return f"{counted} {kept}."
+    if choice == "fresh":
+        return f"{counted} would be reported differently, so {fresh}."
+    return (
+        f"{counted} would be reported differently. publish refuses until you choose: with"
+        f" --corrections keep they {kept}; with --corrections fresh {fresh}."
+    )

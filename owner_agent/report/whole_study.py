@@ -1,0 +1,397 @@
+"""What the miner says that the whole study tells, before and after a release of this site.
+
+One owner's figures bound what its own reports tell. What bounds a person is what all owners tell
+together, and only the miner has all plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from owner_agent.release.agreement import require_one_secret
+from owner_agent.release.left import asked_briefly
+from owner_agent.release.randomized import told_draws
+from owner_agent.report.losses import known_draws
+from owner_agent.report.measures import number
+from owner_agent.report.thresholds import ALARMING
+from owner_agent.site.planning import Planned
+from owner_agent.site.site import Site
+from owner_agent.state.keys import KeyStore
+from owner_agent.state.surroundings import Surroundings
+from pramana_core.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
+from pramana_core.privacy import NOTHING, PRIOR, Amplification
+from pramana_core.wire.base import People, holding, meaning
+from pramana_core.wire.channels import PlanMessage
+from pramana_core.wire.privacy import (
+    ExtremesMessage,
+    PrivacyForecast,
+    PrivacyQuestion,
+    StudyPrivacy,
+)
+
+
+@dataclass(frozen=True)
+class ToldChange:
+    """What something is told by before a release and after it; None: it is told as it is."""
+
+    what: str
+    before: Amplification | None
+    after: Amplification | None
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The study before and after a release of `owner`, by a plan for all owners or its own."""
+
+    owner: str
+    forecast: PrivacyForecast
+
+    @property
+    def study(self) -> str:
+        """The study's name."""
+        return self.forecast.after.study
+
+    @property
+    def owners(self) -> int:
+        """How many owners will have told something."""
+        return len(self.forecast.after.owners)
+
+    @property
+    def record(self) -> tuple[ToldChange, ToldChange]:
+        """What is told of a record over the study: columns independent, columns determined."""
+        before, after = self.forecast.before.record, self.forecast.after.record
+        return _both("the study", before, after)
+
+    @property
+    def own(self) -> tuple[ToldChange, ToldChange]:
+        """What this owner alone tells of a record."""
+        before, after = (self._own(moment) for moment in self._moments)
+        return _both(self.owner, before, after)
+
+    @property
+    def columns(self) -> tuple[ToldChange, ...]:
+        """What the draws of each of this owner's columns tell of it."""
+        before, after = (self._columns(moment) for moment in self._moments)
+        return tuple(
+            ToldChange(name, before.get(name, NOTHING), now) for name, now in after.items()
+        )
+
+    def require_accepted(self) -> None:
+        """Check that the miner would take the release. Raises BudgetExceeded."""
+        if self.forecast.refused is not None:
+            raise BudgetExceeded(
+                self.forecast.refused,
+                where=self.study,
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON; an infinite number is null."""
+        return {"owner": self.owner, **self.forecast.model_dump(mode="json")}
+
+    @property
+    def _moments(self) -> tuple[StudyPrivacy, StudyPrivacy]:
+        return self.forecast.before, self.forecast.after
+
+    def _own(self, moment: StudyPrivacy) -> ExtremesMessage | None:
+        return next((told for told in moment.owners if told.owner == self.owner), None)
+
+    def _columns(self, moment: StudyPrivacy) -> dict[str, Amplification | None]:
+        mine = [column for column in moment.columns if column.owner == self.owner]
+        return {
+            c.variable: None if c.amplification is None else c.amplification.to_amplification()
+            for c in mine
+        }
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a study's budget leaves, in epsilons; None: no limit.
+
+    `column` is the least that any of some columns has left.
+    """
+
+    study: str
+    record: float | None
+    column: float | None
+
+
+def outlook_of(
+    site: Site, plan: Planned, surroundings: Surroundings, renewed: Collection[str] = ()
+) -> Outlook | str | None:
+    """Ask the miner what publishing would add; or say why it could not be asked.
+
+    None where the site has no miner. The plan, the identities of its draws and the fingerprint of
+    the linkage secret are sent, nothing of the table.
+
+    Args:
+        site: the site.
+        plan: its plan.
+        surroundings: how the miner is reached.
+        renewed: the blocks whose records would all be drawn anew.
+    """
+    if site.file.miner is None:
+        return None
+    draws = known_draws(site, plan, renewed)
+    question = PrivacyQuestion(
+        plan=PlanMessage.from_plan(plan.plan),
+        draws=None if draws is None else told_draws(plan.plan, draws).draws,
+        linkage=None
+        if draws is None
+        else KeyStore(site.state).linkage_fingerprint(site.miner.study),
+    )
+    try:
+        with asked_briefly(site, surroundings) as miner:
+            told = miner.forecast(site.miner.study, question)
+    except Unauthenticated:
+        return f"this site has not joined the study {site.miner.study!r} yet."
+    except PramanaError as error:
+        return error.message
+    return Outlook(site.owner, told)
+
+
+@dataclass(frozen=True)
+class PeopleStatement:
+    """What a study says of its people; `refused` is why the linkage secret here does not fit."""
+
+    study: str
+    people: People
+    refused: PramanaError | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What it says, and what it means for a person's loss."""
+        said = f"Study {self.study} says that its owners {holding(self.people)}"
+        return f"{said}: {meaning(self.people)}."
+
+
+def people_told(site: Site, surroundings: Surroundings) -> PeopleStatement | str | None:
+    """Ask the miner what a study says of its people, and whether the secret fits the others'.
+
+    None where there is no miner, and why not where it could not be asked. The fingerprint of the
+    linkage secret is sent, and nothing else.
+    """
+    if site.file.miner is None:
+        return None
+    try:
+        with asked_briefly(site, surroundings) as miner:
+            told = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
+            linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
+            try:
+                require_one_secret(linkage, miner, site.miner.study)
+            except LinkageDiffers as error:
+                return replace(told, refused=error)
+            return told
+    except PramanaError as error:
+        return error.message
+
+
+def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:
+    """Ask the miner what the study's budget leaves for a record, and for these columns.
+
+    Raises:
+        Unauthenticated: the site has not joined the study.
+        Refused, Unreachable: the miner said no, or nothing.
+    """
+    with asked_briefly(site, surroundings) as miner:
+        told = miner.privacy(site.miner.study)
+    limit = told.budget.max_epsilon_column
+    left = told.budget.left_for_columns
+    column = None if limit is None else min([limit, *(left.get(n, limit) for n in variables)])
+    return Left(told.study, told.budget.left_for_record, column)
+
+
+def _both(
+    what: str, before: ExtremesMessage | None, after: ExtremesMessage | None
+) -> tuple[ToldChange, ToldChange]:
+    then, now = (_extremes(told) for told in (before, after))
+    return ToldChange(what, then[0], now[0]), ToldChange(what, then[1], now[1])
+
+
+def _extremes(told: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
+    if told is None:
+        return NOTHING, NOTHING
+    return told.independent.to_amplification(), told.determined.to_amplification()
+
+
+# What people read of the whole study: in full beside a plan, in a few lines before publishing.
+
+
+def show_study(console: Console, told: Outlook | str | None) -> None:
+    """Print what the whole study tells before and after the release, or why that is not known."""
+    if isinstance(told, str):
+        _show_unknown(console, told)
+    if not isinstance(told, Outlook):
+        return
+    table = Table(
+        title=f"What the whole study {escape(told.study)} tells of a record, with this release",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+        show_edge=False,
+    )
+    table.add_column("by", overflow="fold")
+    for heading in ("epsilon", "gamma", f"{PRIOR:.0%} grows to"):
+        table.add_column(heading, justify="right")
+    for what, change in lines(told):
+        table.add_row(escape(what), *cells(change))
+    console.print(table)
+    console.print(
+        "Before → after this release, as the miner added it up. Draws add as far as values go"
+        " together, and how far that is nobody knows. Columns independent: a belief about a column"
+        " grows by that column's own draws alone, here those of the column that loses most. Columns"
+        " determined: each column tells all others, and the draws of all of them add.",
+        style="dim",
+    )
+    console.print(told.forecast.after.people_said, markup=False)
+    for line in budget(told):
+        console.print(line, markup=False)
+    for said in told.forecast.after.warnings:
+        console.print(said, style="yellow", markup=False)
+    _show_refusal(console, told)
+
+
+def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
+    """Print what is told of a record over the study, and what its budget leaves."""
+    if isinstance(told, str):
+        _show_unknown(console, told, soft_wrap=True)
+    if not isinstance(told, Outlook):
+        return
+    independent, determined = told.record
+    console.print(told.forecast.after.people_said, markup=False, soft_wrap=True)
+    console.print(
+        f"With this release, all that study {told.study} tells ({owners(told)}) can turn a belief"
+        f" of {PRIOR:.0%} about a record into {_told(determined)} if each column determines the"
+        f" others, and into {_told(independent)} if columns tell nothing of each other.",
+        markup=False,
+        soft_wrap=True,
+    )
+    for line in budget(told):
+        console.print(line, markup=False, soft_wrap=True)
+    for said in told.forecast.after.warnings:
+        console.print(said, style="yellow", markup=False, soft_wrap=True)
+
+
+def show_people(console: Console, told: PeopleStatement | str | None) -> None:
+    """Print what a study says of its people before something leaves, or why that is not known."""
+    if isinstance(told, PeopleStatement):
+        console.print(told.sentence, markup=False, soft_wrap=True)
+    elif told is not None:
+        said = f"What the study says of its owners' people is not known: {told}"
+        console.print(said, style="yellow", markup=False, soft_wrap=True)
+
+
+def show_left(console: Console, left: Left | None) -> None:
+    """Print within what a study's budget leaves a plan was designed."""
+    if left is None:
+        return
+    limits = {"a record": left.record, "a column": left.column}
+    told = [f"{number(most)} of {what}" for what, most in limits.items() if most is not None]
+    console.print(
+        f"Designed within what is left in study {left.study}: epsilon {' and '.join(told)}.",
+        markup=False,
+    )
+
+
+def left_json(left: Left | None) -> dict[str, Any]:
+    """Return what a study's budget leaves, where it was asked for."""
+    if left is None:
+        return {}
+    return {"left_in_study": {"study": left.study, "record": left.record, "column": left.column}}
+
+
+def lines(told: Outlook) -> Iterator[tuple[str, ToldChange]]:
+    """Yield what is told by what, in words: columns, this owner, all owners."""
+    for change in told.columns:
+        yield f"{change.what}, its own draws", change
+    everybody = owners(told)
+    for who, (independent, determined) in ((told.owner, told.own), (everybody, told.record)):
+        yield f"{who}: columns independent", independent
+        yield f"{who}: columns determined", determined
+
+
+def cells(change: ToldChange) -> tuple[str, str, str]:
+    """Return epsilon, gamma and what a belief grows to, each before and after where they differ."""
+    if change.after is None:
+        return "told as it is", "", ""
+    return (
+        _change(change, number_of),
+        _change(change, lambda told: told.written_gamma),
+        _change(change, grown),
+    )
+
+
+def budget(told: Outlook) -> Iterator[str]:
+    """Yield what the study's budget is and what it leaves; nothing where there is none."""
+    now, then = told.forecast.before.budget, told.forecast.after.budget
+    if now.max_epsilon_record is not None and then.left_for_record is not None:
+        fits = told.forecast.refused is None
+        later = f", and {number(then.left_for_record)} after this release" if fits else ""
+        yield (
+            f"The study's budget for a record is epsilon {number(now.max_epsilon_record)}:"
+            f" {number(now.left_for_record or 0.0)} of it is left{later}."
+        )
+    if now.max_epsilon_column is not None:
+        yield f"Its budget for each column is epsilon {number(now.max_epsilon_column)}."
+
+
+def alarming(told: Outlook) -> bool:
+    """Whether a belief can come next to a proof by all that the study tells."""
+    after = told.record[1].after
+    return after is not None and after.grown(PRIOR) >= ALARMING
+
+
+def number_of(told: Amplification) -> str:
+    """Write an epsilon."""
+    return number(told.epsilon)
+
+
+def grown(told: Amplification) -> str:
+    """Write what a belief of `PRIOR` grows to; nothing short of a proof is 100 %."""
+    posterior = told.grown(PRIOR)
+    if posterior > 0.9995:
+        return f"{posterior:.0%}" if posterior == 1 else f"{min(posterior, 0.9999):.2%}"
+    return f"{posterior:.1%}"
+
+
+def _change(change: ToldChange, write: Callable[[Amplification], str]) -> str:
+    before, after = (
+        "as it is" if told is None else write(told) for told in (change.before, change.after)
+    )
+    return after if before == after else f"{before} → {after}"
+
+
+def _told(change: ToldChange) -> str:
+    """Say what a belief grows to, by how much epsilon, and how it was before."""
+    now, before = change.after or NOTHING, change.before or NOTHING
+    earlier = "" if now == before else f"; before: {grown(before)}, {number_of(before)}"
+    return f"{grown(now)} (epsilon {number_of(now)}{earlier})"
+
+
+def owners(told: Outlook) -> str:
+    """Say how many owners have told something."""
+    return "1 owner" if told.owners == 1 else f"{told.owners} owners"
+
+
+def _show_unknown(console: Console, why: str, *, soft_wrap: bool = False) -> None:
+    console.print(
+        f"What this release comes to with the whole study is not known: {why}",
+        style="yellow",
+        markup=False,
+        soft_wrap=soft_wrap,
+    )
+
+
+def _show_refusal(console: Console, told: Outlook) -> None:
+    if told.forecast.refused is not None:
+        console.print(
+            f"The miner would refuse this release. {told.forecast.refused}",
+            style="bold red",
+            markup=False,
+        )

@@ -1,0 +1,94 @@
+"""Reading what is masked: categories of the file alone; what is wrong is told without a value."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from owner_agent.release.masked import read_columns
+from pramana_core.errors import EmptyTable, MissingColumn, PramanaError, TableError, UnknownCategory
+
+
+def test_columns_are_read_as_the_site_file_says(shop, rows):
+    read = read_columns(shop.site)
+    assert read.told.names == ("age", "gender")
+    assert read.told["gender"].categories == ("f", "m")
+    assert read.confidential.names == ("expenditure", "debt")
+    assert read.dropped == 0
+    first = rows[0].split(",")
+    assert read.record_ids[0] == first[0]
+    assert read.told["age"].values[0] == float(first[1])
+    assert "fm"[read.told["gender"].codes[0]] == first[2]
+    assert read.confidential.matrix()[0].tolist() == [float(first[3]), float(first[4])]
+    turned = read.in_order(np.arange(len(rows))[::-1])
+    assert turned.record_ids == read.record_ids[::-1]
+    assert turned.told["age"].values.tolist() == read.told["age"].values.tolist()[::-1]
+
+
+def test_a_table_of_another_format_is_the_same(shop, rows, written):
+    text = (shop.folder / "site.toml").read_text().replace("patients.csv", "patients.csv.gz")
+    (shop.folder / "patients.csv.gz").write_bytes(gzip.compress(written(rows).encode()))
+    plain = read_columns(shop.site)
+    shop.write(text)
+    assert read_columns(shop.site).record_ids == plain.record_ids
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "error", "said"),
+    [
+        (3, "", TableError, r"Column 'expenditure' is empty in 1 row \(row 2\)"),
+        (1, "", TableError, "Column 'age' is empty"),
+        (2, "", TableError, "Column 'gender' is empty"),
+        (3, "SECRET", TableError, r"no finite number in 1 row \(row 2\)"),
+        (4, "inf", TableError, "no finite number"),
+        (3, "1e200", TableError, "'expenditure' has 1 values that are missing, infinite or beyond"),
+        (2, "SECRET", UnknownCategory, r"none of its 2 categories in 1 row \(row 2\)"),
+        (0, "", TableError, "record id"),
+        (0, "C-00000", TableError, "more than once"),
+    ],
+)
+def test_what_is_wrong_is_said_without_a_value(
+    shop, rows, written, site_text, place, value, error, said
+):
+    cells = rows[1].split(",")
+    cells[place] = value
+    shop.write(site_text, written([rows[0], ",".join(cells), *rows[2:]]))
+    with pytest.raises(error, match=said) as raised:
+        read_columns(shop.site)
+    assert "SECRET" not in f"{raised.value.message} {raised.value.remedy}"
+    assert cells[4] not in raised.value.message
+
+
+def test_all_problems_are_told_at_once(shop, rows, written, site_text):
+    cells = rows[1].split(",")
+    shop.write(site_text, written([f"{cells[0]},x,q,y,z", *rows[2:]]))
+    with pytest.raises(PramanaError, match="There are 4 problems"):
+        read_columns(shop.site)
+
+
+def test_records_with_empty_cells_are_dropped_where_the_file_says_so(
+    shop, rows, written, site_text
+):
+    one, two = (row.split(",") for row in rows[:2])
+    holes = [",".join([*one[:3], "", one[4]]), ",".join([two[0], two[1], "", *two[3:]])]
+    table = written([*holes, *rows[2:]])
+    shop.write(site_text + 'missing = "drop"\n', table)
+    read = read_columns(shop.site)
+    assert (read.dropped, len(read.record_ids)) == (2, 118)
+    kept = site_text.replace('["f", "m"]', '["f", "m", "?"], missing = "?"')
+    shop.write(kept + 'missing = "drop"\n')
+    read = read_columns(shop.site)
+    assert read.dropped == 1
+    assert read.told["gender"].codes[0] == 2
+    shop.write(
+        table=written([",".join([r.split(",")[0], "", "", "", ""]) for r in rows]),
+        site=kept + 'missing = "drop"\n',
+    )
+    with pytest.raises(EmptyTable, match="Every record has an empty cell"):
+        read_columns(shop.site)
+
+
+def test_a_column_that_is_not_there(shop, site_text):
+    shop.write(site_text.replace('"debt"]', '"debts"]'))
+    with pytest.raises(MissingColumn, match="no column 'debts'"):
+        read_columns(shop.site)

@@ -1,0 +1,126 @@
+"""`max_told` and `bounds` of the site file: demanded, kept or refused, and said on the page."""
+
+from __future__ import annotations
+
+import html as quoting
+import re
+
+import numpy as np
+import pytest
+
+from owner_agent.release.masked import MaskedNow, check_masking
+from owner_agent.report import masked as reports
+from owner_agent.report.masked import MaskReport
+from owner_agent.report.masked_shown import MASKED
+from owner_agent.site.site import load_site
+from pramana_core.errors import MaskingError, OptionError
+from pramana_core.mask.measures import Measures
+
+FAR = (400, -350)
+"""Ages that nobody has."""
+
+
+def _lone(rows: list[str], lone: int) -> list[str]:
+    """Rows of which the first have ages far out, in both directions."""
+    found = [row.split(",") for row in rows]
+    for cells, age in zip(found, FAR[:lone], strict=False):
+        cells[1] = str(age)
+    return [",".join(cells) for cells in found]
+
+
+@pytest.fixture
+def masked(shop, rows, written, site_text):
+    """Mask the shop's table with lines added to the site file, so many of its records alone; with
+    debts, half of its customers have none."""
+
+    def of(added: str, lone: int = 0, method: str = "egadp", *, debts: bool = False) -> MaskedNow:
+        site = site_text.replace('method = "egadp"', f'method = "{method}"') + added
+        lines = [row.rpartition(",")[0] + ",0" if debts else row for row in rows[::2]] + rows[1::2]
+        shop.write(site, written(_lone(lines if debts else rows, lone)))
+        return MaskedNow.of(load_site(shop.folder / "site.toml"), lambda *_: None)
+
+    return of
+
+
+def _report(made: MaskedNow) -> MaskReport:
+    """A report without measures, which take time and are no matter here."""
+    return MaskReport(made, Measures((), ()))
+
+
+def _page(made: MaskedNow) -> tuple[dict[str, bool], float, str]:
+    """The ids on the page and whether each is named; what is stated of all others; the page."""
+    page = quoting.unescape(MASKED.html(_report(made), "shop"))
+    ids = re.findall(r'<td( class="high")?>(C-\d{5})</td>', page)
+    (stated,) = re.findall(r"moves by more than ([\d.]+) %", page)
+    return {name: bool(high) for high, name in ids}, float(stated) / 100, page
+
+
+def _leverages(rows: list[str]) -> dict[str, float]:
+    """How much each record weighs in lines over age and gender."""
+    cells = [row.split(",") for row in rows]
+    age = [float(one[1]) for one in cells]
+    gender = [float(one[2] == "f") for one in cells]
+    basis = np.linalg.qr(np.column_stack([np.ones(len(rows)), age, gender]))[0]
+    return dict(zip((one[0] for one in cells), np.sum(basis**2, axis=1), strict=True))
+
+
+@pytest.mark.slow
+def test_lone_records_are_named_on_the_page_and_no_other_moves_by_more(masked, rows):
+    found, stated, page = _page(masked("max_leverage = 1.0\n", lone=2))
+    named = {name for name, high in found.items() if high}
+    assert named == {"C-00000", "C-00001"}
+    weights = _leverages(_lone(rows, 2))
+    assert min(weights[name] for name in named) > 0.4
+    # Written in per cent, with a digit.
+    assert stated == pytest.approx(max(w for name, w in weights.items() if name not in named), 0.05)
+    assert "2 records stand nearly alone in S" in page
+
+
+@pytest.mark.slow
+def test_of_more_records_than_are_shown_the_rest_is_stated(masked, monkeypatch):
+    monkeypatch.setattr(reports, "MOST_NAMED", 1)
+    monkeypatch.setattr(reports, "FIRST", 1)
+    made = masked("max_leverage = 1.0\n", lone=2)
+    found, stated, page = _page(made)
+    assert list(found.values()) == [True]
+    assert "These are the first 1 of 2 such records" in page
+    assert stated > 0.4
+    assert _report(made).as_dict()["named"] == 2
+
+
+@pytest.mark.parametrize("method", ["egadp", "shuffle", "synthetic-copula", "nmegadp", "auto"])
+@pytest.mark.slow
+def test_a_bound_on_what_is_told_is_kept_or_refused_by_whichever_method(masked, method):
+    influence = masked("max_told = 0.05\n", method=method).copies[0].influence
+    assert influence is not None
+    assert influence.told.max() <= 0.05
+    with pytest.raises(MaskingError, match=r"Of \d+ records .* more than max_told, 0.0001"):
+        masked("max_told = 0.0001\n", method=method)
+
+
+def test_bounds_cut_every_copy_and_say_what_that_costs(masked):
+    cut = masked("copies = 2\nbounds = { debt = { low = 0 } }\n", debts=True)
+    free = masked("copies = 2\n", debts=True)
+    for one in cut.copies:
+        assert one.matrix[:, 1].min() == 0
+        assert (one.values.matrix() == one.matrix).all()
+    assert all(one.matrix[:, 1].min() < 0 for one in free.copies)
+    (hint,) = (words for words in _report(free).warnings if "below 0" in words)
+    assert 'bounds = { "debt" = { low = 0 } } in [mask] cuts them off' in hint
+    report = _report(cut)
+    (said,) = (words for words in report.warnings if "cut to its bounds" in words)
+    assert "'debt'" in said
+    assert "moves its mean by" in said
+    assert "Masked values of debt are cut to bounds" in report.protection[-1]
+    assert "cut to bounds" in cut.chosen.message.protection[-1]
+    assert not any("cut to" in words for words in _report(free).protection)
+    # It is another release than that without bounds.
+    assert cut.chosen.identity != free.chosen.identity
+
+
+def test_bounds_that_true_values_lie_beyond_are_refused_before_anything_is_masked(shop, masked):
+    with pytest.raises(OptionError, match="bounds of 'debt' must hold all its true values"):
+        masked("bounds = { debt = { high = 1 } }\n")
+    problem = check_masking(load_site(shop.folder / "site.toml")).problem
+    assert isinstance(problem, OptionError)
+    assert problem.where == "mask.bounds"

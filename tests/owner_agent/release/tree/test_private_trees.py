@@ -1,0 +1,330 @@
+"""Private trees: drawn once, kept before anybody sees them, and counted in the ledger."""
+
+import json
+import math
+import shutil
+import stat
+import sys
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from owner_agent.randomize.noise import TreeNoise
+from owner_agent.release import tree as kept
+from owner_agent.release.composition import losses
+from owner_agent.release.ledger import Ledger
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import publish
+from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.tree import FOLDER, SharedNow
+from owner_agent.report.summaries import ledger_json
+from owner_agent.report.trees import report_of
+from pramana_core.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
+from pramana_core.model_sharing.core.tree import Interval
+from pramana_core.model_sharing.private import growing
+from pramana_core.model_sharing.private.growing import (
+    PrivateOptions,
+    choice_probabilities,
+    depth_for,
+    thresholds_of,
+)
+
+
+def _unwatched(_stage, _done, _total):
+    pass
+
+
+def _publish(bench, **options):
+    show = options.pop("show", lambda _now: None)
+    chosen = PublishOptions(**options)
+    return publish(SharedNow, bench.site, bench.surroundings, chosen, show=show)
+
+
+def _sent(bench):
+    return [release["manifest"].model_dump_json() for release in bench.miner.releases.values()]
+
+
+@pytest.fixture
+def private(clinic, private_text):
+    """The clinic, which shares a private tree."""
+    pytest.importorskip("opendp")
+    clinic.write(private_text)
+    return clinic
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """How often a tree was drawn: a list that grows by one each time."""
+    drawn, draw = [], kept._draw
+
+    def counted(chosen):
+        drawn.append(chosen.identity)
+        return draw(chosen)
+
+    monkeypatch.setattr(kept, "_draw", counted)
+    return drawn
+
+
+def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(private, draws, rows, written):
+    first = SharedNow.of(private.site, _unwatched).made
+    private.write((private.folder / "site.toml").read_text(), written(rows[::-1]))
+    assert SharedNow.of(private.site, _unwatched).made.tree == first.tree
+    _publish(private)
+    assert _publish(private).already
+    assert len(draws) == 1
+    (manifest,) = (release["manifest"] for release in private.miner.sealed())
+    assert manifest.model == first.message
+    assert (manifest.model.epsilon, manifest.model.counts) == (2, "noised")
+    assert (manifest.model.records, manifest.model.requirement) == (None, None)
+    assert manifest.model.to_tree() == first.tree
+
+
+def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, killed):
+    def dies(_now):
+        raise killed("while the custodian looks at it")
+
+    with pytest.raises(killed):
+        _publish(private, show=dies)
+    assert not (private.state / "outbox").exists()
+    (file,) = (private.state / FOLDER).iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    before = file.read_bytes()
+    for step in range(4):
+        for when in ("before", "after"):
+            private.miner.faults = [None] * step + [(when, killed("kill -9"))]
+            with suppress(killed):
+                _publish(private)
+    private.miner.faults = []
+    _publish(private)
+    assert file.read_bytes() == before
+    assert len(draws) == 1
+    (manifest,) = _sent(private)
+    assert json.loads(manifest)["model"]["tree"]["paths"] == json.loads(before)["paths"]
+
+
+def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monkeypatch, killed):
+    """What was drawn and not kept was seen by nobody: another draw takes its place."""
+
+    def dies(_path, _content):
+        raise killed("before it was written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept, "write_new", dies)
+        with pytest.raises(killed):
+            _publish(private)
+    assert not list((private.state / FOLDER).iterdir())
+    _publish(private)
+    assert len(draws) == 2
+    (file,) = (private.state / FOLDER).iterdir()
+    (manifest,) = _sent(private)
+    told = json.loads(manifest)["model"]["tree"]
+    assert told["paths"] == json.loads(file.read_bytes())["paths"]
+
+
+def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, draws, killed):
+    private.miner.faults = [None, None, ("after", killed("kill -9"))]
+    with pytest.raises(killed):
+        _publish(private)
+    (entry,) = Ledger(private.state).entries()
+    assert entry.state == "sending"
+    for lost in (FOLDER, "outbox"):
+        shutil.rmtree(private.state / lost)
+    with pytest.raises(PlanConflict):
+        _publish(private)
+    assert len(_sent(private)) == 1
+    _publish(private, accept_added_loss=True)
+    assert len(draws) == len(_sent(private)) == 2
+    assert losses([d for e in Ledger(private.state).entries() for d in e.draws])["age"] == 4
+    assert _publish(private).already
+
+
+def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text):
+    _publish(private)
+    here = SharedNow.of(private.site, _unwatched).made.message
+    private.write(private_text.replace('study = "asia"', 'study = "cancer"'))
+    there = SharedNow.of(private.site, _unwatched)
+    assert there.made.message == here
+    assert len(draws) == 1
+    there.require_allowed(accept_added_loss=False)
+
+
+def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
+    private, private_text, rows, written, monkeypatch
+):
+    """At a border of `depth_for` one record less would give another depth."""
+    text = private_text.replace("[share_model]", '[share_model]\nmissing = "drop"')
+    depths, grow = set(), growing.grow_private_tree
+
+    def watched(schema, table, classes, epsilon, noise, options):
+        depths.add(options.depth)
+        return grow(schema, table, classes, epsilon, noise, options)
+
+    monkeypatch.setattr(growing, "grow_private_tree", watched)
+    for empty in (0, 200):
+        cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
+        private.write(text, written([*cut, *rows[empty:]]))
+        made = SharedNow.of(private.site, _unwatched).made
+        assert made.chosen.columns.rows == 300
+        assert made.message.records is None
+    assert len(depths) == 1
+    control = {depth_for(records, 3, 1.0) for records in (100, 300)}
+    assert len(control) == 2
+
+
+def test_thresholds_are_those_of_the_declared_grid(private):
+    tree = SharedNow.of(private.site, _unwatched).made.tree
+    told = {
+        end
+        for path in tree.paths()
+        for condition in path.conditions.values()
+        if isinstance(condition, Interval)
+        for end in (condition.above, condition.up_to)
+        if math.isfinite(end)
+    }
+    grid = thresholds_of(tree.schema["age"], PrivateOptions())
+    assert told <= {*grid, 0.0, 100.0}
+
+
+def test_a_limit_in_the_file_changes_no_draw(private, draws, private_text):
+    SharedNow.of(private.site, _unwatched)
+    private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"))
+    SharedNow.of(private.site, _unwatched)
+    assert len(draws) == 1
+    private.write(private_text.replace("epsilon = 2", "epsilon = 1"))
+    now = SharedNow.of(private.site, _unwatched)
+    assert len(draws) == 2
+    (said,) = report_of(now).cautions
+    assert said.startswith("Another private tree was drawn here")
+
+
+def test_what_was_kept_and_changed_is_not_drawn_over(private, draws):
+    SharedNow.of(private.site, _unwatched)
+    (file,) = (private.state / FOLDER).iterdir()
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(StoreCorrupt, match="is not what was written there"):
+        SharedNow.of(private.site, _unwatched)
+    assert len(draws) == 1
+
+
+def test_the_epsilon_counts_once_for_each_column_and_adds_to_randomized_releases(
+    private, private_text
+):
+    head, _, section = private_text.partition("[share_model]")
+    variable = """
+[[variables]]
+name = "illness"
+column = "diagnosis"
+categories = ["healthy", "flu", "asthma"]
+sensitive = true
+channel = { kind = "symmetric", p = 0.5 }
+"""
+    private.write(head + variable + "[share_model]" + section)
+    _publish(private)
+    with pytest.raises(PlanConflict, match=r"'diagnosis': epsilon 2 would become 2\.693"):
+        publish(RandomizedNow, private.site, private.surroundings, PublishOptions())
+    publish(
+        RandomizedNow, private.site, private.surroundings, PublishOptions(accept_added_loss=True)
+    )
+    told = ledger_json(Ledger(private.state).entries())
+    # Symmetric over 3 categories with p = 1/2: 1/2 against 1/4, so ln 2 is added.
+    assert told["composed_epsilon"]["diagnosis"] == pytest.approx(2 + math.log(2))
+    assert told["composed_epsilon"]["age"] == told["composed_epsilon"]["ward"] == 2
+    assert told["shared_columns"] == []
+    (tree, _) = Ledger(private.state).entries()
+    assert (tree.kind, tree.method) == ("knowledge-model", "private, epsilon 2")
+    assert {draw.epsilon for draw in tree.draws} == {2}
+
+
+def test_two_columns_that_are_one_secret_count_a_tree_once(private, private_text, rows, written):
+    twice = [f"{row},{row.split(',')[2]}" for row in rows]
+    again = """
+[[share_model.attributes]]
+column = "house"
+categories = ["north", "south", "east", "west"]
+"""
+    private.write(private_text + again, written(twice).replace("diagnosis\n", "diagnosis,house\n"))
+    _publish(private)
+    (entry,) = Ledger(private.state).entries()
+    assert {draw.column: draw.same_as for draw in entry.draws}["house"] == ("ward",)
+    assert set(losses(entry.draws).values()) == {2}
+
+
+def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
+    private, private_text, rows, written
+):
+    _publish(private)
+    private.write(private_text, written(rows[1:]))
+    with pytest.raises(PlanConflict, match="a private tree adds its epsilon") as raised:
+        _publish(private)
+    assert "'age' left in a private tree" not in raised.value.message
+    assert "column 'age': epsilon 2 would become 4" in raised.value.message
+    assert "max_epsilon" in raised.value.remedy
+    private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 4"))
+    _publish(private)
+    assert set(ledger_json(Ledger(private.state).entries())["composed_epsilon"].values()) == {4}
+    private.write(
+        private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"), written(rows[2:])
+    )
+    now = SharedNow.of(private.site, _unwatched)
+    assert now.over == ("age", "ward", "diagnosis")
+    assert "publishing is refused" in " ".join(report_of(now).cautions)
+    with pytest.raises(BudgetExceeded, match="column 'age': epsilon 6"):
+        _publish(private, accept_added_loss=True)
+    assert len(private.miner.sealed()) == 2
+    # What left is published again under any limit: it adds nothing.
+    private.write(
+        private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 2"), written(rows[1:])
+    )
+    assert _publish(private).already
+
+
+def test_a_private_tree_after_an_anonymous_one_is_refused(clinic, private_text):
+    pytest.importorskip("opendp")
+    _publish(clinic)
+    clinic.write(private_text)
+    with pytest.raises(PlanConflict, match="left in a shared tree, .* leave in a private tree now"):
+        _publish(clinic)
+    clinic.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 9"))
+    with pytest.raises(BudgetExceeded, match="epsilon inf"):
+        _publish(clinic)
+
+
+def test_without_opendp_it_is_said_what_to_install(clinic, private_text, monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    clinic.write(private_text)
+    with pytest.raises(NotInstalled, match="Private trees are drawn by OpenDP") as raised:
+        SharedNow.of(clinic.site, _unwatched)
+    assert "pramana[noise]" in raised.value.remedy
+    assert not list((clinic.state / FOLDER).iterdir())
+
+
+SCORES = np.array([0.0, 1.0, 2.5])
+
+
+@pytest.mark.slow
+def test_choices_are_those_of_the_exponential_mechanism(assert_distribution):
+    pytest.importorskip("opendp")
+    noise = TreeNoise()
+    found = np.bincount([noise.choose(SCORES, 0.8) for _ in range(1500)], minlength=3)
+    assert_distribution(found, 1500 * choice_probabilities(SCORES, 0.8))
+    with pytest.raises(AssertionError):
+        assert_distribution(found, 1500 * choice_probabilities(SCORES, 1.6))
+    even = np.bincount([noise.choose(SCORES, 0) for _ in range(1500)], minlength=3)
+    assert_distribution(even, np.full(3, 500.0))
+    assert noise.choose(np.array([3.0]), 1.0) == 0
+
+
+@pytest.mark.slow
+def test_noise_is_discrete_laplace(assert_distribution):
+    pytest.importorskip("opendp")
+    noise = TreeNoise()
+    drawn = np.clip([noise.laplace(2.0) for _ in range(1500)], -4, 4)
+    q = math.exp(-1 / 2.0)
+    inner = [(1 - q) / (1 + q) * q ** abs(x) for x in range(-3, 4)]
+    tail = (1 - sum(inner)) / 2
+    assert_distribution(np.bincount(drawn + 4, minlength=9), 1500 * np.array([tail, *inner, tail]))
+    with pytest.raises(AssertionError):
+        assert_distribution(np.bincount(drawn + 4, minlength=9), np.full(9, 1500 / 9))

@@ -1,0 +1,219 @@
+"""`owner-agent share-model`: shown before it leaves, and nothing that leaves unless asked for."""
+
+import json
+import logging
+import re
+import stat
+
+import pytest
+
+from owner_agent.release.ledger import Ledger
+from pramana_core.model_sharing.exchange.text import NO_BOUND, UNPROTECTED
+
+BETWEEN = re.compile(r"(?<![\d.])97\.125(?!\d)")
+"""The greatest age of all, as text."""
+
+
+def _page(clinic):
+    return clinic.state / "report" / "share-model.html"
+
+
+def test_the_report_stays_with_its_owner_and_nothing_else_is_written(clinic, command):
+    done = command("share-model")
+    assert done.exit_code == 0, done.err
+    assert not clinic.miner.requests
+    assert not (clinic.state / "outbox").exists()
+    assert Ledger(clinic.state).entries() == ()
+    beside = [_page(clinic).with_suffix(end) for end in (".html", ".json", ".message.json")]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in beside} == {0o600}
+    html = _page(clinic).read_text()
+    assert html.index("This page shows true figures of your records") < html.index("<h2>")
+    assert NO_BOUND in html
+    assert "by subtracting their counts" in html
+    assert not re.search(r'(?:src|href)="(?!#|data:)', html)
+    assert "k = 10 and (c, l) = (8, 2)" in done.out
+    assert "With nothing required" in done.out
+    assert "would leave" in done.out
+    assert f"\n{_page(clinic)}\n" in done.out
+
+
+def test_the_message_beside_the_page_is_what_leaves(clinic, command):
+    command("share-model", "--publish")
+    (release,) = clinic.miner.sealed()
+    shown = json.loads(_page(clinic).with_suffix(".message.json").read_text())
+    assert shown == release["manifest"].model.model_dump(mode="json", by_alias=True)
+    text = _page(clinic).with_suffix(".message.json").read_text()
+    assert text.splitlines()[1].strip() in _page(clinic).read_text().replace("&#34;", '"')
+
+
+@pytest.mark.slow
+def test_no_extreme_value_and_no_record_id_is_in_anything_that_is_written_or_sent(
+    clinic, command, rows, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    shown = [command("share-model", "--publish"), command("share-model", "--json")]
+    shown += [command("ledger"), command("ledger", "--json"), command("check", "--json")]
+    texts = [done.out + done.err for done in shown] + [caplog.text]
+    texts += [body.decode("latin-1") for body in clinic.files().values()]
+    texts += [request.content.decode("latin-1") for request in clinic.miner.requests]
+    assert any("knowledge-model" in text for text in texts)
+    for text in texts:
+        assert not BETWEEN.search(text)
+        assert "P-00" not in text
+    # The search finds what is there.
+    assert BETWEEN.search("\n".join(rows))
+
+
+def test_json_writes_no_page_and_has_what_the_page_has(clinic, command):
+    told = json.loads(command("share-model", "--json").out)
+    assert not _page(clinic).exists()
+    assert (told["records"], told["dropped"], told["target"]) == (300, 0, "diagnosis")
+    assert told["before"]["leaves"] > told["after"]["leaves"] > 1
+    assert told["before"]["accuracy_on_own_records"] > told["after"]["accuracy_on_own_records"]
+    assert told["after"]["accuracy_on_own_records"] > told["most_frequent_class"] > 1 / 3
+    assert told["after"]["smallest_path"] >= 10 > told["before"]["smallest_path"]
+    assert told["given_up"]["records_on_merged_paths"] is None
+    assert (told["epsilon"], told["ledger"], told["release"]) == (None, None, None)
+    assert len(told["message"]["tree"]["paths"]) == told["after"]["leaves"]
+    command("share-model", "--no-report")
+    assert not _page(clinic).exists()
+
+
+def test_what_pruning_gave_up_is_told(clinic, command, site_text):
+    pruned = site_text.replace('"growing" }', '"pruning" }\npruning = { merge = "fewest" }')
+    clinic.write(pruned)
+    done = command("share-model")
+    assert done.exit_code == 0, done.err
+    told = json.loads((_page(clinic).with_suffix(".json")).read_text())
+    given = told["given_up"]
+    assert given["paths_that_did_not_meet_it"] > 0
+    assert given["leaves"] == told["before"]["leaves"] - told["after"]["leaves"]
+    assert 0 < given["records_on_merged_paths"] <= 300
+    assert "records are on paths that were merged" in " ".join(done.out.split())
+    clinic.write(pruned.replace("k = 10", "k = 200"))
+    refused = command("share-model")
+    assert refused.exit_code == 2
+    assert 'requirement.by = "growing"' in refused.err
+
+
+def test_publishing_shows_first_and_then_sends(clinic, command):
+    clinic.miner.people = "same"
+    # The study and the linkage secret are asked for before.
+    clinic.miner.faults = [None, None, ("before", 409)]
+    refused = command("share-model", "--publish")
+    assert "Study asia says that its owners hold the same people: " in refused.out
+    assert refused.exit_code == 4
+    assert _page(clinic).exists()
+    assert not clinic.miner.releases
+    done = command("share-model", "--publish", "--json")
+    assert done.exit_code == 0, done.err
+    assert "hold the same people" in done.err
+    release = json.loads(done.out)["release"]
+    assert (release["already"], release["records"]) == (False, 300)
+    again = command("share-model", "--publish")
+    assert f"Release {release['name']} is already sealed; nothing was sent" in again.out
+    assert "age left before: epsilon no bound (shared tree)" in again.out
+    shown = " ".join(command("ledger").out.replace("│", " ").split())
+    assert "no bound (shared tree)" in shown
+    assert "No epsilon bounds what a shared tree tells" in shown
+    assert release["name"] in shown
+
+
+def test_what_may_not_leave_again_is_said_before_and_refused(
+    clinic, command, rows, written, site_text
+):
+    assert command("share-model", "--publish").exit_code == 0
+    clinic.write(site_text, written(rows[1:]))
+    shown = command("share-model")
+    assert shown.exit_code == 0
+    assert "left before in another form: publishing is refused" in " ".join(
+        (shown.out + shown.err).split()
+    )
+    assert "refused unless you accept the added loss" in _page(clinic).read_text()
+    done = command("share-model", "--publish")
+    assert done.exit_code == 2
+    assert "error (plan-conflict): " in done.err
+    assert "subtracting their counts" in done.err
+    assert len(clinic.miner.releases) == 1
+
+
+def test_a_tree_of_which_nothing_is_required_is_warned_of_loudly(clinic, command, site_text):
+    clinic.write(site_text.replace('{ k = 10, c = 8, l = 2, by = "growing" }', '"none"'))
+    done = command("share-model")
+    assert done.exit_code == 0, done.err
+    assert f"WARNING: {UNPROTECTED}" in done.err
+    assert "The smallest path here is of a single record" in done.err
+    assert '<div class="alarms">' in _page(clinic).read_text()
+    assert UNPROTECTED in json.loads(command("share-model", "--json").out)["alarms"][0]
+
+
+def test_a_private_tree_is_shown_with_its_epsilon(clinic, command, private_text):
+    pytest.importorskip("opendp")
+    clinic.write(private_text)
+    done = command("share-model", "--publish")
+    assert done.exit_code == 0, done.err
+    assert "differentially private with epsilon 2" in done.out
+    html = _page(clinic).read_text()
+    assert "ε = 2" in html
+    assert "of one record: gamma 7.389" in html
+    assert "With nothing required" not in html
+    shown = command("ledger")
+    assert "no bound" not in shown.out
+    told = json.loads(command("ledger", "--json").out)
+    assert set(told["composed_epsilon"].values()) == {2}
+
+
+def test_cautions_name_what_is_left_out_looked_up_and_out_of_range(
+    clinic, command, site_text, rows, written
+):
+    undeclared = site_text.replace("low = 0\nhigh = 100\nwhole = true\n", "")
+    empty = [rows[0].rsplit(",", 1)[0] + ",", *rows[1:]]
+    clinic.write(
+        undeclared.replace("[share_model]", '[share_model]\nmissing = "drop"'), written(empty)
+    )
+    said = " ".join(json.loads(command("share-model", "--json").out)["warnings"])
+    assert "1 record has empty cells and is left out of the tree" in said
+    assert "The range of age that is told" in said
+    clinic.write(site_text.replace("high = 100", "high = 80"), written(rows))
+    said = " ".join(json.loads(command("share-model", "--json").out)["warnings"])
+    assert re.search(r"\d+ values of age lie outside its range of 0 to 80", said)
+
+
+def test_check_reads_what_a_tree_would_be_learned_from(clinic, command, rows, written, site_text):
+    done = command("check")
+    assert done.exit_code == 0, done.err
+    assert "300 records: a tree of diagnosis would be learned from age, ward" in done.out
+    told = json.loads(command("check", "--json").out)
+    assert told["model_sharing"]["attributes"] == ["age", "ward"]
+    rows[3] = rows[3].rsplit(",", 1)[0] + ",secret-text"
+    clinic.write(site_text, written(rows))
+    for words in (("check",), ("check", "--json"), ("share-model",)):
+        done = command(*words)
+        assert done.exit_code == 2
+        assert "'diagnosis'" in done.out + done.err
+        assert "row 4" in done.out + done.err
+        assert "secret-text" not in done.out + done.err
+
+
+@pytest.mark.parametrize("words", ["plan", "publish"])
+def test_commands_for_variables_say_which_one_shares_trees(clinic, command, words):
+    done = command(words)
+    assert done.exit_code != 0
+    assert "owner-agent share-model --publish" in done.err
+
+
+def test_without_a_miner_or_with_keys_missing(clinic, command, site_text):
+    head, _, rest = site_text.partition("[miner]")
+    clinic.write(head + "[share_model]" + rest.partition("[share_model]")[2])
+    assert command("share-model", "--json").exit_code == 0
+    assert command("share-model", "--publish").exit_code == 2
+    (clinic.state / "keys" / "draw.key").unlink()
+    assert command("share-model", "--json").exit_code == 3
+
+
+def test_the_report_replaces_nothing_that_is_read(clinic, command):
+    mine = clinic.folder / "mine.html"
+    assert command("share-model", "--report", str(mine), "--no-report").exit_code == 2
+    assert command("share-model", "--report", str(mine)).exit_code == 0
+    assert mine.exists()
+    assert mine.with_suffix(".message.json").exists()

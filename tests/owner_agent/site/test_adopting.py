@@ -1,0 +1,232 @@
+"""A site that follows a study's plan: its part, what does not fit, and what is said of it."""
+
+import json
+
+import pytest
+
+from owner_agent.site.adopting import (
+    Adopted,
+    adopted_json,
+    read_study_plan,
+    told_lines,
+    write_study_plan,
+)
+from owner_agent.site.planning import planned
+from pramana_core.channels import Product, Symmetric
+from pramana_core.domain import Variable
+from pramana_core.errors import (
+    ConfigError,
+    OptionError,
+    PlanError,
+    StorageFull,
+    UnprotectedVariable,
+)
+from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
+from tests.full_disk import files_no_longer_than
+from tests.owner_agent.site.plans import AGE, PLAN, QUARTER, follow, study_plan
+
+
+def test_the_part_is_the_plans_beside_public_columns(bench):
+    made = planned(follow(bench))
+    part, region = made.plan.blocks
+    assert part.digest == PLAN.block("clinic-north").digest
+    assert region.channel.is_identity
+    assert made.plan.domain.names == ("smoker", "age", "region")
+    assert made.adopted == Adopted(PLAN, "clinic-north")
+    assert not list(PLAN.departures("clinic-north", made.plan))
+
+
+def test_variables_of_the_part_keep_the_numbers_they_stand_for(bench):
+    text = (bench.folder / "site.toml").read_text()
+    bench.write(text.replace('missing = "?"', "representatives = [20, 40, 50, 70]"))
+    cut = Variable("age", AGE.categories[:4])
+    plan = StudyPlan(
+        (("clinic-north", (cut,)),),
+        (StudySet(QUARTER, (StudyPart(0, (0,), Symmetric.from_gamma(4, 9.0)),)),),
+    )
+    follow(bench, plan)
+    text = (bench.folder / "site.toml").read_text()
+    bench.write(text.replace("sensitive = true", "sensitive = false", 1))
+    made = planned(bench.site).plan
+    assert made.block_of("age").variables[0].representatives == (20, 40, 50, 70)
+    assert made.block_of("age").digest == plan.block("clinic-north").digest
+
+
+def test_a_plan_that_is_not_the_approved_one_is_refused(bench):
+    assert planned(follow(bench, digest=PLAN.digest)).adopted is not None
+    other = study_plan(first=QUARTER - 1)
+    (bench.folder / "plan.json").write_bytes(other.canonical_json())
+    with pytest.raises(ConfigError, match=f"is {other.digest[:12]}.*{PLAN.digest[:12]}"):
+        planned(bench.site)
+
+
+@pytest.mark.parametrize(
+    ("smoker", "said"),
+    [
+        (Variable("smokes", ("no", "yes")), r"'smokes' is missing"),
+        (Variable("smoker", ("no", "yes", "?")), r"'smoker' lacks '\?'"),
+        (Variable("smoker", ("no", "si")), r"'smoker' lacks 'si' and has besides 'yes'"),
+        (Variable("smoker", ("yes", "no")), r"'smoker' has its categories in another order"),
+    ],
+    ids=["name", "category", "another", "order"],
+)
+def test_variables_that_differ_are_named(bench, smoker, said):
+    with pytest.raises(ConfigError, match=said):
+        planned(follow(bench, study_plan(smoker)))
+
+
+def test_an_owner_that_is_not_in_the_plan_is_told_its_owners(bench):
+    with pytest.raises(ConfigError, match="no owner 'clinic-north'") as refused:
+        planned(follow(bench, study_plan(owner="clinic-west")))
+    assert "clinic-west" in refused.value.remedy
+
+
+def test_an_owner_without_a_part_has_nothing_to_report(bench):
+    plan = StudyPlan(PLAN.owners, (StudySet(QUARTER, PLAN.sets[1].parts[1:]),))
+    with pytest.raises(ConfigError, match="nothing to report"):
+        planned(follow(bench, plan))
+
+
+def test_a_channel_beside_the_plans_is_refused(bench):
+    follow(bench)
+    text = (bench.folder / "site.toml").read_text()
+    channel = 'sensitive = true\nchannel = { kind = "symmetric", gamma = 3 }'
+    bench.write(text.replace("sensitive = true", channel, 1))
+    with pytest.raises(ConfigError, match="'smoker' has a channel"):
+        planned(bench.site)
+
+
+def test_blocks_have_no_place_beside_a_plan(bench):
+    block = '[[blocks]]\nvariables = ["smoker", "age"]\nchannel = { kind = "symmetric", p = 0.1 }\n'
+    with pytest.raises(ConfigError, match="take the blocks out"):
+        follow(bench, more=block)
+
+
+WEIGHT = '[[variables]]\nname = "weight"\ncategories = ["low", "high"]\nsensitive = true\n'
+
+
+def test_what_would_add_to_the_plan_is_refused(bench):
+    follow(bench, more=WEIGHT)
+    with pytest.raises(UnprotectedVariable, match="'weight' is sensitive and has no channel"):
+        planned(bench.site)
+    bench.write(
+        (bench.folder / "site.toml").read_text() + 'channel = { kind = "symmetric", gamma = 2 }\n'
+    )
+    with pytest.raises(ConfigError, match=r"does not follow .* randomizes \['weight'\]"):
+        planned(bench.site)
+
+
+def test_a_part_that_would_give_a_value_away_is_refused(bench):
+    """The plan is no more trusted than a site file: one set would report smokers as they are."""
+    sure = Product((1, 1), (Symmetric.from_probability(2, 0.0), Symmetric.from_gamma(5, 9.0)))
+    plan = StudyPlan(PLAN.owners, (StudySet(QUARTER, (StudyPart(0, (0, 1), sure),)),))
+    with pytest.raises(UnprotectedVariable, match="'smoker'"):
+        planned(follow(bench, plan))
+
+
+def test_a_variable_that_no_set_has_is_withheld(bench):
+    plan = StudyPlan(PLAN.owners, PLAN.sets[1:])
+    channel = planned(follow(bench, plan)).plan.block_of("smoker").channel
+    assert [channel.share_reported(axis) for axis in range(2)] == [0.0, 0.25]
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_written_as_it_is_read_and_replaces_nothing(tmp_path):
+    path = tmp_path / "plan.json"
+    write_study_plan(PLAN, path)
+    assert read_study_plan(path).digest == PLAN.digest
+    write_study_plan(PLAN, path)
+    with pytest.raises(OptionError, match="was not changed"):
+        write_study_plan(study_plan(first=1), path)
+    assert read_study_plan(path).digest == PLAN.digest
+
+
+def test_a_plan_that_found_no_room_leaves_no_file_and_is_written_once_there_is(tmp_path):
+    path = tmp_path / "plan.json"
+    with files_no_longer_than(20), pytest.raises(StorageFull):
+        write_study_plan(PLAN, path)
+    assert list(tmp_path.iterdir()) == []
+    write_study_plan(PLAN, path)
+    assert read_study_plan(path).digest == PLAN.digest
+    # Others read it, as far as the custodian lets them read what she writes.
+    beside = tmp_path / "beside"
+    beside.touch()
+    assert path.stat().st_mode == beside.stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"{", "is not a study plan"),
+        (b'{"owners": [], "sets": []}', "at owners"),
+        (PLAN.canonical_json().replace(b'"axes":[0,1]', b'"axes":[1,0]'), "ascending"),
+    ],
+    ids=["cut off", "nobody", "no part"],
+)
+def test_what_is_no_plan_is_said(tmp_path, content, said):
+    path = tmp_path / "plan.json"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=said):
+        read_study_plan(path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_study_plan(tmp_path / "none.json")
+
+
+def test_the_plans_own_mistakes_are_plan_errors():
+    with pytest.raises(PlanError):
+        study_plan(first=1 << 32)
+
+
+# What is said ------------------------------------------------------------------------------------
+
+
+def test_what_a_plan_says_of_an_owner():
+    told = adopted_json(Adopted(PLAN, "clinic-north"))
+    assert told["digest"] == PLAN.digest
+    assert told["record"]["gamma"] == pytest.approx(9, rel=1e-6)
+    assert told["own"]["gamma"] == pytest.approx(9, rel=1e-6)
+    assert told["reported"] == {"smoker": 0.25, "age": 0.5}
+    assert told["silent"] == 0.5
+    assert told["together_with"] == {"clinic-south": 0.25}
+    south = adopted_json(Adopted(PLAN, "clinic-south"))
+    assert south["record"] == told["record"]
+    assert south["own"]["gamma"] == pytest.approx(3, rel=1e-6)
+    assert south["silent"] == 0.75
+    text = " ".join(told_lines(Adopted(PLAN, "clinic-north")))
+    assert "epsilon 2.197 (gamma 9); 5% grows to 32.1% at most" in text
+    assert "smoker for 25.0%, age for 50.0% of the records; nothing for 50.0%." in text
+    assert "by clinic-south for 25.0% of the records" in text
+
+
+@pytest.mark.slow
+def test_the_report_of_a_plan_has_it(bench, command):
+    follow(bench)
+    told = command("plan", "--no-report")
+    words = " ".join(told.out.split())
+    assert f"The study plan {PLAN.digest} bounds what 2 owners" in words
+    assert "clinic-north reports smoker for 25.0%, age for 50.0% of the records" in words
+    made = json.loads(command("plan", "--json").out)
+    assert made["study_plan"] == adopted_json(Adopted(PLAN, "clinic-north"))
+    block = next(b for b in made["blocks"] if "smoker" in b["variables"])
+    assert block["gamma"] == pytest.approx(9, rel=1e-6)
+    page = bench.folder / "report.html"
+    assert command("plan", "--report", str(page)).exit_code == 0
+    assert "<h2>The plan of the whole study</h2>" in page.read_text()
+    assert PLAN.digest in page.read_text()
+
+
+def test_the_table_is_checked_against_a_site_file_that_follows_a_plan(bench, command):
+    follow(bench)
+    told = json.loads(command("check", "--json").out)
+    assert (told["rows"], told["variables"], told["problems"]) == (50, 3, [])
+    assert told["plan_digest"] == planned(bench.site).plan.digest
+
+
+@pytest.mark.slow
+def test_a_site_without_a_study_plan_says_nothing_of_one(bench, command):
+    assert json.loads(command("plan", "--json").out)["study_plan"] is None
+    page = bench.folder / "report.html"
+    assert command("plan", "--report", str(page)).exit_code == 0
+    assert "The plan of the whole study" not in page.read_text()
