@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from pramana.estimators.base import Estimator
+from pramana.estimators.base import Estimator, estimators
 from pramana.estimators.saved import FORMAT as MODEL
-from pramana.estimators.saved import LearnedFrom, load_estimators
+from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import shown
 from pramana.masking.files import is_masked
@@ -217,9 +217,9 @@ def _checked(form: type[Any], content: object, place: Path) -> Any:
 def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     """Return a model of the services as the estimator that would have learned it."""
     kind = document["kind"]
-    known = [found for found in _estimators() if found.kind == kind]
+    known = [found for found in estimators() if found.kind == kind]
     if not known:
-        kinds = ", ".join(sorted({found.kind for found in _estimators()}))
+        kinds = ", ".join(sorted({found.kind for found in estimators()}))
         raise _none_of_these(
             place, f"it is a {quoted([kind])}, and models are of the kinds {kinds}"
         )
@@ -229,11 +229,9 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     source = LearnedFrom(
         records if isinstance(records, int) else 0, (), math.inf, math.inf, "an unknown estimator"
     )
-    # Where two estimators share a kind, the one with more options can say what either learned.
-    found = max(known, key=lambda one: len(inspect.signature(one).parameters))
     with one_sentence(f"path {str(place)!r}"):
         try:
-            return found(**_options(found, model)).restore(model, source)
+            return known[0](**_options(known[0], model)).restore(model, source)
         except (TypeError, KeyError, AttributeError) as error:
             raise InputError(
                 f"it is no {quoted([kind])} that can be read.", where="path"
@@ -250,16 +248,6 @@ def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]
         given["features"] = [one["name"] for one in inputs if isinstance(one, Mapping)]
     known = inspect.signature(found).parameters
     return {name: value for name, value in given.items() if name in known}
-
-
-def _estimators() -> Iterator[type[Estimator]]:
-    """Yield every estimator that there is."""
-    load_estimators()
-    pending = Estimator.__subclasses__()
-    for one in pending:
-        if hasattr(one, "kind"):
-            yield one
-        pending += one.__subclasses__()
 
 
 def _none_of_these(place: Path, why: str) -> TableUnreadable:

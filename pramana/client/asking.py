@@ -1,60 +1,32 @@
 """From an estimator to the miner's job and back: its options are the job's, under the same names.
 
 The messages take names, limits and defaults from the same option classes as the estimators; what is
-called or arranged differently on the wire stands here, and nowhere else.
+called or arranged differently on the wire, each estimator says itself (`Estimator.asked`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import RootModel, TypeAdapter, ValidationError
 
-from pramana.estimators.base import Estimator
-from pramana.estimators.bayes import BayesClassifier, NaiveBayes
-from pramana.estimators.linear import LinearClassifier
-from pramana.estimators.network import BayesNet
-from pramana.estimators.regression import Regression
-from pramana.estimators.rules import AssociationRules, FrequentItemsets
-from pramana.estimators.saved import LearnedFrom, plain
-from pramana.estimators.tree import DecisionTree
+from pramana.estimators.base import Estimator, estimators
+from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
-from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana_core.errors import OptionError
 from pramana_core.estimation.tables.estimates import column_of
-from pramana_core.learn.networks.structure import Scoring
 from pramana_core.wire.learning.jobs import JobCreate, JobSpec
-from pramana_core.wire.learning.learners import (
-    MAX_LENGTH,
-    AssociationRulesSpec,
-    ContingencyTableSpec,
-    CountsSpec,
-)
-from pramana_core.wire.learning.models import (
-    AssociationRulesMessage,
-    BayesClassifierMessage,
-    ContingencyTableMessage,
-    DecisionTreeMessage,
-    LinearClassifierMessage,
-    ModelMessage,
-    ModelSharingMessage,
-    RegressionMessage,
-)
+from pramana_core.wire.learning.learners import ContingencyTableSpec, CountsSpec
+from pramana_core.wire.learning.models import ContingencyTableMessage, ModelMessage
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
-
-Fields = dict[str, Any]
-
-_TREE = {"features": "attributes"}
-"""What options of a tree are called on the wire, where they are not called the same."""
 
 _VERB = re.compile(r"^(Input|Value|Tuple|List|Dictionary|String) should ")
 
@@ -70,14 +42,14 @@ def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
         OptionError: an option that the miner would not take.
         StructureError: a structure that is none.
     """
-    for kind, asked in _ASKED.items():
-        if isinstance(learner, kind):
-            return spec_of({**asked(learner), **counts})
-    raise OptionError(
-        f"learner must be one that miners know, not a {type(learner).__name__}; they know"
-        f" {', '.join(kind.__name__ for kind in _ASKED)}.",
-        where="learner",
-    )
+    if not learner.jobs:
+        known = ", ".join(sorted(found.__name__ for found in estimators()))
+        raise OptionError(
+            f"learner must be one that miners know, not a {type(learner).__name__}; they know"
+            f" {known}.",
+            where="learner",
+        )
+    return spec_of({**learner.asked(), **counts}, learner.renamed)
 
 
 def learner_of(spec: JobSpec) -> Estimator:
@@ -87,35 +59,18 @@ def learner_of(spec: JobSpec) -> Estimator:
         for name in type(spec).model_fields
         if name != "kind" and name not in CountsSpec.model_fields
     }
-    match spec.kind:
-        case "decision-tree":
-            return DecisionTree(features=told.pop(_TREE["features"]), **told)
-        case "linear-classifier":
-            return LinearClassifier(**told)
-        case "bayes-classifier" if told["model"] == "naive-bayes":
-            return NaiveBayes(told["target"], told["features"], alpha=told["alpha"])
-        case "bayes-classifier":
-            return BayesClassifier(**told)
-        case "association-rules":
-            return AssociationRules(**told)
-        case "model-sharing":
-            return CombinedTrees(**told)
-        case "regression":
-            return Regression(**told)
-        case "bayes-net-structure":
-            found = asdict(told.pop("search").options())
-            score = told.pop("score").model_dump()
-            return BayesNet(search=found.pop("method"), scoring=score, **found, **told)
-        case "bayes-net-parameters":
-            return BayesNet(**told)
+    for found in estimators():
+        if spec.kind in found.jobs:
+            return found.asking(told)
     raise OptionError(f"There is no estimator for jobs of the kind {spec.kind!r}.", where="job")
 
 
-def spec_of(asked: Mapping[str, Any]) -> JobSpec:
+def spec_of(asked: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> JobSpec:
     """Return the message of a job.
 
     Args:
         asked: its fields.
+        renamed: what options are called there, where they are not called the same.
 
     Raises:
         OptionError: a field that the miner would not take.
@@ -126,7 +81,7 @@ def spec_of(asked: Mapping[str, Any]) -> JobSpec:
         fault = error.errors(include_url=False)[0]
         # The first step names the kind of job.
         field = str(fault["loc"][1]) if len(fault["loc"]) > 1 else "kind"
-        where = next((own for own, wire in _TREE.items() if wire == field), field)
+        where = next((own for own, wire in (renamed or {}).items() if wire == field), field)
         wanted = _VERB.sub("", fault["msg"])
         raise OptionError(
             f"{where} must {wanted[:1].lower()}{wanted[1:]}, not {shown(fault['input'])}.",
@@ -144,80 +99,9 @@ def written(spec: JobSpec) -> bytes:
     return JobCreate(spec=spec).model_dump_json().encode()
 
 
-def _options(learner: Estimator) -> Fields:
-    named = {name: plain(value) for name, value in learner.get_params().items()}
-    return {"kind": learner.kind, **named}
-
-
-def _of_tree(learner: DecisionTree) -> Fields:
-    return {_TREE.get(name, name): value for name, value in _options(learner).items()}
-
-
-def _of_naive_bayes(learner: NaiveBayes) -> Fields:
-    return {**_options(learner), "model": "naive-bayes"}
-
-
-def _of_linear(learner: LinearClassifier) -> Fields:
-    asked = _options(learner)
-    return asked | {"numeric": asked["numeric"] or {}}
-
-
-def _of_itemsets(learner: FrequentItemsets) -> Fields:
-    asked = _options(learner)
-    # Without a limit here is with the widest that there is at a miner.
-    return asked | {
-        "max_length": MAX_LENGTH if asked["max_length"] is None else asked["max_length"]
-    }
-
-
-def _of_network(learner: BayesNet) -> Fields:
-    task = learner.task()
-    parameters = asdict(task.parameters)
-    if task.structure is not None:
-        parents = task.structure.as_dict()
-        return {"kind": "bayes-net-parameters", "structure": parents, **parameters}
-    score = task.scoring
-    own = {
-        field.name: getattr(score, field.name)
-        for field in fields(Scoring)
-        if field.name == "name" or getattr(score, field.name) != field.default
-    }
-    return {
-        "kind": "bayes-net-structure",
-        "variables": None if task.variables is None else list(task.variables),
-        "score": own,
-        "search": asdict(task.search),
-        "draws": task.draws,
-        "seed": task.seed,
-        **parameters,
-    }
-
-
-_ASKED: Mapping[type[Estimator], Callable[[Any], Fields]] = {
-    DecisionTree: _of_tree,
-    NaiveBayes: _of_naive_bayes,
-    BayesClassifier: _options,
-    LinearClassifier: _of_linear,
-    Regression: _options,
-    CombinedTrees: _options,
-    FrequentItemsets: _of_itemsets,
-    BayesNet: _of_network,
-}
-"""What each estimator asks for, in the words of the wire; a class before those it refines."""
-
-
 # Models as the miner answers them, as what a person has here: fitted estimators and frames.
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
-
-_OF_RULES = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
-
-_WITH_DOCUMENT = (
-    DecisionTreeMessage,
-    LinearClassifierMessage,
-    BayesClassifierMessage,
-    RegressionMessage,
-)
 
 NUMBERS = ("count", "se_records", "se_population")
 
@@ -233,26 +117,7 @@ def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> Est
         InputError: the miner's document is no such model.
     """
     made = type(learner)(**learner.get_params())
-    return made.restore(document_of(model), source)
-
-
-def document_of(model: ModelMessage) -> dict[str, Any]:
-    """Return what was learned as the packages below write it."""
-    if isinstance(model, _WITH_DOCUMENT):
-        return model.document
-    if isinstance(model, AssociationRulesMessage):
-        spec = cast(AssociationRulesSpec, model.spec)
-        told = model.model_dump(mode="json", include=_OF_RULES)
-        return {**told, "options": asdict(spec.options())}
-    if isinstance(model, ModelSharingMessage):
-        return {
-            "model": model.document,
-            "trees": len(model.trees),
-            "pseudo_records": model.pseudo_records,
-            "notes": model.notes,
-        }
-    # A network is read from what the miner answers, which has its parameters one by one.
-    return model.model_dump(mode="json")
+    return made.restore(made.answered(model), source)
 
 
 def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,6 +14,7 @@ from pramana.estimators.saved import (
     VERSION,
     LearnedFrom,
     SavedModel,
+    load_estimators,
     parse,
     plain,
     register,
@@ -54,7 +55,13 @@ class Estimator(Shown, ABC):
     """
 
     kind: ClassVar[str]
-    """How its saved form and the miner's job call it."""
+    """How its saved form and the miner's models call it."""
+
+    jobs: ClassVar[tuple[str, ...]] = ()
+    """The kinds of jobs by which a miner learns it; one of its own kind unless it says others."""
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """What options are called in these jobs, where they are not called the same."""
 
     of_counts: ClassVar[bool] = True
     """Whether it learns from estimated counts, and not from records."""
@@ -72,6 +79,7 @@ class Estimator(Shown, ABC):
         if "__init__" in vars(cls):
             cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
+            cls.jobs = cls.jobs or (cls.kind,)
             register(cls)
 
     @classmethod
@@ -210,6 +218,23 @@ class Estimator(Shown, ABC):
         self._take(document)
         self._set_source(source)
         return self
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a miner is asked for to learn the same: its job, but for the counts."""
+        options = self._options_written().items()
+        return {"kind": self.kind, **{self.renamed.get(name, name): v for name, v in options}}
+
+    @classmethod
+    def asking(cls, job: Mapping[str, Any]) -> Estimator:
+        """Return an estimator that would ask for a job, given its options by their names there."""
+        own = {wire: name for name, wire in cls.renamed.items()}
+        return cls(**{own.get(name, name): value for name, value in job.items()})
+
+    @classmethod
+    def answered(cls, model: Any) -> dict[str, Any]:
+        """Return what a miner answers of its model as `restore` takes it."""
+        document: dict[str, Any] = model.document
+        return document
 
     def _options_written(self) -> dict[str, Any]:
         """Return the options as JSON can say them."""
@@ -356,3 +381,17 @@ class Estimator(Shown, ABC):
     def _found_told(self) -> str:
         """Return what was found in a few words, after a comma; often nothing."""
         return ""
+
+
+def estimators() -> Iterator[type[Estimator]]:
+    """Yield every estimator that there is, those with the most options first.
+
+    Where two can learn the same, the first can say what either learned.
+    """
+    load_estimators()
+    found, pending = [], Estimator.__subclasses__()
+    for one in pending:
+        if hasattr(one, "kind"):
+            found.append(one)
+        pending += one.__subclasses__()
+    yield from sorted(found, key=lambda one: -len(inspect.signature(one).parameters))

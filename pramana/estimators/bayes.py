@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pramana.estimators.base import Estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
 from pramana.reporting.estimating import EstimatedCounts
@@ -90,6 +91,13 @@ class BayesClassifier(Classifier[Learned]):
 
     def _document(self) -> dict[str, Any]:
         return bayes_classifier_json(self.model_)
+
+    @classmethod
+    def asking(cls, job: Mapping[str, Any]) -> Estimator:
+        """Return an estimator that would ask for a job, given its options."""
+        if job["model"] == "naive-bayes":
+            return NaiveBayes(job["target"], job["features"], alpha=job["alpha"])
+        return super().asking(job)
 
     @property
     def links_(self) -> tuple[tuple[str, str], ...]:
@@ -177,6 +185,10 @@ class NaiveBayes(BayesClassifier):
         self.target = target
         self.features = features
         self.alpha = alpha
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a miner is asked for to learn the same."""
+        return {**super().asked(), "model": "naive-bayes"}
 
     def _options(self) -> BayesClassifierOptions:
         return BayesClassifierOptions(model="naive-bayes", alpha=plain(self.alpha))

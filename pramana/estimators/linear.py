@@ -117,6 +117,11 @@ class LinearClassifier(Classifier[Planes]):
         named = {field.name: plain(getattr(self, field.name)) for field in fields(LinearOptions)}
         return LinearOptions(**named | {"numeric": _numbers(self.numeric)})
 
+    def asked(self) -> dict[str, Any]:
+        """Return what a miner is asked for to learn the same."""
+        asked = super().asked()
+        return asked | {"numeric": asked["numeric"] or {}}
+
     def _document(self) -> dict[str, Any]:
         return linear_json(self.model_)
 

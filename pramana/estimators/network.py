@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -112,6 +112,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     """
 
     kind = "bayes-net"
+    jobs = ("bayes-net-structure", "bayes-net-parameters")
 
     _learned: LearnedBayesNet
     _links: tuple[LearnedLink, ...]
@@ -335,6 +336,45 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     def _set_source(self, source: LearnedFrom) -> None:
         super()._set_source(source)
         self._learned = replace(self._learned, records=source.records)
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a miner is asked for to learn the same."""
+        task = self.task()
+        parameters = asdict(task.parameters)
+        if task.structure is not None:
+            parents = task.structure.as_dict()
+            return {"kind": "bayes-net-parameters", "structure": parents, **parameters}
+        score = task.scoring
+        own = {
+            field.name: getattr(score, field.name)
+            for field in fields(Scoring)
+            if field.name == "name" or getattr(score, field.name) != field.default
+        }
+        return {
+            "kind": "bayes-net-structure",
+            "variables": None if task.variables is None else list(task.variables),
+            "score": own,
+            "search": asdict(task.search),
+            "draws": task.draws,
+            "seed": task.seed,
+            **parameters,
+        }
+
+    @classmethod
+    def asking(cls, job: Mapping[str, Any]) -> Estimator:
+        """Return an estimator that would ask for a job, given its options."""
+        if "search" not in job:
+            return cls(**job)
+        search = asdict(job["search"].options())
+        options = {**job, "scoring": job["score"].model_dump(), "search": search.pop("method")}
+        del options["score"]
+        return cls(**options, **search)
+
+    @classmethod
+    def answered(cls, model: Any) -> dict[str, Any]:
+        """Return what a miner answers of its model, which has its parameters one by one."""
+        answered: dict[str, Any] = model.model_dump(mode="json")
+        return answered
 
     def _document(self) -> dict[str, Any]:
         known = not np.isnan(self.model_.families[0].estimate).all()

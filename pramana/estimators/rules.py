@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pramana.estimators.base import Estimator
@@ -35,6 +36,10 @@ _RULE_NUMBERS = (
     "lift",
 )
 """The columns that a notebook shows."""
+
+
+_ANSWERED = {"kind", "records", "items", "examined", "modelled_from", "itemsets", "rules"}
+"""What a miner's answer says of what was found."""
 
 
 class FrequentItemsets(Estimator):
@@ -138,6 +143,19 @@ class FrequentItemsets(Estimator):
         )
         items = _wanted(counts.domain, self.variables, self.present, self.items)
         return Found(mine_itemsets(counts.marginals, items, options, on_step))
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a miner is asked for: without a limit, the widest that there is there."""
+        from pramana_core.wire.learning.learners import MAX_LENGTH
+
+        asked = super().asked()
+        return asked | ({"max_length": MAX_LENGTH} if asked["max_length"] is None else {})
+
+    @classmethod
+    def answered(cls, model: Any) -> dict[str, Any]:
+        """Return what a miner answers of its model as `restore` takes it."""
+        told = model.model_dump(mode="json", include=_ANSWERED)
+        return {**told, "options": asdict(model.spec.options())}
 
     def _document(self) -> dict[str, Any]:
         return write_found(self.model_)

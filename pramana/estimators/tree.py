@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -78,6 +78,7 @@ class DecisionTree(Classifier[Tree]):
     """
 
     kind = "decision-tree"
+    renamed: ClassVar = {"features": "attributes"}
     options_of = TreeOptions
 
     def __init__(

@@ -336,6 +336,16 @@ class CombinedTrees(Estimator):
             "CombinedTrees learn from shared trees, not from counts.", where="messages"
         )
 
+    @classmethod
+    def answered(cls, model: Any) -> dict[str, Any]:
+        """Return what a miner answers of its model as `restore` takes it."""
+        return {
+            "model": model.document,
+            "trees": len(model.trees),
+            "pseudo_records": model.pseudo_records,
+            "notes": model.notes,
+        }
+
     def _document(self) -> dict[str, Any]:
         return {
             "model": model_json(self._fitted),
