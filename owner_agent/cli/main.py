@@ -36,7 +36,7 @@ COMMANDS = (
 
 def main() -> None:
     """Run the command."""
-    run(build(Surroundings()))
+    run(build(Surroundings()), extra="owner")
 
 
 def build(surroundings: Surroundings) -> typer.Typer:
