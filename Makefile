@@ -133,7 +133,7 @@ notebooks: $(STAMP) ## execute docs/notebooks/*.py again and store them with the
 
 .PHONY: lock
 lock: ## pin the dependencies again (needs uv on the PATH)
-	@for set in "--extra dev -o requirements.lock" "--extra miner --extra inference --extra noise --extra models -o requirements-runtime.lock"; do \
+	@for set in "--extra dev -o requirements.lock" "--extra all -o requirements-runtime.lock"; do \
 		uv pip compile pyproject.toml $$set --universal --python-version 3.11 \
 			--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet || exit 1; \
 	done

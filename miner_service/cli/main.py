@@ -273,4 +273,4 @@ def _say(text: str) -> None:
 
 def main() -> None:
     """Run the command line."""
-    run(app)
+    run(app, extra="miner")

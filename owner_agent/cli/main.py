@@ -35,7 +35,7 @@ COMMANDS = (
 
 def main() -> None:
     """Run the command."""
-    run(build(Surroundings()))
+    run(build(Surroundings()), extra="owner")
 
 
 def build(surroundings: Surroundings) -> typer.Typer:

@@ -2,6 +2,7 @@
 
 A row is written before a release can leave and is never removed; `composition` adds them up. Where
 the ledger is gone and anything else is there, nothing is done: it could not say what has left.
+Only what opens the file loads the library of databases, which an installation may be without.
 """
 
 from __future__ import annotations
@@ -14,21 +15,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import sqlalchemy as sa
-
-from owner_agent.release.ledger_file import (
-    BEGINNINGS,
-    DRAWS,
-    FINGERPRINTS,
-    RELEASES,
-    SKETCHES,
-    connected,
-    storing_ledger,
-)
 from owner_agent.state.history import LEDGER, noted, require_ledger, state_directory
 from pramana_core.wire.releases.base import RANDOMIZED
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 EntryState = Literal["prepared", "discarded", "sending", "sealed", "withdrawn"]
 
@@ -158,16 +151,19 @@ class Ledger:
 
     def entries(self) -> tuple[Entry, ...]:
         """Return all entries, oldest first."""
+        from owner_agent.release import ledger_file as file
+
         require_ledger(self.state)
         if not self._path.exists():
             return ()
         with closing(self._connect()) as connection:
-            draws = _all(connection, DRAWS)
+            draws = _all(connection, file.DRAWS)
             samples: dict[int, dict[str, Any]] = {}
-            for table, name in ((SKETCHES, "sketch"), (FINGERPRINTS, "fingerprint")):
+            for table, name in ((file.SKETCHES, "sketch"), (file.FINGERPRINTS, "fingerprint")):
                 for kept in _all(connection, table):
                     samples.setdefault(kept["release"], {})[name] = kept[name]
-            rows = connection.execute(sa.select(RELEASES).order_by(RELEASES.c.id)).mappings()
+            oldest_first = file.RELEASES.select().order_by(file.RELEASES.c.id)
+            rows = connection.execute(oldest_first).mappings()
             return tuple(
                 _entry(dict(row), [dict(d) for d in draws], samples.get(row["id"], {}))
                 for row in rows
@@ -175,7 +171,9 @@ class Ledger:
 
     def begin(self) -> None:
         """Make the ledger's tables if they are not there."""
-        with storing_ledger(self._path):
+        from owner_agent.release import ledger_file as file
+
+        with file.storing_ledger(self._path):
             self._connect().close()
 
     def beginnings(self) -> tuple[int, ...]:
@@ -194,12 +192,15 @@ class Ledger:
     @property
     def begun(self) -> datetime | None:
         """When everything was last begun anew after a loss; None where nothing was ever lost."""
+        from owner_agent.release import ledger_file as file
+
         require_ledger(self.state)
         if not self._path.exists():
             return None
         with closing(self._connect()) as connection:
-            newest = sa.select(BEGINNINGS.c.begun).order_by(BEGINNINGS.c.id.desc()).limit(1)
-            begun: datetime | None = connection.execute(newest).scalar()
+            newest = file.BEGINNINGS.select().order_by(file.BEGINNINGS.c.id.desc()).limit(1)
+            row = connection.execute(newest).mappings().first()
+            begun: datetime | None = None if row is None else row["begun"]
             return None if begun is None else begun.replace(tzinfo=UTC)
 
     def begin_anew(self, epoch: int, left: Sequence[Entry], now: datetime) -> None:
@@ -210,19 +211,21 @@ class Ledger:
             left: entries that the ledger does not have, or not as left.
             now: the time.
         """
+        from owner_agent.release import ledger_file as file
+
         with (
-            storing_ledger(self._path),
-            closing(connected(self._path)) as connection,
+            file.storing_ledger(self._path),
+            closing(file.connected(self._path)) as connection,
             noted(self.state, now, NEW_EPOCH, epoch=epoch_mark(epoch), releases=len(left)),
             connection.begin(),
         ):
             for entry in left:
                 # An older ledger may have it as prepared.
                 now_known = {"state": entry.state, "release_id": entry.release_id}
-                known = sa.update(RELEASES).where(_is(entry)).values(now_known)
+                known = file.RELEASES.update().where(_is(entry)).values(now_known)
                 if not connection.execute(known).rowcount:
                     _insert(connection, entry)
-            connection.execute(sa.insert(BEGINNINGS).values(epoch=epoch, begun=_naive(now)))
+            connection.execute(file.BEGINNINGS.insert().values(epoch=epoch, begun=_naive(now)))
 
     def find(self, miner: str, study: str, name: str) -> Entry | None:
         """Return one entry, or None."""
@@ -250,17 +253,21 @@ class Ledger:
         self, entry: Entry, draws: Sequence[Draw], now: datetime, beginning: int = 0
     ) -> Entry:
         """Prepare an entry that never left again, with what is known of its draws now."""
-        number = sa.select(RELEASES.c.id).where(_is(entry)).scalar_subquery()
+        from owner_agent.release import ledger_file as file
+
+        releases, table = file.RELEASES, file.DRAWS
+        number = releases.select().with_only_columns(releases.c.id).where(_is(entry))
+        number_of = number.scalar_subquery()
         with self._changing(entry, "prepared", now) as connection:
             connection.execute(
-                sa.update(RELEASES)
+                releases.update()
                 .where(_is(entry))
                 .values(state="prepared", changed=_naive(now), beginning=beginning)
             )
             for draw in draws:
                 connection.execute(
-                    sa.update(DRAWS)
-                    .where((DRAWS.c.release == number) & (DRAWS.c.column == draw.column))
+                    table.update()
+                    .where((table.c.release == number_of) & (table.c.column == draw.column))
                     .values(
                         draw_id=draw.draw_id,
                         epoch=draw.epoch,
@@ -275,19 +282,23 @@ class Ledger:
         self, entry: Entry, state: EntryState, now: datetime, release_id: str | None = None
     ) -> None:
         """Change an entry's state, and its identity at the miner once that is known."""
+        from owner_agent.release import ledger_file as file
+
         values: dict[str, Any] = {"state": state, "changed": _naive(now)}
         if release_id is not None:
             values["release_id"] = release_id
         with self._changing(entry, state, now) as connection:
-            connection.execute(sa.update(RELEASES).where(_is(entry)).values(values))
+            connection.execute(file.RELEASES.update().where(_is(entry)).values(values))
 
     @property
     def _path(self) -> Path:
         return self.state / LEDGER
 
     def _connect(self) -> sa.Connection:
+        from owner_agent.release import ledger_file as file
+
         require_ledger(self.state)
-        return connected(state_directory(self.state) / LEDGER)
+        return file.connected(state_directory(self.state) / LEDGER)
 
     @contextmanager
     def _changing(self, entry: Entry, state: EntryState, now: datetime) -> Iterator[sa.Connection]:
@@ -296,6 +307,8 @@ class Ledger:
         Of a crash between the two the log knows nothing, so that it never has more than the
         ledger; nothing has left by then, and `Delivery` notes it before anything does.
         """
+        from owner_agent.release import ledger_file as file
+
         told = {
             "miner": entry.miner,
             "study": entry.study,
@@ -306,7 +319,7 @@ class Ledger:
             "columns": len(entry.draws),
         }
         with (
-            storing_ledger(self._path),
+            file.storing_ledger(self._path),
             closing(self._connect()) as connection,
             noted(self.state, now, f"release_{state}", **told),
             connection.begin(),
@@ -325,18 +338,20 @@ _FORM = ("randomized", "masked", "shared")
 
 def _insert(connection: sa.Connection, entry: Entry) -> None:
     """Write an entry with its draws."""
+    from owner_agent.release import ledger_file as file
+
     row = {
         column.name: getattr(entry, column.name)
-        for column in RELEASES.columns
+        for column in file.RELEASES.columns
         if column.name != "id"
     }
     row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
-    made = connection.execute(sa.insert(RELEASES).values(row)).inserted_primary_key
+    made = connection.execute(file.RELEASES.insert().values(row)).inserted_primary_key
     number = made[0] if made is not None else None
     for draw in entry.draws:
         bound = draw.epsilon if math.isfinite(draw.epsilon) else None
         connection.execute(
-            sa.insert(DRAWS).values(
+            file.DRAWS.insert().values(
                 release=number,
                 column=draw.column,
                 variable=draw.variable,
@@ -348,28 +363,29 @@ def _insert(connection: sa.Connection, entry: Entry) -> None:
                 epoch=draw.epoch,
             )
         )
-    connection.execute(sa.insert(SKETCHES).values(release=number, sketch=entry.sketch))
+    connection.execute(file.SKETCHES.insert().values(release=number, sketch=entry.sketch))
     connection.execute(
-        sa.insert(FINGERPRINTS).values(release=number, fingerprint=entry.fingerprint)
+        file.FINGERPRINTS.insert().values(release=number, fingerprint=entry.fingerprint)
     )
 
 
 def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
-    return connection.execute(sa.select(table)).mappings().all()
+    return connection.execute(table.select()).mappings().all()
 
 
 def _epochs(connection: sa.Connection) -> tuple[int, ...]:
-    rows = connection.execute(sa.select(BEGINNINGS.c.epoch).order_by(BEGINNINGS.c.id))
-    return tuple(int(epoch) for epoch in rows.scalars())
+    from owner_agent.release import ledger_file as file
+
+    rows = connection.execute(file.BEGINNINGS.select().order_by(file.BEGINNINGS.c.id)).mappings()
+    return tuple(int(row["epoch"]) for row in rows)
 
 
 def _is(entry: Entry) -> sa.ColumnElement[bool]:
     """Return the condition that a row of the releases is an entry's."""
-    return (
-        (RELEASES.c.miner == entry.miner)
-        & (RELEASES.c.study == entry.study)
-        & (RELEASES.c.name == entry.name)
-    )
+    from owner_agent.release import ledger_file as file
+
+    known = file.RELEASES.c
+    return (known.miner == entry.miner) & (known.study == entry.study) & (known.name == entry.name)
 
 
 def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, Any]) -> Entry:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from pramana_core.errors import OptionError, PramanaError
+from pramana_core.errors import NotInstalled, OptionError, PramanaError
 from pramana_core.full_disks import is_full, no_room
 
 if TYPE_CHECKING:
@@ -111,11 +111,19 @@ def progress_bar(
         bar.stop()
 
 
-def run(app: typer.Typer) -> NoReturn:
+OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}
+"""The packages whose absence no extra mends."""
+
+
+def run(app: typer.Typer, extra: str = "all") -> NoReturn:
     """Run a command-line application; PramanaErrors become a message and their exit code.
 
-    So does a file or folder that the system gives no right to, wherever it was needed, and a disk
-    that is full.
+    So does a file or folder that the system gives no right to, wherever it was needed, a disk
+    that is full, and a library that is not installed.
+
+    Args:
+        app: the application.
+        extra: the optional dependencies that have all that its commands need.
     """
     command: Callable[..., Any] = typer.main.get_command(app)
     try:
@@ -123,6 +131,17 @@ def run(app: typer.Typer) -> NoReturn:
     except PramanaError as error:
         report_error(error)
         sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library in OURS:
+            raise
+        absent = NotInstalled(
+            f"This command needs {library}, which is not installed here.",
+            where=extra,
+            remedy=f"Install the extra: pip install 'pramana[{extra}]'.",
+        )
+        report_error(absent)
+        sys.exit(absent.exit_code)
     except PermissionError as error:
         refused = OptionError(
             f"{error.filename} cannot be used: {error.strerror}.",

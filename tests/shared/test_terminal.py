@@ -61,3 +61,31 @@ def test_a_file_that_may_not_be_used_is_a_message_and_no_traceback(capsys, monke
     told = capsys.readouterr().err
     assert "/state/ledger.sqlite cannot be used: Permission denied" in told
     assert "Traceback" not in told
+
+
+def test_a_library_that_is_absent_is_named_with_its_extra(capsys, monkeypatch):
+    app = typer.Typer()
+
+    @app.command()
+    def absent():
+        raise ModuleNotFoundError("No module named 'sqlalchemy'", name="sqlalchemy.orm")
+
+    monkeypatch.setattr("sys.argv", ["absent"])
+    with pytest.raises(SystemExit) as ended:
+        terminal.run(app, extra="owner")
+    assert ended.value.code == 4
+    told = " ".join(capsys.readouterr().err.split())
+    assert "needs sqlalchemy, which is not installed" in told
+    assert "pip install 'pramana[owner]'" in told
+
+
+def test_a_module_of_ours_that_is_absent_is_a_fault_and_no_extra(monkeypatch):
+    app = typer.Typer()
+
+    @app.command()
+    def absent():
+        raise ModuleNotFoundError("No module named 'owner_agent.x'", name="owner_agent.x")
+
+    monkeypatch.setattr("sys.argv", ["absent"])
+    with pytest.raises(ModuleNotFoundError):
+        terminal.run(app)
