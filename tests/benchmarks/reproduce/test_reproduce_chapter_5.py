@@ -20,7 +20,7 @@ from scipy import integrate, stats
 
 from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine import figure, ratio_errors
+from benchmarks.reproduce.engine import ratio_errors
 from benchmarks.reproduce.engine.experiment import Experiment, Result, Setting
 from benchmarks.reproduce.ma.chapter_3 import ma_3_4
 from benchmarks.reproduce.ma.chapter_5 import (
@@ -33,6 +33,7 @@ from benchmarks.reproduce.ma.chapter_5 import (
     ma_table_5_2,
     structure_curves,
 )
+from benchmarks.reproduce.run import png
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -367,10 +368,7 @@ def test_an_experiment_runs_draws_and_repeats(experiment: Experiment):
     for table in result.tables.values():
         assert len(table)
         assert not table.select_dtypes("number").isna().any().any()
-    assert (
-        figure.png(experiment.title, experiment.source, result.draw, result.height)[:4]
-        == b"\x89PNG"
-    )
+    assert png(experiment.title, experiment.source, result.draw, result.height)[:4] == b"\x89PNG"
     if experiment.name in ("ma-5.4", "ma-table-5.2"):  # the quickest two
         again = experiment.run(QUICK)
         for name, table in result.tables.items():
