@@ -8,19 +8,25 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.engine.figure import png
 from pramana_core.errors import OptionError
+from pramana_core.pictures.plots import picture
 from pramana_core.progress import OnShare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Say = Callable[[str, float], None]
 """Called with the experiment at work and the share of all work that is done."""
 
 INDEX_JSON, INDEX_HTML = "reproduce.json", "index.html"
+
+_WIDTH, _DPI = 10.0, 150
+"""Of a picture: inches, and dots in each, legible at 1000 pixels."""
 
 
 @dataclass(frozen=True)
@@ -176,3 +182,21 @@ def tally(outcomes: Sequence[ExperimentOutcome]) -> tuple[int, int]:
     """Return how many claims of the papers were checked and found to hold, and not to hold."""
     checked = [f.agrees for outcome in outcomes for f in outcome.findings]
     return checked.count(True), checked.count(False)
+
+
+def png(title: str, source: str, draw: Callable[[Figure], None], height: float) -> bytes:
+    """Return a picture as PNG, 1500 pixels wide.
+
+    Args:
+        title: written above.
+        source: written below, at the right.
+        draw: draws on the figure.
+        height: in inches.
+    """
+
+    def whole(figure: Figure) -> None:
+        draw(figure)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
+        figure.supxlabel(source, x=0.995, ha="right", fontsize=9, color="#666666")
+
+    return picture(whole, (_WIDTH, height), "png", title, dpi=_DPI)

@@ -12,7 +12,7 @@ from pramana_core.plan import Plan
 from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
-    from miner_service.kinds.base import JobKind
+    from miner_service.kinds.counts import CountsKind
     from pramana.simulate.bayes_net import StructureOptions
     from pramana.simulate.study import Trials
 
@@ -51,7 +51,7 @@ def _seconds(
         spec = BayesNetStructureSpec.model_validate(asked)
     except ValidationError:  # no miner takes names as long as these, so nothing is predicted
         return 0.0
-    kind = cast("JobKind[BayesNetStructureSpec]", kind_of(spec))
+    kind = cast("CountsKind[BayesNetStructureSpec, BayesNetMessage]", kind_of(spec))
     return kind.work(spec, names, RecordLayout((plan,)), trials.records).cost().seconds
 
 

@@ -21,8 +21,7 @@ from typing import Any
 
 from benchmarks.reproduce.engine.experiment import Setting
 from benchmarks.reproduce.sharkey.cells import FOLDS
-from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS
-from benchmarks.reproduce.sharkey.recorded import label
+from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, label
 from benchmarks.reproduce.sharkey.tables import kept_of
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.publishing.publishers import Process

@@ -18,19 +18,18 @@ from scipy import stats
 
 from benchmarks.reproduce.catalogue import catalogue
 from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.engine.figure import png
 from benchmarks.reproduce.frapp import accuracy as frapp_accuracy
 from benchmarks.reproduce.frapp import data as frapp_data
 from benchmarks.reproduce.frapp import findings as frapp_findings
 from benchmarks.reproduce.frapp import (
     frapp_3,
     frapp_4,
-    frapp_census,
-    frapp_health,
     frapp_table_3,
+    itemset_errors,
     mechanisms,
 )
 from benchmarks.reproduce.frapp import mining as frapp_mining
+from benchmarks.reproduce.run import png
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import CutAndPaste
 from pramana_core.design import Requirements
@@ -423,13 +422,13 @@ def test_the_trial_is_reached_within_noise(more: float, word: str):
     ours = pd.DataFrame(
         {
             "length": range(1, 7),
-            "support_error": np.array(frapp_census.TRIAL_ERROR) + more,
+            "support_error": np.array(itemset_errors.TRIAL_ERROR) + more,
             "support_error_se": 0.3,
             "false_negatives": 6.0 + more,
             "false_positives": 2.0,
         }
     )
-    errors, identity = frapp_census.against_trial(ours, 8)
+    errors, identity = itemset_errors.against_trial(ours, 8)
     assert f" {word} the" in errors.text
     assert ("not as in the trial" in identity.text) is (word == "miss")
 
@@ -497,7 +496,7 @@ def test_frapp_health_on_a_made_up_table(tmp_path: Path, monkeypatch: pytest.Mon
     """Three of the seven columns, to be quick: the same code on a smaller domain."""
     monkeypatch.setattr(frapp_data, "HEALTH", tuple(frapp_data.HEALTH[k] for k in (0, 4, 5)))
     health_frame().to_csv(tmp_path / "health.csv", index=False)
-    result = frapp_health.EXPERIMENT.run(Setting(data=tmp_path, quick=True))
+    result = itemset_errors.HEALTH.run(Setting(data=tmp_path, quick=True))
     frame = health_frame()
     singles = sum(
         (np.histogram(frame["AGE"], [0, 20, 40, 60, 80, 200])[0] >= 8).sum()
@@ -522,7 +521,7 @@ def test_the_census_table_at_the_terminal(quick):
     means = means[means["mechanism"] == "sampled pairs"]
     assert means["frequent"].tolist() == [19, 102, 204, 164, 64, 9]
     # The trial's figures and three times their worst standard error of two runs.
-    assert (means["support_error"] <= np.array(frapp_census.TRIAL_ERROR) + 5).all()
+    assert (means["support_error"] <= np.array(itemset_errors.TRIAL_ERROR) + 5).all()
 
 
 def test_figure_3_does_not_depend_on_alpha(quick):

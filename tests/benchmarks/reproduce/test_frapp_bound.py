@@ -11,10 +11,10 @@ import pytest
 
 from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.engine.figure import png
 from benchmarks.reproduce.frapp.bound import frapp_9, frapp_18
 from benchmarks.reproduce.frapp.bound.systems import System, of_tables, systems
 from benchmarks.reproduce.frapp.mechanisms import papers_mechanisms
+from benchmarks.reproduce.run import png
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals

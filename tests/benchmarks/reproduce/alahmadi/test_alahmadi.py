@@ -9,7 +9,7 @@ from benchmarks.reproduce.alahmadi import hump, pilot, repeated, six
 from benchmarks.reproduce.alahmadi.relations import compared
 from benchmarks.reproduce.catalogue import catalogue, papers, select
 from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.engine.figure import png
+from benchmarks.reproduce.run import png
 
 QUICK = Setting(seed=1, quick=True)
 

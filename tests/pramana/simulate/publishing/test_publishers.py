@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.reproduce.sharkey.recorded import Recorded, label
+from benchmarks.reproduce.sharkey.published import Recorded, label
 from pramana.simulate.model_sharing.kept import Kept
 from pramana.simulate.model_sharing.options import SimulationOptions
 from pramana.simulate.model_sharing.simulation import simulate
