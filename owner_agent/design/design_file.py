@@ -18,7 +18,7 @@ from owner_agent.site.planning import planned
 from owner_agent.site.site import Site, read_toml
 from owner_agent.site.strengths import Number
 from owner_agent.state.private_files import COMMON_MODE, write_durably
-from pramana_core.channels import RESOLUTION, CutAndPaste, Mixture, OneHot, RandomSymmetric
+from pramana_core.channels import RESOLUTION
 from pramana_core.design import (
     Learn,
     Option,
@@ -256,9 +256,6 @@ def _repeated(names: list[str]) -> set[str]:
 
 # The chosen plan in the words of a site file, so that reading it back makes the same plan.
 
-SHARE = 0.5
-"""The share of RAN-GD's alpha that `random_gamma_diagonal` uses."""
-
 
 def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str, Any]]) -> str:
     """Return `[[variables]]` and `[[blocks]]` for a site file that make an option's plan.
@@ -349,20 +346,10 @@ def entries_of_file(file: DesignFile) -> dict[str, dict[str, Any]]:
 
 def _channel(block: Block, needs: Requirements) -> dict[str, Any]:
     """Return the keys of a designed block's channel."""
-    channel = block.channel
-    if channel.choices:
+    if block.channel.choices:
         return _sampled(block, needs)
-    whole = needs.of_block(block.names)
-    match channel:
-        case Mixture():
-            return {"kind": "gamma-diagonal", "gamma": whole}
-        case RandomSymmetric():
-            return {"kind": "random-gamma-diagonal", "gamma": whole, "share": SHARE}
-        case CutAndPaste():
-            return {"kind": "cut-and-paste", "keep": channel.cut, "gamma": whole}
-        case OneHot():
-            return {"kind": "mask", "gamma": needs.split()[block.names[0]]}
-    return {"kind": "symmetric", "gamma": needs.split()[block.names[0]]}
+    share = needs.split()[block.names[0]]
+    return block.channel.site_keys(needs.of_block(block.names), share)
 
 
 def _sampled(block: Block, needs: Requirements) -> dict[str, Any]:

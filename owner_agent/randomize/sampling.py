@@ -7,7 +7,6 @@ uniform number.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
@@ -95,10 +94,8 @@ def _impossible(
     for choice in channel.choices:
         own = [(columns[axis], sizes[axis]) for axis in choice.axes]
         yield from _impossible(choice.channel, [c for c, _ in own], [s for _, s in own])
-    if isinstance(channel, Product):
-        ends = itertools.accumulate(channel.widths)
-        for end, width, part in zip(ends, channel.widths, channel.channels, strict=True):
-            yield from _impossible(part, columns[end - width : end], sizes[end - width : end])
+    for places, part in channel.factors:
+        yield from _impossible(part, columns[places], sizes[places])
 
 
 @singledispatch
@@ -149,7 +146,7 @@ def joined(columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
 
 def _inside(channel: Transition, columns: Sequence[Codes], sizes: Sequence[int]) -> Codes:
     """Return the cells of a channel's variables: of a product alone they may be too many."""
-    return joined(columns, sizes) if isinstance(channel, Product) else join(columns, sizes)
+    return joined(columns, sizes) if channel.factors else join(columns, sizes)
 
 
 def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
@@ -224,8 +221,7 @@ def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> lis
     true = split(cells, sizes)
     reported: list[Codes] = []
     hands = words.dealt(len(channel.channels))
-    for part, width, hand in zip(channel.channels, channel.widths, hands, strict=True):
-        axes = slice(len(reported), len(reported) + width)
+    for (axes, part), hand in zip(channel.factors, hands, strict=True):
         inside = _inside(part, true[axes], sizes[axes])
         reported += sample_columns(part, sizes[axes], inside, hand)
     return reported

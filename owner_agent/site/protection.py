@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import singledispatch
 
@@ -14,10 +13,8 @@ from pramana_core.channels import (
     RESOLUTION,
     Choice,
     Coordinated,
-    CutAndPaste,
     Grouped,
     Identity,
-    Product,
     StructuralZeros,
     Symmetric,
     UnitTransition,
@@ -217,7 +214,7 @@ def _estimated_parts(block: Block) -> list[Block]:
                 remedy="Put every variable into a subset, or take it out of the block.",
             )
         return _different(block)
-    if isinstance(block.channel, CutAndPaste):
+    if block.channel.items:
         alone = ((v, block.restrict([v.name])) for v in block.variables)
         return [Block((v,), channel) for v, channel in alone if channel is not None]
     return [block]
@@ -225,14 +222,7 @@ def _estimated_parts(block: Block) -> list[Block]:
 
 def _apart(block: Block) -> list[Block]:
     """Return the variables of each channel of a product as a block of their own; else nothing."""
-    if not isinstance(block.channel, Product):
-        return []
-    ends = itertools.accumulate(block.channel.widths)
-    channels = zip(block.channel.widths, block.channel.channels, strict=True)
-    return [
-        Block(block.variables[end - width : end], channel)
-        for end, (width, channel) in zip(ends, channels, strict=True)
-    ]
+    return [Block(block.variables[places], channel) for places, channel in block.channel.factors]
 
 
 def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:

@@ -21,7 +21,7 @@ from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.tabulating import Drawn
-from pramana_core.channels import RESOLUTION, CutAndPaste, OneHot, Sampled
+from pramana_core.channels import RESOLUTION
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     MissingColumn,
@@ -221,10 +221,9 @@ def _not_reports(place: Path) -> TableUnreadable:
 
 # What was reported, as people read it: labels, sets of items, and what is missing.
 #
-# Most channels report a category. Two are different: `OneHot` and `CutAndPaste` report any set of a
-# variable's categories, which is a column of true and false for each of them, called
-# `variable=category` as by mlxtend and `pandas.get_dummies`; and a matrix with more or fewer
-# columns than rows reports numbers that have no label.
+# Most channels report a category. Those of `items` report any set of a variable's categories, which
+# is a column of true and false for each of them, called `variable=category` as by mlxtend and
+# `pandas.get_dummies`; a matrix with more or fewer columns than rows reports numbers without label.
 
 
 class Form(Enum):
@@ -241,11 +240,11 @@ def form_of(block: Block, name: str) -> Form:
     """Return the form in which a block reports one of its variables."""
     place = block.names.index(name)
     true, reported = block.variables[place].size, block.reported_shape[place]
-    if isinstance(block.channel, Sampled):
+    if block.channel.choices:
         return Form.SOMETIMES
     if reported == 1:
         return Form.NOTHING
-    if isinstance(block.channel, OneHot | CutAndPaste):
+    if block.channel.items:
         return Form.ITEMS
     return Form.CATEGORY if reported == true else Form.NUMBER
 
@@ -374,7 +373,7 @@ def _nothing(table: pd.DataFrame, name: str, argument: str) -> Codes:
 def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) -> None:
     """Refuse records that report other variables together than a sampled block can."""
     channel = block.channel
-    if not isinstance(channel, Sampled):
+    if not channel.choices:
         return
     told = np.stack([codes[v.name] != v.size for v in block.variables], axis=1)
     packed = {row.tobytes() for row in np.unique(np.packbits(told, axis=1), axis=0)}

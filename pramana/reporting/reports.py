@@ -24,7 +24,6 @@ from pramana.reporting.files import (
 from pramana.reporting.tabulating import Drawn, warn_of_misfits
 from pramana.showing.charts import plotted, privacy_chart
 from pramana.showing.html import DIGITS, card
-from pramana_core.channels import LISTED_ENTRIES, RESOLUTION, OneHot, Sampled, Transition
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DuplicateRecordId,
@@ -99,19 +98,15 @@ def privacy_frame(plan: Plan, prior: float = PRIOR) -> pd.DataFrame:
                 "together": block.name,
                 "channel": block.channel.describe(),
                 "reported": block.channel.share_reported(place),
-                "kept": _kept_of(block, name),
+                "kept": math.nan if alone is None else alone.truthful,
                 "gamma": told.gamma,
                 "epsilon": told.epsilon,
                 "posterior": told.grown(prior),
             }
             for place, name in enumerate(block.names)
+            for alone in [block.restrict([name])]
         ]
     return pd.DataFrame(rows).set_index("variable")
-
-
-def _kept_of(block: Block, name: str) -> float:
-    alone = block.restrict([name])
-    return math.nan if alone is None else kept(alone)
 
 
 def required_prior(prior: object) -> float:
@@ -121,26 +116,6 @@ def required_prior(prior: object) -> float:
             f"prior must be a number above 0 and below 1, not {shown(prior)}.", where="prior"
         )
     return prior
-
-
-def kept(channel: Transition) -> float:
-    """Return the probability that what is reported is true, NaN where there is no such number.
-
-    Where it depends on the truth it is the largest; of reported items, each item's.
-    """
-    if channel.withheld:
-        return math.nan
-    if isinstance(channel, Sampled):
-        told = sum(choice.weight for choice in channel.choices)
-        return sum(choice.weight * kept(choice.channel) for choice in channel.choices) / told
-    if channel.replaced is not None:
-        return 1 - channel.replaced
-    if isinstance(channel, OneHot):
-        return 1 - channel.flip_units / RESOLUTION
-    true, reported = channel.shape
-    if true != reported or true * reported > LISTED_ENTRIES:
-        return math.nan
-    return float(np.diagonal(channel.matrix()).max())
 
 
 PSEUDONYM = "pseudonym"

@@ -19,7 +19,6 @@ from typing import Any
 from pramana_core.channels import (
     Choice,
     Coordinated,
-    CutAndPaste,
     Identity,
     Product,
     Sampled,
@@ -133,22 +132,13 @@ class Block:
 
     def reports_together(self, names: Collection[str]) -> bool:
         """Return whether a record may report all of these variables of the block."""
-        if isinstance(self.channel, CutAndPaste):
-            return len(set(self.names) & set(names)) <= self.channel.cut
-        if not isinstance(self.channel, Sampled):
-            return True
         axes = [place for place, name in enumerate(self.names) if name in names]
         return self.channel.reports_together(axes)
 
     @property
     def together(self) -> int:
         """The most of its variables that a record reports together."""
-        if self.channel.withheld:
-            return 0
-        most = len(self.variables)
-        if isinstance(self.channel, CutAndPaste):  # of more it keeps no true values
-            most = min(most, self.channel.cut)
-        return max((len(c.axes) for c in self.channel.choices), default=most)
+        return self.channel.together(len(self.variables))
 
 
 @dataclass(frozen=True)

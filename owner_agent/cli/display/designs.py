@@ -174,8 +174,9 @@ def _replaced(p: Mapping[str, float]) -> str:
 def _described(option: Option) -> str:
     """Say in a sentence what is done to a record."""
     family, _, number = option.family.rpartition("-")
-    if option.family == "sampled-mixed" and option.plan is not None:
-        sizes = sorted({len(c.axes) for b in option.plan.blocks for c in b.channel.choices})
+    blocks = () if option.plan is None else option.plan.blocks
+    if option.family == "sampled-mixed":
+        sizes = sorted({len(c.axes) for b in blocks for c in b.channel.choices})
         spread = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return (
             f"each record reports one of {option.sets:,} sets of {spread} variables, drawn by lot,"
@@ -185,14 +186,7 @@ def _described(option: Option) -> str:
         return "each record reports one of the tables wanted, drawn at random, and no more."
     if family == "sampled":
         return f"each record reports {number} of the variables, drawn at random, and no more."
-    if family == "cut-and-paste":
-        return f"up to {number} items of each record are kept, and others are inserted."
-    return {
-        "independent": "each variable is randomized by itself.",
-        "gamma-diagonal": "the whole record is randomized as one.",
-        "random-gamma-diagonal": "the whole record is randomized as one, by a secret matrix.",
-        "mask": "each category of each variable is flipped by itself.",
-    }[option.family]
+    return next(b.channel.told for b in blocks if not b.channel.is_identity)
 
 
 def show_design_written(

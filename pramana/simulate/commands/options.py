@@ -56,9 +56,11 @@ Channels = Annotated[
     Path | None, typer.Option(help="Instead of --p, a plan as releases carry it (JSON).")
 ]
 Design = Annotated[
-    Literal["auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"]
-    | None,
-    typer.Option(help="Instead of --p, a plan designed for --gamma; auto: the designer's choice."),
+    str | None,
+    typer.Option(
+        help="Instead of --p, a plan designed for --gamma: auto, the designer's choice, or of a"
+        " family: independent, gamma-diagonal, ran-gd, mask, cut-and-paste, sampled."
+    ),
 ]
 Gamma = Annotated[
     float | None, typer.Option(help="The largest amplification of the whole record, of --design.")
@@ -105,12 +107,7 @@ class Setup:
     records: int | None = None
     p: float | None = None
     channels: Path | None = None
-    design: (
-        Literal[
-            "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"
-        ]
-        | None
-    ) = None
+    design: str | None = None
     gamma: float | None = None
     estimator: Estimator | None = None
     owners: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from pramana_core.design import (
     Goal,
@@ -30,14 +30,8 @@ from pramana_core.progress import OnShare
 from pramana_core.study_plan import StudyPlan
 from pramana_core.ties import first_smallest
 
-Family = Literal[
-    "auto", "independent", "gamma-diagonal", "ran-gd", "mask", "cut-and-paste", "sampled"
-]
-"""What `--design` takes; `auto` is the designer's choice among all."""
-
-_BEGINS = {"ran-gd": "random-gamma-diagonal"}
-"""How the designer's names of a family's plans begin, where not as ours."""
-
+_NAMED = {"ran-gd": "random-gamma-diagonal"}
+"""The designer's name of a family, where it is not ours."""
 
 Owners = tuple[tuple[str, tuple[str, ...]], ...]
 """The owners' names and variables, in the order of a study plan."""
@@ -133,7 +127,7 @@ def owners_of(domain: Domain, asked: str) -> Owners:
 
 def designed(
     domain: Domain,
-    family: Family,
+    family: str,
     gamma: float,
     wanted: Goal,
     records: int,
@@ -148,7 +142,7 @@ def designed(
 
     Args:
         domain: the variables, owner by owner; all are sensitive.
-        family: which plans to choose from.
+        family: which plans to choose from; `auto` is the designer's choice among all.
         gamma: the largest amplification of the whole record, over all owners, above 1.
         wanted: the tables whose errors matter.
         records: how many there will be.
@@ -182,12 +176,12 @@ def designed(
     )
 
 
-def _best_of(problem: Problem, family: Family) -> Option:
-    begins = _BEGINS.get(family, family)
+def _best_of(problem: Problem, family: str) -> Option:
+    wanted = _NAMED.get(family, family)
     made = [
         option(problem, name, build)
         for name, build in builds(problem).items()
-        if name.startswith(begins)
+        if name == wanted or name.startswith(f"{wanted}-")
     ]
     if not made and problem.needs.owners:
         raise OptionError(
@@ -199,7 +193,7 @@ def _best_of(problem: Problem, family: Family) -> Option:
         raise OptionError(
             f"There is no plan of the family {family} for {len(problem.needs.domain)} variables.",
             where="--design",
-            remedy="Choose another family, or auto.",
+            remedy=f"Choose auto, or one of {list(builds(problem))}.",
         )
     # Of plans that are equally good the first of those that tell the longest tables.
     made.sort(key=lambda one: -len(one.moments.by_length))

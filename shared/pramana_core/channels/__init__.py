@@ -46,7 +46,7 @@ from pramana_core.channels.mixture import (
 )
 from pramana_core.channels.product import COIN, Coordinated, Product, pieces
 from pramana_core.channels.sampled import CHOICES, Sampled
-from pramana_core.channels.symmetric import Identity, RandomSymmetric, Symmetric
+from pramana_core.channels.symmetric import SHARE, Identity, RandomSymmetric, Symmetric
 
 FAMILIES: tuple[type[Transition], ...] = (
     Identity,
@@ -77,6 +77,7 @@ __all__ = [
     "MIXTURE_RESOLUTION",
     "PARTS",
     "RESOLUTION",
+    "SHARE",
     "VARIABLES",
     "Choice",
     "Coordinated",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
 from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar
@@ -82,6 +83,15 @@ class Transition(ABC):
     impossible: tuple[int, ...] = ()
     """The truths, ascending, that are declared never to occur."""
 
+    kind: ClassVar[str] = ""
+    """What a site file calls a designed channel of the family, where that is not the family."""
+
+    alone: ClassVar[bool] = False
+    """Whether a design gives each variable a channel of its own, and not all of them one."""
+
+    items: ClassVar[bool] = False
+    """Whether what is reported of a variable is a set of its categories, and not one of them."""
+
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
@@ -134,6 +144,21 @@ class Transition(ABC):
     def describe(self) -> str:
         """Return the family and its strength in a few words, for people."""
         return type(self).__name__.lower()
+
+    @property
+    def factors(self) -> tuple[tuple[slice, Transition], ...]:
+        """The channels of a product, each with the places of its variables among those of all."""
+        return ()
+
+    @property
+    def told(self) -> str:
+        """What is done to a record by a design of this family, in a sentence."""
+        each = "each variable is randomized by itself."
+        return each if self.alone else "the whole record is randomized as one."
+
+    def site_keys(self, gamma: float, share: float) -> dict[str, Any]:
+        """Return the keys of a site file for a designed channel, of all `gamma` or its `share`."""
+        return {"kind": self.kind or self.family, "gamma": share if self.alone else gamma}
 
     @abstractmethod
     def restrict(self, sizes: Sequence[int], kept: Sequence[bool]) -> Transition | None:
@@ -188,9 +213,47 @@ class Transition(ABC):
         return None
 
     @property
+    def exact_mixture(self) -> tuple[Fraction, Fraction] | None:
+        """The probabilities of the truth itself and of each other report; None as `mixture` is.
+
+        Of what is not reported both are alike, for the same is learned: nothing.
+        """
+        return None
+
+    @property
+    def amplification(self) -> float | None:
+        """The exact gamma; None where it is found in the columns of P."""
+        return None
+
+    @property
     def replaced(self) -> float | None:
         """The probability that a truth is reported as another; None where it is not one number."""
         return None
+
+    @property
+    def truthful(self) -> float:
+        """The probability that what is reported is true, NaN where there is no such number.
+
+        Where it depends on the truth it is the largest; of reported items, each item's.
+        """
+        if self.replaced is not None:
+            return 1 - self.replaced
+        true, reported = self.shape
+        if self.withheld or true != reported or true * reported > LISTED_ENTRIES:
+            return math.nan
+        return float(np.diagonal(self.matrix()).max())
+
+    def reports_together(self, axes: Collection[int]) -> bool:  # noqa: ARG002 - all of them
+        """Return whether a record may report all of these variables (none is not known)."""
+        return True
+
+    def together(self, variables: int) -> int:
+        """Return how many of the variables that it acts on a record reports together, at most."""
+        return 0 if self.withheld else variables
+
+    def mean_squares(self, theta: Tensor) -> Tensor:
+        """Return the expected square of each cell's estimate from one report, in theta's shape."""
+        return self.solve_power(self.apply(theta.ravel(), 0), 0, 2).reshape(theta.shape)
 
     @property
     def listed_rows(self) -> int:

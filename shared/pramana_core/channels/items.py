@@ -7,11 +7,11 @@ items, written as an integer below 2^K whose bit c is item c.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +62,10 @@ class OneHot(ListedTransition):
     """
 
     family = "one-hot"
+    kind = "mask"
+    alone = True
+    told = "each category of each variable is flipped by itself."
+    items = True
     size: Annotated[int, Ge(2)]
     flip_units: Probability
 
@@ -124,6 +128,16 @@ class OneHot(ListedTransition):
     def describe(self) -> str:
         return f"items, each flipped {self.flip_units / RESOLUTION:.3g}"
 
+    @property
+    def amplification(self) -> float:
+        """The exact gamma: two records differ in two items."""
+        low, high = sorted((self.flip_units, RESOLUTION - self.flip_units))
+        return float(Fraction(high, low) ** 2) if low else math.inf
+
+    @property
+    def truthful(self) -> float:
+        return 1 - self.flip_units / RESOLUTION
+
 
 @dataclass(frozen=True)
 class CutAndPaste(Transition):
@@ -156,6 +170,7 @@ class CutAndPaste(Transition):
     """
 
     family = "cut-and-paste"
+    items = True
     sizes: Sizes
     cut: Annotated[int, Ge(0), Le(VARIABLES)]
     paste_units: Probability
@@ -385,6 +400,38 @@ class CutAndPaste(Transition):
 
     def describe(self) -> str:
         return f"cut and paste, K {self.cut}, rho {self.rho:.3g}"
+
+    @property
+    def told(self) -> str:
+        return f"up to {self.cut} items of each record are kept, and others are inserted."
+
+    def site_keys(self, gamma: float, share: float) -> dict[str, Any]:
+        return super().site_keys(gamma, share) | {"keep": self.cut}
+
+    def reports_together(self, axes: Collection[int]) -> bool:
+        return len(axes) <= self.cut
+
+    def together(self, variables: int) -> int:
+        return min(variables, self.cut)  # of more it keeps no true values
+
+    def mean_squares(self, theta: Tensor) -> Tensor:
+        """Return the same without a list of all reports: an estimate depends on how many of the
+
+        cell's items are reported, and their law on how many of them the record has (FRAPP 7).
+        """
+        if self.condition_number > CONDITION_LIMIT:
+            raise SingularChannel(
+                f"Reports of cut and paste with K = {self.cut} do not tell {theta.ndim} variables"
+                " together."
+            )
+        square = np.square(self._weights)
+        # Leading axis: in how many variables, so far, a record agrees with the cell.
+        agree = theta[None]
+        for axis in range(1, theta.ndim + 1):
+            other = agree.sum(axis=axis, keepdims=True) - agree
+            none = np.zeros((1, *theta.shape))
+            agree = np.concatenate([other, none]) + np.concatenate([none, agree])
+        return np.asarray(np.tensordot(square @ self.partial_supports, agree, 1), dtype=np.float64)
 
 
 def _bits(size: int) -> npt.NDArray[np.int64]:

@@ -62,6 +62,7 @@ class Mixture(MixingTransition):
     """
 
     family = "mixture"
+    kind = "gamma-diagonal"
     size: _Cells
     keep: Annotated[int, Ge(0), Le(MIXTURE_RESOLUTION)]
 
@@ -99,6 +100,11 @@ class Mixture(MixingTransition):
     @property
     def mixture(self) -> tuple[float, float]:
         return self.kept, (1 - self.kept) / self.size
+
+    @property
+    def exact_mixture(self) -> tuple[Fraction, Fraction]:
+        off = Fraction(MIXTURE_RESOLUTION - self.keep, MIXTURE_RESOLUTION * self.size)
+        return off + Fraction(self.keep, MIXTURE_RESOLUTION), off
 
     @cached_property
     def inverse_mixture(self) -> tuple[float, float]:
@@ -157,6 +163,10 @@ class Withheld(UnitTransition):
     @property
     def shape(self) -> tuple[int, int]:
         return self.size, 1
+
+    @property
+    def exact_mixture(self) -> tuple[Fraction, Fraction]:
+        return Fraction(1, self.size), Fraction(1, self.size)
 
     def units(self) -> Units:
         return np.full((self.size, 1), RESOLUTION, dtype=np.int64)

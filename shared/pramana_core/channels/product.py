@@ -45,6 +45,12 @@ class Product(Transition):
                 f" channels and {len(self.widths)} widths."
             )
 
+    @cached_property
+    def factors(self) -> tuple[tuple[slice, Transition], ...]:
+        ends = itertools.accumulate(self.widths, initial=0)
+        places = itertools.starmap(slice, itertools.pairwise(ends))
+        return tuple(zip(places, self.channels, strict=True))
+
     @property
     def shape(self) -> tuple[int, int]:
         return (
@@ -68,8 +74,7 @@ class Product(Transition):
         """Return each channel's part of the variables' sizes; None if they do not fit."""
         if sum(self.widths) != len(sizes):
             return None
-        ends = np.cumsum(self.widths)
-        parts = [tuple(sizes[e - w : e]) for e, w in zip(ends, self.widths, strict=True)]
+        parts = [tuple(sizes[places]) for places, _ in self.factors]
         fits = all(math.prod(p) == c.shape[0] for p, c in zip(parts, self.channels, strict=True))
         return parts if fits else None
 
@@ -112,11 +117,10 @@ class Product(Transition):
         parts = self._split(sizes)
         if parts is None:
             return None
-        ends = np.cumsum(self.widths)
         widths: list[int] = []
         channels: list[Transition] = []
-        for end, width, part, channel in zip(ends, self.widths, parts, self.channels, strict=True):
-            inside = [bool(k) for k in kept[end - width : end]]
+        for (places, channel), part in zip(self.factors, parts, strict=True):
+            inside = [bool(k) for k in kept[places]]
             if not any(inside):
                 continue
             left = channel if all(inside) else channel.restrict(part, inside)
@@ -149,10 +153,9 @@ class Product(Transition):
         return possible
 
     def share_reported(self, axis: int) -> float:
-        for width, channel in zip(self.widths, self.channels, strict=True):
-            if axis < width:
-                return channel.share_reported(axis)
-            axis -= width
+        for places, channel in self.factors:
+            if axis < places.stop:
+                return channel.share_reported(axis - places.start)
         raise ChannelError(f"A product over {sum(self.widths)} variables has no more of them.")
 
     def describe(self) -> str:

@@ -202,7 +202,6 @@ class Sampled(DecodedTransition):
         return tuple(map(frozenset, self._holding))
 
     def reports_together(self, axes: Collection[int]) -> bool:
-        """Return whether some choice reports all of these variables (none is not known)."""
         # Asked of thousands of pairs, by learners of a wide table.
         held = [self._choices_with[axis] for axis in axes]
         return not held or bool(frozenset.intersection(*held))
@@ -362,6 +361,14 @@ class Sampled(DecodedTransition):
 
     def share_reported(self, axis: int) -> float:
         return sum(self.choices[index].weight for index in self._holding[axis]) / RESOLUTION
+
+    def together(self, variables: int) -> int:  # noqa: ARG002 - what the choices name
+        return max(len(choice.axes) for choice in self.choices)
+
+    @property
+    def truthful(self) -> float:
+        told = sum(choice.weight for choice in self.choices)
+        return sum(choice.weight * choice.channel.truthful for choice in self.choices) / told
 
     def describe(self) -> str:
         return f"one of {len(self.choices):,} parts sampled"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from pramana_core.channels.base import (
     require_units,
 )
 from pramana_core.errors import ChannelError, NotStochastic, OptionError, SingularChannel
+
+SHARE = 0.5
+"""Alpha, as a share of the probability to keep the record, where a design has it drawn."""
 
 
 class MixingTransition(Transition):
@@ -101,6 +105,10 @@ class Identity(MixingTransition, UnitTransition):
         return 1.0, 0.0
 
     @property
+    def exact_mixture(self) -> tuple[Fraction, Fraction]:
+        return Fraction(1), Fraction(0)
+
+    @property
     def is_identity(self) -> bool:
         return True
 
@@ -155,6 +163,7 @@ class Symmetric(MixingTransition, UnitTransition):
     """
 
     family = "symmetric"
+    alone = True
     size: Size
     off_units: Probability
 
@@ -259,6 +268,10 @@ class Symmetric(MixingTransition, UnitTransition):
     def replaced(self) -> float:
         return 1 - self.keep_units / RESOLUTION
 
+    @property
+    def exact_mixture(self) -> tuple[Fraction, Fraction]:
+        return Fraction(self.keep_units, RESOLUTION), Fraction(self.off_units, RESOLUTION)
+
     def describe(self) -> str:
         return f"symmetric, kept {self.keep_units / RESOLUTION:.3g}"
 
@@ -288,6 +301,9 @@ class RandomSymmetric(Symmetric):
     """
 
     family = "random-symmetric"
+    kind = "random-gamma-diagonal"
+    alone = False
+    told = "the whole record is randomized as one, by a secret matrix."
     spread_units: Probability
 
     def __post_init__(self) -> None:
@@ -333,6 +349,9 @@ class RandomSymmetric(Symmetric):
     def describe(self) -> str:
         kept = self.keep_units / RESOLUTION
         return f"symmetric, random per record, kept {kept:.3g} ± {self.alpha:.3g}"
+
+    def site_keys(self, gamma: float, share: float) -> dict[str, Any]:
+        return super().site_keys(gamma, share) | {"share": SHARE}
 
 
 def _mix(tensor: Tensor, axis: int, spread: float, shift: float) -> Tensor:

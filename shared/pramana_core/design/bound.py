@@ -31,7 +31,6 @@ from pramana_core.design.goal import Goal
 from pramana_core.design.predict import (
     PredictedErrors,
     information_of_one,
-    mean_squares,
     says_nothing,
     summary,
     wanted_cells,
@@ -199,7 +198,7 @@ class _Told:
         usable = channel is not None and square and not self.block.channel.choices
         if channel is None or not usable or says_nothing(channel) or np.min(shares) <= 0:
             return None
-        return np.asarray(mean_squares(channel, shares) / np.square(shares) - 1, dtype=np.float64)
+        return np.asarray(channel.mean_squares(shares) / np.square(shares) - 1, dtype=np.float64)
 
     def _by_information(self, asked: tuple[str, ...], order: int) -> Tensor:
         told, untold = self._solved(order)

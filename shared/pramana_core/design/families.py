@@ -11,6 +11,7 @@ import numpy as np
 from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
+    SHARE,
     Choice,
     CutAndPaste,
     Identity,
@@ -53,7 +54,7 @@ def gamma_diagonal(needs: Requirements) -> Plan:
 def random_gamma_diagonal(needs: Requirements) -> Plan:
     """The whole record by a matrix drawn anew for every record (RAN-GD, FRAPP 4)."""
     return _whole(
-        needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, 0.5)
+        needs, lambda sizes, gamma: RandomSymmetric.around_gamma(math.prod(sizes), gamma, SHARE)
     )
 
 

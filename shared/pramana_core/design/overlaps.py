@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from pramana_core.channels import RESOLUTION, Product, Transition
+from pramana_core.channels import RESOLUTION, Transition
 from pramana_core.design.bound import least_squares
 from pramana_core.design.goal import Goal
 from pramana_core.design.predict import PredictedErrors, summary
@@ -42,11 +42,10 @@ def kept_of(names: Sequence[str], channel: Transition) -> Kept:
     """
     if channel.is_identity:
         return ((frozenset(names), 1.0),)
-    if isinstance(channel, Product):
-        ends = list(itertools.accumulate(channel.widths))
-        parts = [names[e - w : e] for e, w in zip(ends, channel.widths, strict=True)]
-        made = (kept_of(part, own) for part, own in zip(parts, channel.channels, strict=True))
-        return tuple(itertools.chain.from_iterable(made))
+    if channel.factors:
+        return tuple(
+            kept for places, own in channel.factors for kept in kept_of(names[places], own)
+        )
     if channel.mixture is None:
         raise SingularChannel(
             f"The reports of {list(names)} do not keep a record or lose it: tables are not pooled."

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pramana_core.channels import CONDITION_LIMIT, CutAndPaste, Sampled, Transition
+from pramana_core.channels import CONDITION_LIMIT, Sampled, Transition
 from pramana_core.design.goal import Goal
 from pramana_core.errors import LimitExceeded, SingularChannel
 from pramana_core.estimation.core.loglinear import (
@@ -29,7 +29,7 @@ from pramana_core.estimation.core.loglinear import (
 )
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.marginals.counts import MARGINAL_CELLS, Tensor
-from pramana_core.plan import Block, Plan
+from pramana_core.plan import Plan
 from pramana_core.ties import TIE, exceeds
 
 # What is predicted of a plan's tables: their errors, and how much of an association is left.
@@ -161,13 +161,11 @@ def told_by_moments(plan: Plan, count: int) -> bool:
     Sampled sets tell only what lies within one of them, and cut and paste no more variables
     together than it keeps items.
     """
-    return all(_told_within(block, min(count, len(block.names))) for block in plan.blocks)
-
-
-def _told_within(block: Block, count: int) -> bool:
-    if isinstance(block.channel, CutAndPaste):
-        return count <= block.channel.cut
-    return count < 2 or block.reports_together(block.names)
+    return all(
+        min(count, len(block.names)) <= block.together
+        and (count < 2 or not block.channel.choices or block.reports_together(block.names))
+        for block in plan.blocks
+    )
 
 
 def by_model(
@@ -416,7 +414,7 @@ def _moment_errors(
     found: list[str] = []
     second = np.ones(())
     for part, channel in parts:
-        squares = mean_squares(channel, shares_of(part, reference))
+        squares = channel.mean_squares(shares_of(part, reference))
         second = np.multiply.outer(second, squares)
         found += part
     second = np.transpose(second, [found.index(name) for name in names])
@@ -425,32 +423,3 @@ def _moment_errors(
     infinite = np.full(shares.shape, np.inf)
     squares = np.divide(variance, np.square(shares), out=infinite, where=shares > 0)
     return np.asarray(np.sqrt(squares), dtype=np.float64)
-
-
-def mean_squares(channel: Transition, theta: Tensor) -> Tensor:
-    """Return the expected square of each cell's estimate from one report, in theta's shape."""
-    if isinstance(channel, CutAndPaste):
-        return _mean_squares_of_items(channel, theta)
-    return channel.solve_power(channel.apply(theta.ravel(), 0), 0, 2).reshape(theta.shape)
-
-
-def _mean_squares_of_items(channel: CutAndPaste, theta: Tensor) -> Tensor:
-    """Return the same for items, without a list of all 2^items reports.
-
-    An estimate depends on how many of the cell's items are reported, and the law of that number on
-    how many of them the record has (FRAPP 7): the square is a function of the overlap alone.
-    """
-    if channel.condition_number > CONDITION_LIMIT:
-        raise SingularChannel(
-            f"Reports of cut and paste with K = {channel.cut} do not tell {theta.ndim} variables"
-            " together."
-        )
-    of_all = np.eye(theta.ndim + 1)[-1]
-    square = np.square(np.linalg.solve(channel.partial_supports.T, of_all))
-    # Leading axis: in how many variables, so far, a record agrees with the cell.
-    agree = theta[None]
-    for axis in range(1, theta.ndim + 1):
-        other = agree.sum(axis=axis, keepdims=True) - agree
-        none = np.zeros((1, *theta.shape))
-        agree = np.concatenate([other, none]) + np.concatenate([none, agree])
-    return np.asarray(np.tensordot(square @ channel.partial_supports, agree, 1), dtype=np.float64)

@@ -7,7 +7,6 @@ import json
 import os
 import warnings
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -17,7 +16,7 @@ from benchmarks.networks.running import arguments_of, network_file
 from benchmarks.networks.settings import LEARNERS, NETWORKS, WAYS, Setting, settings
 from benchmarks.networks.table import read, section
 from pramana.cli import app
-from pramana.simulate.inputs.designs import Family
+from tests.pramana.simulate.test_simulate_learners import FAMILIES
 
 SMALL = ("cancer", "survey")
 """The networks run here: of two categories and of three."""
@@ -41,7 +40,7 @@ def test_what_is_designed_is_learned(network: str, learner: str, tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("family", sorted({*get_args(Family)} - {"auto"}))
+@pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_learned(family: str, learner: str, tmp_path: Path):
     arguments = arguments_of(Setting("cancer", learner, "gamma 19"), tmp_path, 5000)
     arguments[arguments.index("auto")] = family

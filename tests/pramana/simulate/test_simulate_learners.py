@@ -126,8 +126,9 @@ def test_auto_is_the_smallest_prediction_of_all():
 def test_designs_that_cannot_be(monkeypatch: pytest.MonkeyPatch):
     alone = domain(3)
     wanted = designs.for_itemsets(alone, 0.05)
-    with pytest.raises(OptionError, match="no plan of the family gamma-diagonal"):
-        designs.designed(alone, "gamma-diagonal", 19.0, wanted, 100)
+    for name in ("gamma-diagonal", "mas"):
+        with pytest.raises(OptionError, match=f"no plan of the family {name} .*'independent'"):
+            designs.designed(alone, name, 19.0, wanted, 100)
     nothing = Option("mask", None, NOTHING, NOTHING, "It has no plan.")
     monkeypatch.setattr(designs, "option", lambda *_: nothing)
     with pytest.raises(OptionError, match="It has no plan"):

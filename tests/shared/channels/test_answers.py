@@ -53,6 +53,27 @@ def test_what_is_replaced_is_what_is_not_on_the_diagonal(channel: Transition):
         np.testing.assert_allclose(1 - np.diagonal(channel.matrix()), channel.replaced)
 
 
+def test_what_is_known_exactly_is_what_the_matrix_has(channel: Transition):
+    matrix = channel.matrix()
+    ratios = matrix.max(axis=0) / np.maximum(matrix.min(axis=0), 1e-300)
+    if channel.amplification is not None and np.isfinite(channel.amplification):
+        np.testing.assert_allclose(channel.amplification, ratios.max())
+    if channel.exact_mixture is not None and not channel.withheld:
+        keep, off = map(float, channel.exact_mixture)
+        size = len(matrix)
+        np.testing.assert_allclose((keep - off) * np.eye(size) + off, matrix, atol=1e-15)
+    theta = np.full(len(matrix), 1 / len(matrix))
+    if channel.condition_number < 1e8 and not channel.choices and not channel.items:
+        squares = np.einsum("k,kl,jl->j", theta, matrix, channel.decoder() ** 2)
+        np.testing.assert_allclose(channel.mean_squares(theta), squares)
+
+
+def test_the_factors_of_a_product_hold_each_variable_once():
+    product = EXAMPLES["product"]
+    assert [places for places, _ in product.factors] == [slice(0, 2), slice(2, 3)]
+    assert not EXAMPLES["dense"].factors
+
+
 def test_it_is_withheld_where_there_is_one_report(channel: Transition):
     assert channel.withheld == (channel.matrix().shape[1] == 1)
     shares = {"sampled": 0.5, "coordinated": 0.25, "withheld": 0}

@@ -1,4 +1,4 @@
-"""Which structure each family of channels has. A new family is one function here."""
+"""Which structure a channel has: by what its family says of itself, or by its parts."""
 
 from __future__ import annotations
 
@@ -11,21 +11,14 @@ from functools import singledispatch
 import numpy as np
 
 from pramana_core.channels import (
-    MIXTURE_RESOLUTION,
     RESOLUTION,
     Choice,
     Coordinated,
-    CutAndPaste,
     Grouped,
-    Identity,
-    Mixture,
-    OneHot,
     Product,
     Sampled,
     StructuralZeros,
-    Symmetric,
     Transition,
-    Withheld,
 )
 from pramana_core.marginals.counts import Tensor
 from pramana_core.privacy.structures.columns import ChannelStructure, ColumnsStructure
@@ -41,32 +34,11 @@ from pramana_core.privacy.structures.sampled import SampledSet, SampledStructure
 @singledispatch
 def structure_of(channel: Transition) -> ChannelStructure:
     """Return the structure through which a channel's measures are computed."""
-    return ColumnsStructure(channel)
-
-
-@structure_of.register
-def _(channel: Identity) -> ChannelStructure:
-    return MixtureStructure(channel.size, Fraction(1), Fraction(0))
-
-
-@structure_of.register
-def _(channel: Symmetric) -> ChannelStructure:
-    # A matrix drawn per record (RAN-GD) is a Symmetric too: whoever does not see the draw is
-    # left with the expected matrix.
-    keep, off = (Fraction(units, RESOLUTION) for units in (channel.keep_units, channel.off_units))
-    return MixtureStructure(channel.size, keep, off)
-
-
-@structure_of.register
-def _(channel: Mixture) -> ChannelStructure:
-    off = Fraction(MIXTURE_RESOLUTION - channel.keep, MIXTURE_RESOLUTION * channel.size)
-    return MixtureStructure(channel.size, off + Fraction(channel.keep, MIXTURE_RESOLUTION), off)
-
-
-@structure_of.register
-def _(channel: Withheld) -> ChannelStructure:
-    # One report for all, or a report drawn whatever the truth: the same is learned, nothing.
-    return MixtureStructure(channel.size, Fraction(1, channel.size), Fraction(1, channel.size))
+    if channel.exact_mixture is not None:
+        # A matrix drawn per record (RAN-GD) is a Symmetric too: whoever does not see the draw is
+        # left with the expected matrix.
+        return MixtureStructure(channel.shape[0], *channel.exact_mixture)
+    return ColumnsStructure(channel, channel.amplification)
 
 
 @structure_of.register
@@ -83,18 +55,6 @@ def _(channel: Grouped) -> ChannelStructure:
 def _(channel: StructuralZeros) -> ChannelStructure:
     possible = np.array(channel.possible, dtype=np.intp)
     return PossibleStructure(channel.size, possible, structure_of(channel.channel))
-
-
-@structure_of.register
-def _(channel: OneHot) -> ChannelStructure:
-    # Two records differ in two items.
-    low, high = sorted((channel.flip_units, RESOLUTION - channel.flip_units))
-    return ColumnsStructure(channel, float(Fraction(high, low) ** 2) if low else math.inf)
-
-
-@structure_of.register
-def _(channel: CutAndPaste) -> ChannelStructure:
-    return ColumnsStructure(channel, channel.amplification)
 
 
 @structure_of.register
