@@ -13,7 +13,6 @@ from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.engine.experiment import Setting
 from benchmarks.reproduce.ma.chapter_3 import ma_3_1_2, same_accuracy
 from benchmarks.reproduce.ma.chapter_3.additive_noise import KINDS, AdditiveNoise
-from benchmarks.reproduce.run import png
 from pramana_core.channels import Symmetric
 from pramana_core.privacy import gamma
 

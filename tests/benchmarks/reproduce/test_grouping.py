@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.reproduce.engine.experiment import Setting
 from benchmarks.reproduce.ma.chapter_2 import grouping
-from benchmarks.reproduce.run import png
 from pramana_core.privacy import gamma, gamma_within_groups
 
 pytestmark = pytest.mark.calibration

@@ -14,7 +14,6 @@ from benchmarks.reproduce.ma.chapter_5 import ma_5_4
 from benchmarks.reproduce.masiv import masiv_4, masiv_5, masiv_table_2
 from benchmarks.reproduce.masiv.masiv_table_2 import Randomization
 from benchmarks.reproduce.masiv.setups import MINER, PEERS, view_of, views
-from benchmarks.reproduce.run import png
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
 from pramana_core.marginals.counts import ReportedCounts

@@ -32,7 +32,6 @@ from benchmarks.reproduce.ma.chapter_5 import (
     ma_table_5_2,
     structure_curves,
 )
-from benchmarks.reproduce.run import png
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -28,7 +28,6 @@ from benchmarks.reproduce.engine import accuracy_curves as curves
 from benchmarks.reproduce.engine.experiment import Setting
 from benchmarks.reproduce.ma.chapter_6 import iris, linear_runs, ma_6_1
 from benchmarks.reproduce.ma.chapter_7 import item_runs, tree_runs
-from benchmarks.reproduce.run import png
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.estimation.estimated import EstimatedMarginals
