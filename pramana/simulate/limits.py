@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from miner_service.kinds.counts import CountsKind
     from pramana.simulate.bayes_net import StructureOptions
     from pramana.simulate.study import Trials
-    from pramana_core.wire.learning.networks import BayesNetMessage
+    from pramana_core.wire.learning.models import BayesNetMessage
 
 
 def predicted_seconds(trials: Trials, options: StructureOptions) -> float:
