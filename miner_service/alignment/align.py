@@ -24,7 +24,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick, unstopped
-from pramana_core.wire.learning.learners import CountsSpec
+from pramana_core.wire.learning.jobs import CountsSpec
 from pramana_core.wire.parts import Values, locate
 from pramana_core.wire.releases import AlignedOwner, Alignment, AlignmentState, SecretsState
 from pramana_core.wire.releases.messages import secrets_differ

@@ -1,36 +1,28 @@
 """The kinds of jobs and of models: one class each, and nothing else in the service names them.
 
 Each checks what a job asks and may cost, and hands it to a learner of `pramana_core.learn`; jobs
-are run by `miner_service.jobs`.
+are run by `miner_service.jobs`. A module put into this room is a kind that there is.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
 from miner_service.kinds.base import JobKind
-from miner_service.kinds.bayes import BayesClassifierKind
-from miner_service.kinds.itemsets import AssociationRulesKind
-from miner_service.kinds.linear import LinearClassifierKind
-from miner_service.kinds.networks import ParametersKind, StructureKind
-from miner_service.kinds.regression import RegressionKind
-from miner_service.kinds.sharing import ModelSharingKind
-from miner_service.kinds.tables import ContingencyTableKind
-from miner_service.kinds.trees import DecisionTreeKind
 from pramana_core.wire.learning.jobs import JobSpec
 
-_KINDS = (
-    ParametersKind(),
-    StructureKind(),
-    ContingencyTableKind(),
-    AssociationRulesKind(),
-    DecisionTreeKind(),
-    LinearClassifierKind(),
-    BayesClassifierKind(),
-    RegressionKind(),
-    ModelSharingKind(),
-)
+_MODULES = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+
+_KINDS: list[JobKind[Any, Any, Any]] = [
+    one()
+    for module in _MODULES
+    for one in vars(module).values()
+    if inspect.isclass(one) and issubclass(one, JobKind) and hasattr(one, "spec")
+]
 
 JOB_KINDS: Mapping[type, JobKind[Any, Any, Any]] = {kind.spec: kind for kind in _KINDS}
 """The kinds of jobs by the class of their specification."""

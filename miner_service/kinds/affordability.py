@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
@@ -21,15 +22,11 @@ from pramana_core.estimation.core.loglinear import affordable
 from pramana_core.estimation.evidence.independence import TEST_CELLS
 from pramana_core.learn.common.documents import write_json
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.learning.learners import CountsSpec
-from pramana_core.wire.learning.models import (
-    BayesClassifierMessage,
-    DecisionTreeMessage,
-    LinearClassifierMessage,
-    ModelSharingMessage,
-    RegressionMessage,
+from pramana_core.wire.learning.jobs import (
+    BayesNetParametersSpec,
+    BayesNetStructureSpec,
+    CountsSpec,
 )
-from pramana_core.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 
 @dataclass(frozen=True)
@@ -386,14 +383,11 @@ def _reported(block: Block, names: Collection[str]) -> int:
 
 # What jobs that learn to predict a class have in common, and the documents of their models.
 
-Predicting = (
-    BayesClassifierMessage
-    | DecisionTreeMessage
-    | LinearClassifierMessage
-    | RegressionMessage
-    | ModelSharingMessage
-)
-"""The models that predict, a class or a number."""
+
+class WithDocument(Protocol):
+    """A model's message that has the model as a document."""
+
+    document: dict[str, Any]
 
 
 def require_among(target: str, others: Sequence[str] | None, where: str) -> None:
@@ -425,11 +419,11 @@ def predicted_from(target: str, others: Sequence[str] | None, reported: Domain) 
     return (*names, target)
 
 
-def read_document(message: Predicting) -> str:
+def read_document(message: WithDocument) -> str:
     """Return the JSON of a model in the form that every `Predictor` is read from."""
     return json.dumps(message.document, ensure_ascii=False, allow_nan=False)
 
 
-def write_document(message: Predicting) -> str:
+def write_document(message: WithDocument) -> str:
     """Return the same as lines, for a file."""
     return write_json(message.document)

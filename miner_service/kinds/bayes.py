@@ -34,7 +34,7 @@ from pramana_core.learn.networks.exchange.documents import NetworkDocument
 from pramana_core.learn.networks.exchange.drawing import draw_structure
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.learners import BayesClassifierSpec
+from pramana_core.wire.learning.jobs import BayesClassifierSpec
 from pramana_core.wire.learning.models import BayesClassifierMessage
 
 

@@ -11,7 +11,7 @@ from miner_service.kinds.costs import Less, Work, lower
 from pramana_core.domain import Domain
 from pramana_core.estimation.core.loglinear import parameters
 from pramana_core.marginals.counts import CUBE_CELLS
-from pramana_core.wire.learning.learners import CountsSpec
+from pramana_core.wire.learning.jobs import CountsSpec
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
 

@@ -34,7 +34,7 @@ from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Progress, Repeating
-from pramana_core.wire.learning.learners import CountsSpec
+from pramana_core.wire.learning.jobs import CountsSpec
 from pramana_core.wire.learning.models import LackOfFitMessage, ModelHead
 from pramana_core.wire.releases import Alignment
 from pramana_core.wire.releases.base import RANDOMIZED

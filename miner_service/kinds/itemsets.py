@@ -35,7 +35,7 @@ from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Flags
 from pramana_core.progress import Progress
 from pramana_core.ties import descending
-from pramana_core.wire.learning.learners import AssociationRulesSpec
+from pramana_core.wire.learning.jobs import AssociationRulesSpec
 from pramana_core.wire.learning.models import AssociationRulesMessage
 
 MOST_ITEMS = 4_096

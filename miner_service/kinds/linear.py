@@ -30,7 +30,7 @@ from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.learners import LinearClassifierSpec
+from pramana_core.wire.learning.jobs import LinearClassifierSpec
 from pramana_core.wire.learning.models import LinearClassifierMessage
 
 MOST_COLUMNS = 2_048

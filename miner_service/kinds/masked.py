@@ -23,7 +23,7 @@ from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, VariablesMissing
 from pramana_core.mixed.table import MixedTable
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.learners import RecordsSpec
+from pramana_core.wire.learning.jobs import RecordsSpec
 from pramana_core.wire.learning.models import ModelHead
 from pramana_core.wire.releases import Alignment
 from pramana_core.wire.releases.base import MASKED

@@ -32,13 +32,13 @@ from pramana_core.learn.networks.search.structure_learning import LearnedLink, l
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
+from pramana_core.wire.learning.jobs import BayesNetParametersSpec, BayesNetStructureSpec
 from pramana_core.wire.learning.models import (
     BayesNetMessage,
     LinkMessage,
     NodeMessage,
     ParameterMessage,
 )
-from pramana_core.wire.learning.networks import BayesNetParametersSpec, BayesNetStructureSpec
 
 NetworkSpecT = TypeVar("NetworkSpecT", BayesNetParametersSpec, BayesNetStructureSpec)
 

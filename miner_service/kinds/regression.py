@@ -30,7 +30,7 @@ from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.model import RegressionModel
 from pramana_core.regression.terms import MOST_NUMBERS, MOST_TERMS, count_terms
 from pramana_core.regression.trees import require_installed
-from pramana_core.wire.learning.learners import MaskingMessage, RegressionSpec
+from pramana_core.wire.learning.jobs import MaskingMessage, RegressionSpec
 from pramana_core.wire.learning.models import RegressionMessage
 from pramana_core.wire.releases.masked import TableColumn
 

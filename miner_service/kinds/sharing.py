@@ -44,7 +44,7 @@ from pramana_core.model_sharing.global_models.model import (
 )
 from pramana_core.model_sharing.growing.growing import require_installed
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.learners import ModelSharingSpec, UsedTreeMessage
+from pramana_core.wire.learning.jobs import ModelSharingSpec, UsedTreeMessage
 from pramana_core.wire.learning.models import ModelSharingMessage
 from pramana_core.wire.releases import Alignment
 from pramana_core.wire.releases.base import KNOWLEDGE

@@ -21,7 +21,7 @@ from pramana_core.estimation.tables.estimates import column_of
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.learners import ContingencyTableSpec, CountsSpec
+from pramana_core.wire.learning.jobs import ContingencyTableSpec, CountsSpec
 from pramana_core.wire.learning.models import (
     CategoriesMessage,
     CellMessage,

@@ -33,7 +33,7 @@ from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
-from pramana_core.wire.learning.learners import DecisionTreeSpec
+from pramana_core.wire.learning.jobs import DecisionTreeSpec
 from pramana_core.wire.learning.models import DecisionTreeMessage
 
 MOST_NODES = 20_000

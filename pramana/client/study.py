@@ -24,9 +24,8 @@ from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
 from pramana_core.wire.base import People
+from pramana_core.wire.learning.jobs import CountsSpec, JobSpec, ModelSharingSpec, RegressionSpec
 from pramana_core.wire.learning.jobs import Job as JobMessage
-from pramana_core.wire.learning.jobs import JobSpec
-from pramana_core.wire.learning.learners import CountsSpec, ModelSharingSpec, RegressionSpec
 from pramana_core.wire.learning.models import (
     ContingencyTableMessage,
     ModelMessage,

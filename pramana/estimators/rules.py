@@ -146,7 +146,7 @@ class FrequentItemsets(Estimator):
 
     def asked(self) -> dict[str, Any]:
         """Return what a miner is asked for: without a limit, the widest that there is there."""
-        from pramana_core.wire.learning.learners import MAX_LENGTH
+        from pramana_core.wire.learning.jobs import MAX_LENGTH
 
         asked = super().asked()
         return asked | ({"max_length": MAX_LENGTH} if asked["max_length"] is None else {})

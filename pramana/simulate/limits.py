@@ -37,7 +37,7 @@ def _seconds(
     from miner_service.kinds import kind_of
     from miner_service.kinds.affordability import RecordLayout
     from pramana_core.estimation.core.loglinear import default_order
-    from pramana_core.wire.learning.networks import BayesNetStructureSpec
+    from pramana_core.wire.learning.jobs import BayesNetStructureSpec
 
     names = trials.source.domain.names
     asked = {

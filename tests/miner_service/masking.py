@@ -12,7 +12,7 @@ import numpy as np
 from miner_service.kinds.costs import Work
 from miner_service.kinds.masked import RecordsKind
 from pramana_core.errors import LimitExceeded
-from pramana_core.wire.learning.learners import RegressionSpec
+from pramana_core.wire.learning.jobs import RegressionSpec
 from pramana_core.wire.learning.models import RegressionMessage
 from pramana_core.wire.parts import content_digest, encode_part, parts_of
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest

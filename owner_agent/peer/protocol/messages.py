@@ -43,13 +43,13 @@ from pramana_core.wire.base import (
     Sha256,
 )
 from pramana_core.wire.channels import PlanMessage, VariableMessage
-from pramana_core.wire.learning.learners import (
+from pramana_core.wire.learning.jobs import (
     AssociationRulesTask,
     BayesClassifierTask,
     DecisionTreeTask,
     LinearClassifierTask,
+    WithParameters,
 )
-from pramana_core.wire.learning.networks import WithParameters
 from pramana_core.wire.problems import ProblemDetail
 from pramana_core.wire.releases import PartManifest
 

@@ -31,7 +31,7 @@ from pramana_core.learn.tree.exchange.documents import tree_json
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.learning.learners import CountsSpec, RecordsSpec
+from pramana_core.wire.learning.jobs import CountsSpec, RecordsSpec
 from pramana_core.wire.releases.catalogue import KINDS
 
 TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}

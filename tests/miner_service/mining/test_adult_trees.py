@@ -14,7 +14,7 @@ from pramana_core.model_sharing.anonymity.requirements import released_form
 from pramana_core.model_sharing.core.schemas import schema_of
 from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.growing.growing import grow_tree
-from pramana_core.wire.learning.learners import ModelSharingSpec
+from pramana_core.wire.learning.jobs import ModelSharingSpec
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from tests.places import DATA
 

@@ -10,8 +10,7 @@ import pytest
 import pramana as pm
 from pramana.client.asking import job_of, learner_of, written
 from pramana_core.errors import OptionError, StructureError
-from pramana_core.wire.learning.jobs import JobCreate
-from pramana_core.wire.learning.learners import CountsSpec
+from pramana_core.wire.learning.jobs import CountsSpec, JobCreate
 
 COUNTS = {"records": "identical", "estimator": "moment", "order": None}
 

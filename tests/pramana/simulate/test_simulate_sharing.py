@@ -36,7 +36,7 @@ from pramana_core.model_sharing.global_models.learning import (
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import TreeModel, path_match
-from pramana_core.wire.learning.learners import ModelSharingSpec
+from pramana_core.wire.learning.jobs import ModelSharingSpec
 from tests.places import DATA
 
 

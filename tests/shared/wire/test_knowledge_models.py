@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from pramana_core.errors import ModelError
-from pramana_core.wire.learning.learners import ModelSharingSpec
+from pramana_core.wire.learning.jobs import ModelSharingSpec
 from pramana_core.wire.releases import Release, ReleaseCreate, release_digest
 from pramana_core.wire.releases.catalogue import KINDS
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage

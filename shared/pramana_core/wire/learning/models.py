@@ -9,8 +9,7 @@ from pydantic import Field, StringConstraints
 
 from pramana_core.marginals.score_interval import filled_in_words
 from pramana_core.wire.base import MAX_ASKED, MAX_VARIABLES, Label, Message, Name, Sha256
-from pramana_core.wire.learning.jobs import JobSpec
-from pramana_core.wire.learning.learners import MaskingMessage, UsedTreeMessage
+from pramana_core.wire.learning.jobs import JobSpec, MaskingMessage, UsedTreeMessage
 from pramana_core.wire.privacy import AmplificationMessage
 
 FILLED_IN = 64

@@ -20,13 +20,14 @@ from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.networks.structure import ParameterOptions, Scoring, Search
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.learn.tree.options import TreeOptions
-from pramana_core.wire.learning.jobs import read_job_spec
-from pramana_core.wire.learning.learners import (
+from pramana_core.wire.learning.jobs import (
     AssociationRulesSpec,
+    BayesNetStructureSpec,
     DecisionTreeSpec,
     LinearClassifierSpec,
+    SearchMessage,
+    read_job_spec,
 )
-from pramana_core.wire.learning.networks import BayesNetStructureSpec, SearchMessage
 
 READ_TASK: TypeAdapter[TaskMessage] = TypeAdapter(TaskMessage)
 
