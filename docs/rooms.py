@@ -31,56 +31,43 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.processors benchmarks.reproduce.ma benchmarks.side_by_side
-miner_service.store.migrations.versions owner_agent.peer core.alike core.errors
-core.model_sharing core.opening core.pictures core.progress core.ties
+benchmarks.processors miner_service.store.migrations.versions core.alike core.errors
+core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout core.channels core.domain core.full_disks
 core.mixed
-core.discretize core.kernel_regression core.marginals core.mask.core core.mask.pictures
-core.model_sharing.core core.plan core.terminal
-benchmarks.coverage benchmarks.measuring benchmarks.reproduce.engine core.audit
-core.estimation.core core.estimation.supports core.learn.common core.mask.advice
-core.mask.copies core.mask.measures.core core.model_sharing.anonymity core.privacy.structures
-benchmarks.reproduce benchmarks.startup owner_agent.state core.estimation.evidence
-core.estimation.plausibility core.estimation.subpopulations core.estimation.tables
-core.learn.networks core.learn.rules core.mask.measures.security core.mask.measures.utility
-core.mask.methods core.model_sharing.generation core.model_sharing.growing
-core.model_sharing.private core.model_sharing.publishing core.privacy core.regression
-core.design core.estimation.pooled core.learn.networks.search core.learn.rules.exchange
-core.mask.measures core.mask.synthetic core.model_sharing.global_models core.regression.exchange
-core.study_plan
-pramana.simulate.publishing core.estimation core.learn.bayes_classifier
-core.learn.networks.exchange core.mask core.model_sharing.combination core.wire
-benchmarks.reproduce.data miner_service.settings owner_agent.randomize pramana.network_command
-pramana.simulate.inputs core.learn.bayes_classifier.exchange core.learn.linear core.learn.tree
-core.mask.comparison core.model_sharing.exchange
-benchmarks.__main__ benchmarks.coverage.settings benchmarks.wide miner_service.store.files
-core.learn.linear.exchange core.learn.tree.exchange core.wire.releases
-benchmarks.coverage.__main__ benchmarks.load owner_agent.site core.learn core.wire.learning
+benchmarks.side_by_side core.discretize core.kernel_regression core.marginals core.mask.core
+core.plan core.terminal
+benchmarks.coverage benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core
+core.learn.common core.mask.advice core.mask.copies core.mask.measures.core core.privacy
+benchmarks.startup owner_agent.state core.estimation core.learn.networks core.learn.rules
+core.mask.measures core.mask.methods core.model_sharing core.regression core.study_plan
+core.design core.learn.networks.search core.mask core.model_sharing.growing core.wire
+benchmarks.reproduce.data miner_service.settings owner_agent.randomize
+core.learn.bayes_classifier core.learn.networks.exchange core.mask.comparison
+core.model_sharing.global_models
+benchmarks.wide miner_service.store.files pramana.network_command core.learn.linear
+core.learn.tree core.model_sharing.combination
+benchmarks.__main__ benchmarks.coverage.settings core.learn core.model_sharing.exchange
+benchmarks.coverage.__main__ core.wire.releases
+benchmarks.load owner_agent.site core.wire.learning
 miner_service.alignment miner_service.store owner_agent.peer.protocol owner_agent.table
 pramana.setups
-benchmarks.reproduce.alahmadi benchmarks.reproduce.ma.chapter_2
-benchmarks.reproduce.ma.chapter_3 miner_service.kinds miner_service.store.databases
-miner_service.store.holders owner_agent.peer.identity owner_agent.release pramana.demo
-pramana.frames
+benchmarks.reproduce.alahmadi miner_service.kinds owner_agent.peer.identity owner_agent.release
+pramana.demo
 benchmarks.costs benchmarks.load.__main__ miner_service.services owner_agent.peer.tasks
-owner_agent.report pramana.exchange pramana.frequent_patterns pramana.showing pramana.simulate
-benchmarks.jobs benchmarks.reproduce.frapp benchmarks.reproduce.ma.chapter_5
-benchmarks.reproduce.ma.chapter_6 benchmarks.reproduce.ma.chapter_7 miner_service.http.metrics
-miner_service.intake owner_agent.design owner_agent.http owner_agent.peer.exchange
-pramana.reporting pramana.simulate.model_sharing
-benchmarks.reproduce.frapp.bound benchmarks.reproduce.masiv benchmarks.reproduce.sharkey
-miner_service.jobs miner_service.operations owner_agent.peer.session pramana.networks
-pramana.owner pramana.planning pramana.simulate.commands
-miner_service.http.access owner_agent.peer.disclosure pramana.cli pramana.estimators
-pramana.masking
-benchmarks.networks miner_service.http.gate owner_agent.peer.members pramana.__main__
-pramana.model_sharing
-benchmarks.whole_record miner_service.http.listening miner_service.http.routes
-owner_agent.peer.transport pramana.client pramana.saving
-benchmarks.whole_record.__main__ miner_service.http owner_agent.cli
-benchmarks.networks.__main__ miner_service.cli owner_agent.__main__
-miner_service.__main__
+owner_agent.report pramana.simulate
+benchmarks.jobs benchmarks.reproduce.frapp benchmarks.reproduce.ma benchmarks.reproduce.sharkey
+miner_service.http.metrics miner_service.intake owner_agent.design owner_agent.http
+owner_agent.peer.exchange pramana.frames pramana.simulate.commands
+benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_agent.peer
+pramana.cli pramana.exchange pramana.frequent_patterns pramana.showing
+benchmarks.networks miner_service.http.access owner_agent.cli pramana.__main__ pramana.planning
+pramana.reporting
+benchmarks.whole_record miner_service.http.gate owner_agent.__main__ pramana.networks
+pramana.owner
+benchmarks.whole_record.__main__ miner_service.http pramana.estimators pramana.masking
+benchmarks.networks.__main__ miner_service.cli pramana.model_sharing
+miner_service.__main__ pramana.client pramana.saving
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)

@@ -17,9 +17,9 @@ from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
 from miner_service.store.database import Cursors, Database, Remembered, open_cursors
-from miner_service.store.databases.opening import open_database
 from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments, load_columns, load_keys
+from miner_service.store.opening import open_database
 from miner_service.store.people import Together
 from miner_service.store.schema import ReleaseRow
 from pramana_core.audit.log import AuditLog

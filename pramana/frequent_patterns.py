@@ -27,7 +27,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.common.options import InnerShare, Share, require_limit
-from pramana_core.learn.rules.exchange.export import RULE_ERRORS, itemsets_frame
+from pramana_core.learn.rules.export import RULE_ERRORS, itemsets_frame
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import Against, Decisions, RuleOptions
 from pramana_core.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports

@@ -48,10 +48,10 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask", "pyagrum", "opendp"}
 """Heavy libraries are imported inside the function that needs them."""
 
 SAMPLERS = {
-    "pramana_core.estimation.evidence.independence",
-    "pramana_core.estimation.pooled.independence",
-    "pramana_core.estimation.tables.estimates",
-    "pramana_core.estimation.tables.modelled",
+    "pramana_core.estimation.evidence",
+    "pramana_core.estimation.independence",
+    "pramana_core.estimation.estimates",
+    "pramana_core.estimation.tables_modelled",
     "pramana_core.learn.common.documents",
     "pramana_core.learn.linear.errors",
     "pramana_core.learn.linear.pocket",
@@ -60,13 +60,13 @@ SAMPLERS = {
     "pramana_core.learn.networks.search.scores",
     "pramana_core.learn.networks.search.structure_learning",
     "pramana_core.marginals.counts",
-    "pramana_core.mask.synthetic.trees",
+    "pramana_core.mask.synthetic",
     "pramana_core.model_sharing.combination.combining",
     "pramana_core.model_sharing.combination.votes",
-    "pramana_core.model_sharing.generation.generating",
-    "pramana_core.model_sharing.generation.sizes",
-    "pramana_core.model_sharing.generation.values",
-    "pramana_core.model_sharing.private.growing",
+    "pramana_core.model_sharing.generating",
+    "pramana_core.model_sharing.sizes",
+    "pramana_core.model_sharing.values",
+    "pramana_core.model_sharing.private",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in
 `pramana_core.learn.common.documents` alone)."""

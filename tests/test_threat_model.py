@@ -19,7 +19,7 @@ from owner_agent.state.private_files import FILE_MODE
 from owner_agent.table.discretizing import FEWEST_RECORDS
 from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS
 from pramana_core.channels import Symmetric
-from pramana_core.estimation.plausibility.examination import RATE
+from pramana_core.estimation.plausibility import RATE
 from pramana_core.privacy import Amplification
 from pramana_core.wire.base import KEY_BYTES
 from tests.places import ROOT

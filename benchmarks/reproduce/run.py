@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
 from pramana_core.progress import OnShare

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.whole_record.settings import FILES, GAMMAS, RUNS, SEED, TARGETS
-from pramana.simulate.inputs.designs import designed
-from pramana.simulate.inputs.sources import Source
-from pramana.simulate.inputs.tables import read_source
+from pramana.simulate.designs import designed
+from pramana.simulate.sources import Source
 from pramana.simulate.study import Trials
+from pramana.simulate.tables import read_source
 from pramana_core.design import goal
 from pramana_core.estimation.estimated import EstimatedMarginals
 

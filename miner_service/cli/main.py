@@ -136,8 +136,8 @@ def worker_command(
 def _serve(settings: Settings, admin_token_file: Path | None, ready_file: Path | None) -> None:
     """Listen and serve; `ready_file` is there while requests are taken."""
     from miner_service.http.app import create_app
-    from miner_service.http.listening.tls import open_tls
     from miner_service.http.server import bind, exclusive, serve, url_of, write_ready_file
+    from miner_service.http.tls import open_tls
     from miner_service.jobs.crew import crew_of
 
     tls = open_tls(settings.web)
@@ -194,7 +194,7 @@ def monitor_token_command(
     settings_file: SettingsFile = None,
 ) -> None:
     """Issue a token that may read /metrics and nothing of any study; others of this name end."""
-    from miner_service.store.holders.tokens import renew_monitor_token
+    from miner_service.store.tokens import renew_monitor_token
 
     settings = settings_of(data, database, settings_file)
     with (
@@ -219,7 +219,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
 
     A place of files that does not answer yet is looked at later: the service is not ready before.
     """
-    from miner_service.store.databases.identity import require_one_store
+    from miner_service.store.identity import require_one_store
 
     with opened(settings, upgrade=True) as services:
         with suppress(NotReady):
@@ -231,7 +231,7 @@ def first_token(settings: Settings, file: Path | None) -> None:
 
 
 def _has_token(services: Services) -> bool:
-    from miner_service.store.holders.tokens import admin_token_exists
+    from miner_service.store.tokens import admin_token_exists
 
     with services.database.read() as session:
         return admin_token_exists(session)
@@ -239,7 +239,7 @@ def _has_token(services: Services) -> bool:
 
 def _new_token(services: Services, file: Path | None, valid_days: int | None = None) -> None:
     """Issue a token; a token that could not be handed over is never made valid."""
-    from miner_service.store.holders.tokens import rotate_admin_token
+    from miner_service.store.tokens import rotate_admin_token
 
     days = valid_days or services.settings.tokens.valid_days
     with services.audit.room(), services.database.write() as session:

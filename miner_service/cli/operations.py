@@ -107,8 +107,8 @@ def existing(settings: Settings, *, files: bool = False) -> Iterator[Services]:
         OptionError: there are none.
         StoreMismatch: the files are another store's.
     """
-    from miner_service.store.databases.identity import require_one_store
-    from miner_service.store.databases.opening import FILE
+    from miner_service.store.identity import require_one_store
+    from miner_service.store.opening import FILE
 
     if settings.storage.database is None and not (settings.data_dir / FILE).exists():
         raise OptionError(

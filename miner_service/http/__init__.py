@@ -1,4 +1,4 @@
 """The service over HTTP: the application and the listening process.
 
-Routes are in `routes`, and what they ask for (callers, limits, bodies) in `access`.
+What routes ask for is elsewhere: callers in `access`, limits and bodies in `gate`.
 """

@@ -15,17 +15,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from miner_service.http.access import problems
-from miner_service.http.access.access import require_ruled
-from miner_service.http.access.auditing import AuditMiddleware
-from miner_service.http.access.deps import refuse_unknown_query
-from miner_service.http.access.keyed import OneStore, Probes
-from miner_service.http.access.protocol import ProtocolMiddleware
-from miner_service.http.gate.bodies import SecurityHeaders
-from miner_service.http.gate.gate import Addresses, Gate
-from miner_service.http.gate.shares import Pools
-from miner_service.http.metrics.figures import CountingMiddleware, Figures
-from miner_service.http.routes import (
+from miner_service.http import (
     audit,
     health,
     jobs,
@@ -37,6 +27,16 @@ from miner_service.http.routes import (
     studies,
     study_plans,
 )
+from miner_service.http.access import problems
+from miner_service.http.access.access import require_ruled
+from miner_service.http.access.auditing import AuditMiddleware
+from miner_service.http.access.deps import refuse_unknown_query
+from miner_service.http.access.keyed import OneStore, Probes
+from miner_service.http.access.protocol import ProtocolMiddleware
+from miner_service.http.gate.bodies import SecurityHeaders
+from miner_service.http.gate.gate import Addresses, Gate
+from miner_service.http.gate.shares import Pools
+from miner_service.http.metrics.figures import CountingMiddleware, Figures
 from miner_service.intake import withdrawing as sweeping
 from miner_service.jobs.runner import Crew, CrewMaker, Followed
 from miner_service.services import Services, open_services

@@ -18,8 +18,8 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from miner_service.http.listening.protocol import bounded_protocol
-from miner_service.http.listening.tls import Tls
+from miner_service.http.protocol import bounded_protocol
+from miner_service.http.tls import Tls
 from miner_service.intake.withdrawing import mismatch_of
 from miner_service.settings import Settings, WebSettings
 from miner_service.store.files.durable import storing

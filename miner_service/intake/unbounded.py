@@ -27,7 +27,7 @@ from miner_service.store.releases import (
 )
 from miner_service.store.schema import ReleaseRow, StudyRow
 from pramana_core.errors import BudgetExceeded, PramanaError
-from pramana_core.estimation.plausibility.examination import examine
+from pramana_core.estimation.plausibility import examine
 from pramana_core.wire.parts import Values
 from pramana_core.wire.privacy import ChangedReports, UnboundedRelease
 from pramana_core.wire.releases import Consistency, RepeatedReports

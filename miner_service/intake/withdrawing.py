@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from miner_service.services import Services
-from miner_service.store.databases.identity import require_one_store
+from miner_service.store.identity import require_one_store
 from miner_service.store.queue import drop_models_with, fail_jobs_on
 from miner_service.store.releases import (
     abandoned_releases,

@@ -22,7 +22,7 @@ from pramana_core.learn.networks.synthetic import sample_csv
 from pramana_core.learn.prediction import Predictor, Value, encode_records
 from pramana_core.marginals.counts import Tensor
 from pramana_core.mixed.table import LARGEST, CategoricalColumn, Column, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.wire.learning.jobs import JobSpec, read_job_spec
 from pramana_core.wire.learning.models import (

@@ -23,9 +23,9 @@ from miner_service.jobs.runner import too_large, too_long
 from miner_service.jobs.worker import COMMAND, Template, Worker
 from miner_service.settings import Settings
 from miner_service.store.database import Database
-from miner_service.store.databases.identity import require_one_store
-from miner_service.store.databases.opening import open_database
 from miner_service.store.files.opening import open_segments
+from miner_service.store.identity import require_one_store
+from miner_service.store.opening import open_database
 from pramana_core.errors import NotReady, StorageFull
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.estimation.core.loglinear import affordable
-from pramana_core.estimation.evidence.independence import TEST_CELLS
+from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.common.documents import write_json
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.learning.jobs import (

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pramana_core.learn.networks.exchange.documents import NetworkDocument
     from pramana_core.learn.prediction import Predictor
     from pramana_core.mixed.table import MixedTable
-    from pramana_core.model_sharing.core.tree import SharedTree
     from pramana_core.model_sharing.global_models.model import GlobalModel
+    from pramana_core.model_sharing.tree import SharedTree
 
 
 Content = dict[str, Any]

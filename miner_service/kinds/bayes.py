@@ -20,7 +20,7 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
-from pramana_core.learn.bayes_classifier.exchange.documents import (
+from pramana_core.learn.bayes_classifier.exchange import (
     NAMES,
     bayes_classifier_json,
     draw_bayes_classifier,

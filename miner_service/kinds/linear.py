@@ -24,7 +24,7 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded
 from pramana_core.learn.linear.columns import columns_of
-from pramana_core.learn.linear.exchange.documents import draw_weights, linear_json, read_linear_json
+from pramana_core.learn.linear.exchange import draw_weights, linear_json, read_linear_json
 from pramana_core.learn.linear.fitting import CELLS, learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions

@@ -12,7 +12,7 @@ from miner_service.kinds.masked import MaskedTables, RecordsKind, TableExtent
 from miner_service.settings import Limits
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.progress import Progress
-from pramana_core.regression.exchange.documents import (
+from pramana_core.regression.documents import (
     chance,
     number,
     read_regression_json,
@@ -23,7 +23,7 @@ from pramana_core.regression.exchange.documents import (
     write_regression_csv,
     write_regression_text,
 )
-from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
+from pramana_core.regression.drawing import draw_curves, draw_effects, draw_fit
 from pramana_core.regression.forms import TreeForm
 from pramana_core.regression.inputs import Feature, require_features
 from pramana_core.regression.learning import learn_regression

@@ -24,17 +24,15 @@ from pramana_core.errors import (
 )
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combination.combining import combine, pseudo_chunks
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
 from pramana_core.model_sharing.combination.votes import VotesModel, together
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree
 from pramana_core.model_sharing.exchange.documents import LONGEST_TEXT
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generation.generating import generate
-from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generating import generate
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,
@@ -43,6 +41,8 @@ from pramana_core.model_sharing.global_models.model import (
     path_match,
 )
 from pramana_core.model_sharing.growing.growing import require_installed
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress
 from pramana_core.wire.learning.jobs import ModelSharingSpec, UsedTreeMessage
 from pramana_core.wire.learning.models import ModelSharingMessage

@@ -25,11 +25,11 @@ from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
-from pramana_core.learn.tree.exchange.documents import read_tree_json, tree_json
-from pramana_core.learn.tree.exchange.drawing import draw_tree
-from pramana_core.learn.tree.exchange.text import said_of_model, write_tree_text
+from pramana_core.learn.tree.documents import read_tree_json, tree_json
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.text import said_of_model, write_tree_text
 from pramana_core.marginals.counts import CUBE_CELLS, Marginals
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress

@@ -18,12 +18,12 @@ from sqlalchemy.orm import Session
 
 from miner_service.operations.rows import copy_rows
 from miner_service.services import Services
-from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.files.durable import flush, storing, sync_directory
 from miner_service.store.files.segments import damaged_columns, file_sha256, part_name
 from miner_service.store.migrations import HEAD
 from miner_service.store.releases import kind_of_release
 from miner_service.store.schema import PartRow, ReleaseRow
+from miner_service.store.sqlite import SqliteStore
 from pramana_core.audit.chain import LONGEST
 from pramana_core.errors import NotReady, OptionError, StorageFull, StoreCorrupt
 

@@ -21,10 +21,10 @@ from miner_service.operations.backup import (
 )
 from miner_service.operations.rows import copy_rows, is_empty
 from miner_service.services import Services
-from miner_service.store.databases.identity import require_one_store
-from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.files.durable import settle, storing
 from miner_service.store.files.segments import file_sha256
+from miner_service.store.identity import require_one_store
+from miner_service.store.sqlite import SqliteStore
 from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 
 

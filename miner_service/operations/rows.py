@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from miner_service.store.databases.identity import IDENTITY_KEYS
+from miner_service.store.identity import IDENTITY_KEYS
 from miner_service.store.schema import Base, KeyRow, ReleaseRow, StudyRow, SupervisorRow
 
 _AT_ONCE = 500

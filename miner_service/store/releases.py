@@ -15,7 +15,7 @@ from miner_service.store.database import Remembered
 from miner_service.store.people import new_id, no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
-from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.plan import Plan
 from pramana_core.wire.releases import Consistency, Release, ReleaseCreate, RepeatedReports
 from pramana_core.wire.releases.base import RANDOMIZED, Content, ReleaseKind, ReleaseKindName

@@ -19,7 +19,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.consent import Consent
-    from owner_agent.peer.members.joint import JointOutcome
+    from owner_agent.peer.joint import JointOutcome
     from owner_agent.state.surroundings import Surroundings
 
 AcceptOption = Annotated[
@@ -45,10 +45,10 @@ def peer(
     corrections: CorrectionsOption = None,
 ) -> None:
     """Take part in sessions that the known peers begin, until stopped."""
+    from owner_agent.peer.app import PeerServer
     from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.protocol.session_file import load_session_file
-    from owner_agent.peer.transport.app import PeerServer
-    from owner_agent.peer.transport.remote import opened
+    from owner_agent.peer.remote import opened
 
     agreed = None if only is None else load_session_file(only)
     consent = Consent(accept_added_loss, corrections)
@@ -80,11 +80,11 @@ def learn(
 def _session(path: Path, surroundings: Surroundings, peers: Path, consent: Consent) -> JointOutcome:
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
-    from owner_agent.peer.members.joint import run_session
+    from owner_agent.peer.app import PeerServer
+    from owner_agent.peer.joint import run_session
     from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
     from owner_agent.peer.protocol.steps import stopped_like_interrupted
-    from owner_agent.peer.transport.app import PeerServer
-    from owner_agent.peer.transport.remote import opened
+    from owner_agent.peer.remote import opened
     from owner_agent.site.site import load_site
 
     site, file = load_site(path), load_session_file(peers)

@@ -227,8 +227,8 @@ def ledger(site: SiteOption = SITE, json: JsonOption = False) -> None:
         show_told,
         told_json,
     )
-    from owner_agent.peer.disclosure.exact import recalled
-    from owner_agent.peer.session.session import all_kept
+    from owner_agent.peer.exact import recalled
+    from owner_agent.peer.session import all_kept
     from owner_agent.release.ledger import Ledger
     from owner_agent.report.summaries import ledger_json
     from owner_agent.site.site import load_site

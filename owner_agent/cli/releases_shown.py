@@ -95,7 +95,7 @@ def inconsistency(outcome: PublishOutcome) -> list[str]:
     if said is None or said.state != "inconsistent" or said.p_value is None:
         return []
     # The estimators come with it, and no other command needs them.
-    from pramana_core.estimation.plausibility.examination import RATE
+    from pramana_core.estimation.plausibility import RATE
 
     found = (
         f"the miner finds that the reports of {', '.join(said.variables)} do not fit the transition"

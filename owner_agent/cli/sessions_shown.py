@@ -11,13 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.cli.results_shown import show_results
-from owner_agent.peer.disclosure.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.exchange.costs import session_json, session_lines
+from owner_agent.peer.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.release.ledger import PEER
 
 if TYPE_CHECKING:
-    from owner_agent.peer.members.joint import JointOutcome
-    from owner_agent.peer.session.session import Kept
+    from owner_agent.peer.joint import JointOutcome
+    from owner_agent.peer.session import Kept
     from owner_agent.release.ledger import Entry
     from pramana_core.errors import PramanaError
 

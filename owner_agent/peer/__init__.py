@@ -1,5 +1,5 @@
 """Learning without a miner: owners exchange randomized columns and end with the same network.
 
-Messages and tasks at the bottom, what is told of true records in `disclosure`, and the network
-between owners in `transport`, above which there is only the command line.
+Messages, tasks and the exchange of columns lie below; `noise`, `floor` and `exact` say what is told
+of true records, and `app` and `remote` are the network between owners.
 """

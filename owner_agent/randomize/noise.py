@@ -13,7 +13,7 @@ from pramana_core.mixed.table import Floats
 
 
 class TreeNoise:
-    """What draws private trees, as `pramana_core.model_sharing.private.growing.Noise`.
+    """What draws private trees, as `pramana_core.model_sharing.private.Noise`.
 
     Raises:
         NotInstalled: OpenDP is not installed.

@@ -36,9 +36,6 @@ from pramana_core.errors import (
     RequirementUnmet,
     StoreCorrupt,
 )
-from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.anonymity.requirements import released_form
-from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import (
     TreeDocument,
     read_tree_json,
@@ -46,6 +43,9 @@ from pramana_core.model_sharing.exchange.documents import (
 )
 from pramana_core.model_sharing.exchange.text import promised, protection_words, read_words
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.requirements import released_form
+from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.releases.base import KNOWLEDGE
 from pramana_core.wire.releases.catalogue import KINDS
@@ -88,7 +88,7 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
 
 def _draw(chosen: Chosen) -> SharedTree:
     from owner_agent.randomize.noise import TreeNoise
-    from pramana_core.model_sharing.private.growing import (
+    from pramana_core.model_sharing.private import (
         PrivateOptions,
         depth_for,
         grow_private_tree,

@@ -30,8 +30,8 @@ from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, 
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.errors import PramanaError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.core.attributes import Taxonomy, TreeSchema
-from pramana_core.model_sharing.core.schemas import schema_of
+from pramana_core.model_sharing.attributes import Taxonomy, TreeSchema
+from pramana_core.model_sharing.schemas import schema_of
 
 SECTION = "share_model"
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from pramana_core.errors import PramanaError
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
 )
+from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Label
 
 ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]

@@ -11,7 +11,7 @@ from pramana.estimators.base import Estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
 from pramana.reporting.estimating import EstimatedCounts
-from pramana_core.learn.bayes_classifier.exchange.documents import (
+from pramana_core.learn.bayes_classifier.exchange import (
     bayes_classifier_json,
     write_bayes_classifier_text,
 )

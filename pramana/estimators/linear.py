@@ -13,7 +13,7 @@ from pramana.estimators.saved import plain
 from pramana.frames.tables import Frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.errors import OptionError
-from pramana_core.learn.linear.exchange.documents import linear_json
+from pramana_core.learn.linear.exchange import linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import Accuracy, Plane
 from pramana_core.learn.linear.model import LinearClassifier as Planes

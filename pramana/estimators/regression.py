@@ -21,7 +21,7 @@ from pramana_core.learn.common.documents import write_json
 from pramana_core.mixed.table import MixedTable
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
-from pramana_core.regression.exchange.documents import (
+from pramana_core.regression.documents import (
     diagnostic_rows,
     facts,
     read_regression_json,

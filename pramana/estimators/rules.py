@@ -11,9 +11,9 @@ from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.learn.rules.exchange.documents import Found, read_found, write_found
-from pramana_core.learn.rules.exchange.drawing import itemsets_chart, rules_chart
-from pramana_core.learn.rules.exchange.export import itemsets_frame, rules_frame
+from pramana_core.learn.rules.documents import Found, read_found, write_found
+from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
+from pramana_core.learn.rules.export import itemsets_frame, rules_frame
 from pramana_core.learn.rules.itemsets import chosen_items, items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, Against, Decisions, RuleOptions

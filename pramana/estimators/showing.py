@@ -127,15 +127,15 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     Raises:
         OptionError: it is none of these.
     """
-    from pramana_core.learn.bayes_classifier.exchange.documents import bayes_chart
+    from pramana_core.learn.bayes_classifier.exchange import bayes_chart
     from pramana_core.learn.bayes_classifier.model import BayesClassifier
-    from pramana_core.learn.linear.exchange.documents import weights_chart
+    from pramana_core.learn.linear.exchange import weights_chart
     from pramana_core.learn.linear.model import LinearClassifier
     from pramana_core.learn.networks.bayes_net import LearnedBayesNet
     from pramana_core.learn.networks.exchange.drawing import draw_structure
-    from pramana_core.learn.tree.exchange.drawing import draw_tree
+    from pramana_core.learn.tree.drawing import draw_tree
     from pramana_core.learn.tree.model import DecisionTree
-    from pramana_core.regression.exchange.drawing import effects_chart
+    from pramana_core.regression.drawing import effects_chart
     from pramana_core.regression.model import RegressionModel
 
     if isinstance(model, RegressionModel):

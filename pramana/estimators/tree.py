@@ -12,13 +12,13 @@ from pramana.estimators.classifiers import Classifier
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.showing.charts import plotted
 from pramana_core.learn.common.options import require_limit
-from pramana_core.learn.tree.exchange.documents import tree_json
-from pramana_core.learn.tree.exchange.drawing import draw_tree
-from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.documents import tree_json
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
 from pramana_core.learn.tree.options import Criterion, TreeOptions
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.pictures.chart import Layout
 from pramana_core.progress import Progress
 

@@ -75,8 +75,8 @@ def observed_categories(
         >>> pm.observed_categories(people)
         {'age': ['23', '31', '40', '64'], 'sex': ['f', 'm']}
     """
-    from pramana.simulate.inputs.columns import Done, listed, made
-    from pramana.simulate.inputs.tables import MOST_INTERVALS
+    from pramana.simulate.columns import Done, listed, made
+    from pramana.simulate.tables import MOST_INTERVALS
 
     table = as_frame(frame, "frame")
     names = list(table.columns) if columns is None else names_of(columns, "columns")

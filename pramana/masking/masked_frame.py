@@ -170,7 +170,7 @@ class MaskedFrame(Contents):
         return plotted(self._picture(), ax)
 
     def _picture(self) -> Chart:
-        from pramana_core.mask.pictures.charts import pairs_to_show, relationships_chart
+        from pramana_core.mask.pictures import pairs_to_show, relationships_chart
 
         origin = self._origin("plot")
         s, x = origin.columns.s, origin.columns.x

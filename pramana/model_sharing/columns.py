@@ -14,8 +14,8 @@ from pramana.frames.tables import Frame, as_frame, names_of, require_columns, sh
 from pramana.model_sharing.declared import require_declared, require_labels, require_names
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.schemas import schema_of
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.schemas import schema_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -18,9 +18,9 @@ from pramana.reporting.files import require_version
 from pramana_core.errors import InputError, OptionError, TableError, TableUnreadable
 from pramana_core.learn.common.documents import DocumentPart, faults, parse_json, write_json
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.model_sharing.attributes import CategoricalAttribute, Taxonomy, TreeSchema
 from pramana_core.model_sharing.combination.combining import CombineOptions, Method, generation_for
 from pramana_core.model_sharing.combination.votes import VoteOptions
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, Taxonomy, TreeSchema
 from pramana_core.model_sharing.exchange.schemas import LONGEST_LABEL
 from pramana_core.model_sharing.global_models.learning import GlobalOptions
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage

@@ -17,11 +17,11 @@ from pramana.reporting.files import write_whole
 from pramana.showing.charts import plotted
 from pramana.showing.html import card
 from pramana_core.errors import OptionError
-from pramana_core.model_sharing.anonymity.pruning import Pruned
-from pramana_core.model_sharing.anonymity.requirements import measures_words, tree_measures
-from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.drawing import draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import conditions_words, write_shared_tree_text
+from pramana_core.model_sharing.pruning import Pruned
+from pramana_core.model_sharing.requirements import measures_words, tree_measures
+from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.chart import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage

@@ -16,24 +16,24 @@ from pramana.model_sharing.columns import training_columns
 from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.shared_model import SharedModel
 from pramana_core.errors import OptionError
-from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.anonymity.requirements import (
-    TELLS,
-    Requirement,
-    parse_requirement,
-    released_form,
-)
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import SharedTree
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.exchange.text import promised, protection_words, read_words
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.private.growing import (
+from pramana_core.model_sharing.private import (
     GeneratorNoise,
     Noise,
     grow_private_tree,
     require_epsilon,
 )
+from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.requirements import (
+    TELLS,
+    Requirement,
+    parse_requirement,
+    released_form,
+)
+from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.terminal import progress_bar
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
 

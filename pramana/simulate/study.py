@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.inputs.sources import Source
+from pramana.simulate.sources import Source
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.learn.networks.bayes_net import learn_parameters
@@ -25,7 +25,7 @@ from pramana_core.privacy import Amplification
 from pramana_core.terminal import print_json
 
 if TYPE_CHECKING:
-    from pramana.simulate.inputs.designs import DesignedPlan
+    from pramana.simulate.designs import DesignedPlan
 
 
 STANDARD_OUTPUT = Path("-")

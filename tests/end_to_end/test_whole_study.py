@@ -17,7 +17,7 @@ import pytest
 
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
-from miner_service.store.holders.tokens import rotate_admin_token
+from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
 from owner_agent.state.surroundings import Surroundings
 from pramana_core.terminal import run

@@ -24,8 +24,8 @@ from sqlalchemy import select
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Limits, Settings
-from miner_service.store.holders.tokens import rotate_admin_token
 from miner_service.store.schema import Base
+from miner_service.store.tokens import rotate_admin_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.estimated import EstimatedMarginals

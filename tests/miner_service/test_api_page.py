@@ -15,7 +15,7 @@ import pytest
 
 from miner_service.kinds import JOB_KINDS, itemsets, linear, tables, trees
 from miner_service.settings import MEBIBYTE, Limits
-from pramana_core.estimation.evidence.independence import TEST_CELLS
+from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.prediction import read_predictor
 from pramana_core.wire.learning.jobs import BayesNetStructureSpec, CountsSpec, RecordsSpec
 from pramana_core.wire.problems import known_problems

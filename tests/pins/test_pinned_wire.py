@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
-from miner_service.store.holders.tokens import rotate_admin_token
+from miner_service.store.tokens import rotate_admin_token
 from owner_agent.peer.identity.identity import Call, PeerIdentity, Pinned, signed_headers, state
 from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.messages import TaskMessage

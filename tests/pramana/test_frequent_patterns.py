@@ -14,7 +14,7 @@ from pramana_core.channels import OneHot, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.exchange.export import ITEMSET_ERRORS, RULE_ERRORS
+from pramana_core.learn.rules.export import ITEMSET_ERRORS, RULE_ERRORS
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions

@@ -32,10 +32,10 @@ from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import Marginals
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.conjunctive import learn_rule
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.plan import Block, Plan
 
 RECORDS = 20_000

@@ -25,12 +25,12 @@ from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.anonymity.merging import Branch, _least_of
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.growing.required import evidence
+from pramana_core.model_sharing.merging import Branch, _least_of
+from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.tree import Leaf
 from pramana_core.plan import Plan
 from tests.processors.learners import DOMAIN, told
 

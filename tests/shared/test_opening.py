@@ -17,8 +17,8 @@ import pytest
 import sqlalchemy as sa
 
 from miner_service.settings import Settings
-from miner_service.store.databases.opening import open_database
-from miner_service.store.databases.sqlite import SqliteStore
+from miner_service.store.opening import open_database
+from miner_service.store.sqlite import SqliteStore
 from owner_agent.release.ledger_file import connected
 from pramana_core.opening import opening_alone
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pramana_core.mask.pictures.charts import share
+from pramana_core.mask.pictures import share
 from pramana_core.mixed.table import Floats
 from pramana_core.pictures import plots
 

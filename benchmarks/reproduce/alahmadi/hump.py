@@ -11,8 +11,8 @@ from benchmarks.reproduce.alahmadi.pilot import colour_of
 from benchmarks.reproduce.alahmadi.relations import Relation, kept
 from benchmarks.reproduce.alahmadi.store import CONFIDENTIAL, store_tables
 from benchmarks.reproduce.alahmadi.versions import EXISTING, versions
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana_core.mask.pictures.charts import share, trend
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from pramana_core.mask.pictures import share, trend
 from pramana_core.mixed.table import MixedTable
 from pramana_core.pictures import plots
 

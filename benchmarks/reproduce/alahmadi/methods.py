@@ -12,7 +12,7 @@ from scipy import stats
 from benchmarks.reproduce.alahmadi import real
 from benchmarks.reproduce.alahmadi.store import STORE, tables
 from benchmarks.reproduce.alahmadi.versions import names
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.relationships import DATASETS
 from pramana_core.mask.comparison import compare
 from pramana_core.mask.measures import Measures

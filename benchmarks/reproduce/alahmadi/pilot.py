@@ -11,8 +11,8 @@ import pandas as pd
 from benchmarks.reproduce.alahmadi import grids
 from benchmarks.reproduce.alahmadi.relations import Relation, kept
 from benchmarks.reproduce.alahmadi.versions import EXISTING, QUICK_RECORDS, Version, versions
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana_core.mask.pictures.charts import trend
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from pramana_core.mask.pictures import trend
 from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
 from pramana_core.pictures import plots
 

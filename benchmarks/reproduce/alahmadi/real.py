@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.alahmadi.versions import QUICK_RECORDS
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from pramana_core.errors import NotInstalled
 from pramana_core.mixed.table import MixedTable, read_mixed
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from pramana_core.mask.measures.core.compared import Kind, expectation
 from pramana_core.mixed.design import design_of
 from pramana_core.mixed.table import Floats, MixedTable

@@ -17,8 +17,8 @@ from benchmarks.reproduce.alahmadi.pilot import colour_of
 from benchmarks.reproduce.alahmadi.relations import Relation, kept
 from benchmarks.reproduce.alahmadi.store import STORE, tables
 from benchmarks.reproduce.alahmadi.versions import EXISTING, versions
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from pramana_core.mask.measures.security.snooper import snooper_gains
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from pramana_core.mask.measures.snooper import snooper_gains
 from pramana_core.mixed.design import design_of
 from pramana_core.pictures import plots
 

@@ -12,7 +12,7 @@ from benchmarks.reproduce.alahmadi.pilot import TINY, colour_of
 from benchmarks.reproduce.alahmadi.relations import Kept, kept, relations_of
 from benchmarks.reproduce.alahmadi.store import store_tables
 from benchmarks.reproduce.alahmadi.versions import PROPOSED, versions
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from pramana_core.pictures import plots
 from pramana_core.ties import first_smallest
 

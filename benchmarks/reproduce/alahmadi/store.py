@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.reproduce.alahmadi.versions import QUICK_RECORDS
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from pramana.setups.relationships import DATASETS, RECORDS
 from pramana_core.mixed.table import MixedTable, read_mixed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from pramana_core.errors import PramanaError
 from pramana_core.mask import METHODS
 from pramana_core.mixed.table import MixedTable, numeric_table

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.frapp.data import MINIMUM, Survey
 from benchmarks.reproduce.frapp.mechanisms import Mechanism
 from pramana.setups.owner import SeededOwner

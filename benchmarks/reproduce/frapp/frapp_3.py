@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.frapp.accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
 from benchmarks.reproduce.frapp.mechanisms import Mechanism, det_gd

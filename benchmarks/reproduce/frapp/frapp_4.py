@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.frapp.data import CENSUS, GAMMA, HEALTH, RHO_1, domain_of
 from benchmarks.reproduce.frapp.frapp_3 import channel as random_channel
 from benchmarks.reproduce.frapp.mechanisms import Mechanism, papers_mechanisms

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, MINIMUM, Survey, census
 from pramana_core.pictures import plots as style
 

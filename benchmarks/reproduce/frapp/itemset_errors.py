@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, HEALTH_FILES, census, health
 from benchmarks.reproduce.frapp.frapp_table_3 import by_length
 from benchmarks.reproduce.frapp.mining import (

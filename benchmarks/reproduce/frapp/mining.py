@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Result, Setting
+from benchmarks.reproduce.experiment import Result, Setting
 from benchmarks.reproduce.frapp import findings as say
 from benchmarks.reproduce.frapp.accuracy import APRIORI, DIRECT, measure, summary
 from benchmarks.reproduce.frapp.data import Survey

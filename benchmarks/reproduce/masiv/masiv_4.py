@@ -12,10 +12,10 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.engine.ratio_errors import parameter_errors
-from benchmarks.reproduce.ma.chapter_5.ma_5_4 import ALMOST_NONE, NODE, REASONABLE, RUNS
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.ma.ma_5_4 import ALMOST_NONE, NODE, REASONABLE, RUNS
 from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, view_of
+from benchmarks.reproduce.ratio_errors import parameter_errors
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric
 from pramana_core.learn.networks.bayes_net import learn_parameters

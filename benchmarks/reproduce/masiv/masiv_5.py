@@ -10,8 +10,8 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma.chapter_5.structure_curves import BAYESIAN, BIC, PUBLISHED
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.ma.structure_curves import BAYESIAN, BIC, PUBLISHED
 from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.bayes_net import compare

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma.chapter_5.ma_table_5_2 import (
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.ma.ma_table_5_2 import (
     PAPER_RUNS,
     LearnersView,
     errors,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.sharkey.tables import kept_of
-from pramana.simulate.model_sharing.options import SimulationOptions
-from pramana.simulate.model_sharing.simulation import Simulation, simulate
+from pramana.simulate.options import SimulationOptions
+from pramana.simulate.simulation import Simulation, simulate
 from pramana_core.pictures import plots
 
 if TYPE_CHECKING:

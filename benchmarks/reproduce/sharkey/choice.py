@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.sharkey.cells import Cell, run_cells
 from benchmarks.reproduce.sharkey.published import recorded
 from benchmarks.reproduce.sharkey.randomized import randomized
 from benchmarks.reproduce.sharkey.tables import SOURCES
-from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 
 if TYPE_CHECKING:

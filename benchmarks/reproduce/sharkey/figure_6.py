@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.sharkey.cells import Cell, run_cells, value
 from benchmarks.reproduce.sharkey.tables import ADULT_WORDS, SOURCES
 from pramana_core.pictures import plots

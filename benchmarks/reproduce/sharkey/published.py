@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.mixed.table import MixedTable
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.publishing.full_domain import Cells
-from pramana_core.model_sharing.publishing.hierarchies import hierarchies_of
+from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.full_domain import Cells
+from pramana_core.model_sharing.hierarchies import hierarchies_of
+from pramana_core.model_sharing.requirements import Requirement
 
 PUBLISHED = Path(__file__).with_name("published.json")
 

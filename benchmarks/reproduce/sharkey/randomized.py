@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.sharkey.cells import folds
 from benchmarks.reproduce.sharkey.tables import table_of
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import simulate
-from pramana.simulate.inputs.designs import designed
-from pramana.simulate.inputs.sources import TableSource
-from pramana.simulate.model_sharing.kept import Fold, Kept
-from pramana.simulate.model_sharing.options import SimulationOptions
-from pramana.simulate.model_sharing.tables import SharingTable
+from pramana.simulate.designs import designed
+from pramana.simulate.kept import Fold, Kept
+from pramana.simulate.model_sharing_tables import SharingTable
+from pramana.simulate.options import SimulationOptions
+from pramana.simulate.sources import TableSource
 from pramana.simulate.study import Trial, Trials
 from pramana_core.design import goal
 from pramana_core.domain import Domain, Variable

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.reproduce.engine.experiment import Setting
-from pramana.simulate.model_sharing.kept import Kept
-from pramana.simulate.model_sharing.tables import SharingTable, read_sharing_table, read_taxonomies
+from benchmarks.reproduce.experiment import Setting
+from pramana.simulate.kept import Kept
+from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
 

@@ -23,11 +23,11 @@ from starlette.routing import BaseRoute
 
 from miner_service.alignment.align import shown_to_owner
 from miner_service.services import Services
-from miner_service.store.holders.owners import find_invitation
-from miner_service.store.holders.tokens import KnownToken, find_token, note_use
 from miner_service.store.jobs import find_job
+from miner_service.store.owners import find_invitation
 from miner_service.store.people import ADMIN, ANALYST, MONITOR, OWNER, find_study, no_such
 from miner_service.store.schema import InvitationRow, JobRow, ModelRow, ReleaseRow, TokenRow
+from miner_service.store.tokens import KnownToken, find_token, note_use
 from pramana_core.errors import Forbidden, NotReady, PramanaError, StorageFull, Unauthenticated
 from pramana_core.wire.learning.jobs import Job
 from pramana_core.wire.problems import ProblemDetail

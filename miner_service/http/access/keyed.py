@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from miner_service.http.access.problems import problem_response
 from miner_service.intake import withdrawing as sweeping
 from miner_service.services import Services
-from miner_service.store.holders.answers import Answer, Sender, keep_answer, known_answer
+from miner_service.store.answers import Answer, Sender, keep_answer, known_answer
 from pramana_core.errors import NotReady, OptionError, PramanaError, StoreMismatch
 from pramana_core.wire.base import Message
 from pramana_core.wire.problems import problem_of

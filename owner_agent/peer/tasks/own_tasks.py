@@ -23,26 +23,26 @@ from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.peer.tasks.task import Findings, LearningTask, require_distinct
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.learn.bayes_classifier.exchange.documents import (
+from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
     write_bayes_classifier_json,
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.common.documents import write_json
-from pramana_core.learn.linear.exchange.documents import draw_weights, write_linear_json
+from pramana_core.learn.linear.exchange import draw_weights, write_linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.networks.exchange.bif import write_bif
-from pramana_core.learn.rules.exchange.drawing import draw_itemsets, draw_rules
-from pramana_core.learn.rules.exchange.export import itemsets_csv, rules_csv, rules_json
+from pramana_core.learn.rules.drawing import draw_itemsets, draw_rules
+from pramana_core.learn.rules.export import itemsets_csv, rules_csv, rules_json
 from pramana_core.learn.rules.itemsets import items_wanted
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
-from pramana_core.learn.tree.exchange.documents import write_tree_json
-from pramana_core.learn.tree.exchange.drawing import draw_tree
-from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree.documents import write_tree_json
+from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.text import write_tree_text
 from pramana_core.marginals.counts import Marginals, MarginalTable
 from pramana_core.marginals.support_counts import Item
 from pramana_core.progress import Progress

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.simulate.commands import options as given
-from pramana.simulate.model_sharing.options import (
+from pramana.simulate.options import (
     Absent,
     By,
     Counts,
@@ -22,11 +22,11 @@ from pramana.simulate.model_sharing.options import (
     Tell,
     Weights,
 )
-from pramana.simulate.publishing.publishers import PUBLISHER
+from pramana.simulate.publishers import PUBLISHER
 from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from pramana_core.model_sharing.anonymity.requirements import Requirement
+    from pramana_core.model_sharing.requirements import Requirement
 
 Table = Annotated[Path, typer.Option(help="The records: a CSV or Parquet table.")]
 Owners = Annotated[int, typer.Option(help="Among how many owners they are divided, at random.")]
@@ -196,7 +196,7 @@ def _requirement(
     exact: bool | None,
     method: Method,
 ) -> Requirement | None:
-    from pramana_core.model_sharing.anonymity.requirements import Requirement
+    from pramana_core.model_sharing.requirements import Requirement
 
     if method == "ldiversity" and exact is False:
         raise OptionError(
@@ -214,8 +214,8 @@ def _simulate(
     json: Path | None,
 ) -> None:
     from pramana.simulate.commands.display import show_sharing
-    from pramana.simulate.model_sharing.simulation import simulate
-    from pramana.simulate.model_sharing.tables import called, read_sharing_table, taxonomies_for
+    from pramana.simulate.model_sharing_tables import called, read_sharing_table, taxonomies_for
+    from pramana.simulate.simulation import simulate
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)

@@ -17,7 +17,7 @@ from pramana_core.progress import OnShare
 from pramana_core.terminal import console, progress_bar
 
 if TYPE_CHECKING:
-    from pramana.simulate.inputs.sources import Source
+    from pramana.simulate.sources import Source
     from pramana.simulate.study import Trials
     from pramana_core.design import Goal
     from pramana_core.domain import Domain
@@ -134,7 +134,7 @@ class Setup:
             OptionError: options that exclude each other, or what is made of them.
             UnknownVariable: no such target.
         """
-        from pramana.simulate.inputs.sources import require_records, require_target
+        from pramana.simulate.sources import require_records, require_target
         from pramana.simulate.study import Trials, require_repeatable
 
         self._require_randomization()
@@ -146,7 +146,7 @@ class Setup:
         if self.design is None:
             made = self._plan(source, plan)
             return Trials(source, made, records, runs, seed, holdout=holdout), self._estimator
-        from pramana.simulate.inputs.designs import designed, owners_of
+        from pramana.simulate.designs import designed, owners_of
         from pramana_core.design.requirement import require_gamma
 
         gamma = self.gamma or 0.0
@@ -192,9 +192,9 @@ class Setup:
             )
 
     def _source(self) -> tuple[Source, Plan | None]:
-        from pramana.simulate.inputs.randomization import read_plan
-        from pramana.simulate.inputs.sources import NetworkSource
-        from pramana.simulate.inputs.tables import read_source
+        from pramana.simulate.randomization import read_plan
+        from pramana.simulate.sources import NetworkSource
+        from pramana.simulate.tables import read_source
 
         plan = None if self.channels is None else read_plan(self.channels)
         if (self.bif is None) == (self.table is None):
@@ -215,7 +215,7 @@ class Setup:
         return NetworkSource.read(self.bif), plan
 
     def _plan(self, source: Source, plan: Plan | None) -> Plan:
-        from pramana.simulate.inputs.randomization import fitting, symmetric
+        from pramana.simulate.randomization import fitting, symmetric
 
         if plan is not None:
             return fitting(plan, source.domain, self._estimator)

@@ -49,7 +49,7 @@ def rules(
     input; 4 too large; 6 the reports cannot support the estimate.
     """
     from pramana.simulate.commands.display import show_rules
-    from pramana.simulate.inputs.designs import for_itemsets
+    from pramana.simulate.designs import for_itemsets
     from pramana.simulate.rules import simulate
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 

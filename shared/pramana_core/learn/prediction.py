@@ -19,9 +19,9 @@ import numpy as np
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
-from pramana_core.learn.bayes_classifier.exchange.documents import read_bayes_classifier_json
-from pramana_core.learn.linear.exchange.documents import read_linear_json
-from pramana_core.learn.tree.exchange.documents import read_tree_json
+from pramana_core.learn.bayes_classifier.exchange import read_bayes_classifier_json
+from pramana_core.learn.linear.exchange import read_linear_json
+from pramana_core.learn.tree.documents import read_tree_json
 from pramana_core.marginals.counts import Codes, Tensor
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")

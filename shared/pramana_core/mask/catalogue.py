@@ -10,7 +10,7 @@ from pramana_core.mask.core.inputs import MAX_LEVERAGE
 from pramana_core.mask.core.masked import Masked, Method, method_of
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mask.methods import registry
-from pramana_core.mask.synthetic.trees import synthetic_copula, synthetic_trees
+from pramana_core.mask.synthetic import synthetic_copula, synthetic_trees
 
 _SYNTHETIC = (
     Method(

@@ -10,9 +10,9 @@ import pytest
 from scipy import integrate, stats
 
 from benchmarks.reproduce.catalogue import select
-from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.ma.chapter_3 import ma_3_1_2, same_accuracy
-from benchmarks.reproduce.ma.chapter_3.additive_noise import KINDS, AdditiveNoise
+from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.ma import ma_3_1_2, same_accuracy
+from benchmarks.reproduce.ma.additive_noise import KINDS, AdditiveNoise
 from pramana_core.channels import Symmetric
 from pramana_core.privacy import gamma
 

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.reproduce.catalogue import catalogue
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.frapp import accuracy as frapp_accuracy
 from benchmarks.reproduce.frapp import data as frapp_data
 from benchmarks.reproduce.frapp import findings as frapp_findings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.ma.chapter_2 import grouping
+from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.ma import grouping
 from pramana_core.privacy import gamma, gamma_within_groups
 
 pytestmark = pytest.mark.calibration

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.ma.chapter_5 import ma_5_4
+from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.ma import ma_5_4
 from benchmarks.reproduce.masiv import masiv_4, masiv_5, masiv_table_2
 from benchmarks.reproduce.masiv.masiv_table_2 import Randomization
 from benchmarks.reproduce.masiv.setups import MINER, PEERS, view_of, views

@@ -18,13 +18,11 @@ import pytest
 from scipy import integrate, stats
 from typer.testing import CliRunner
 
+from benchmarks.reproduce import agreement
 from benchmarks.reproduce.catalogue import catalogue, select
 from benchmarks.reproduce.data import table_2_1, two_triangles
-from benchmarks.reproduce.engine import agreement
-from benchmarks.reproduce.engine.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma.chapter_2 import ma_2_2, ma_2_3
-from benchmarks.reproduce.ma.chapter_3 import ma_3_2, ma_3_3, ma_3_4
-from benchmarks.reproduce.ma.chapter_7 import ma_7_3
+from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.ma import ma_2_2, ma_2_3, ma_3_2, ma_3_3, ma_3_4, ma_7_3
 from benchmarks.reproduce.run import reproduce, tally
 from pramana.cli import app
 from pramana.setups import owner as production

@@ -17,13 +17,13 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import integrate, stats
 
+from benchmarks.reproduce import ratio_errors
 from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine import ratio_errors
-from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.ma.chapter_3 import ma_3_4
-from benchmarks.reproduce.ma.chapter_5 import (
+from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.ma import (
     ckl,
+    ma_3_4,
     ma_5_1,
     ma_5_4,
     ma_5_5,

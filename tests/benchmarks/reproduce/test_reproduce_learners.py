@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from benchmarks.reproduce import accuracy_curves as curves
 from benchmarks.reproduce.catalogue import catalogue
 from benchmarks.reproduce.data import ma_tables
 from benchmarks.reproduce.data.item_groups import (
@@ -24,10 +25,8 @@ from benchmarks.reproduce.data.item_groups import (
     transactions,
 )
 from benchmarks.reproduce.data.ma_tables import Grouping, TrueRecords
-from benchmarks.reproduce.engine import accuracy_curves as curves
-from benchmarks.reproduce.engine.experiment import Setting
-from benchmarks.reproduce.ma.chapter_6 import iris, linear_runs, ma_6_1
-from benchmarks.reproduce.ma.chapter_7 import item_runs, tree_runs
+from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.ma import iris, item_runs, linear_runs, ma_6_1, tree_runs
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.estimation.estimated import EstimatedMarginals

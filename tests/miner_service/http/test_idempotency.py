@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from miner_service.store.holders import answers
+from miner_service.store import answers
 from miner_service.store.schema import AnswerRow, InvitationRow, TokenRow
 from tests.miner_service.conftest import Person, assert_problem
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from miner_service.settings import Settings, TokenSettings
-from miner_service.store.holders.tokens import issue_token, note_use
+from miner_service.store.tokens import issue_token, note_use
 from pramana_core.errors import OptionError, StorageFull
 
 ROTATE = "/v1/tokens/rotate"

@@ -13,7 +13,7 @@ from miner_service.intake import unbounded as examining
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded
-from pramana_core.estimation.plausibility.examination import (
+from pramana_core.estimation.plausibility import (
     PAIR_CELLS,
     PAIRS,
     RATE,

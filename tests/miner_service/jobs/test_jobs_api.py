@@ -13,8 +13,8 @@ from sqlalchemy import select
 from miner_service.jobs.runner import learn_model
 from miner_service.operations.rows import delete_rows
 from miner_service.settings import Limits
-from miner_service.store.holders.tokens import revoke_token
 from miner_service.store.schema import JobRow
+from miner_service.store.tokens import revoke_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import NotConverged
@@ -265,7 +265,7 @@ def test_events_end_when_the_service_does(held):
 @pytest.mark.slow
 @pytest.mark.parametrize("gone", ["token", "study"])
 def test_events_end_when_nobody_may_follow_any_more(held, monkeypatch, gone):
-    monkeypatch.setattr("miner_service.http.routes.jobs._HEARTBEAT_LOOKUPS", 3)
+    monkeypatch.setattr("miner_service.http.jobs._HEARTBEAT_LOOKUPS", 3)
 
     def end():
         with held.services.database.write() as session:

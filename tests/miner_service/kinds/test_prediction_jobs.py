@@ -10,16 +10,16 @@ import pytest
 
 from miner_service.kinds import linear, trees
 from miner_service.settings import Limits
-from pramana_core.learn.linear.exchange.documents import linear_json
+from pramana_core.learn.linear.exchange import linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.networks.exchange.bif import read_bif
 from pramana_core.learn.prediction import read_predictor
-from pramana_core.learn.tree.exchange import drawing
-from pramana_core.learn.tree.exchange.documents import tree_json
-from pramana_core.learn.tree.exchange.text import write_tree_text
+from pramana_core.learn.tree import drawing
+from pramana_core.learn.tree.documents import tree_json
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.learn.tree.text import write_tree_text
 
 TREE = {"kind": "decision-tree", "target": "ill"}
 LINEAR = {"kind": "linear-classifier", "target": "ill"}

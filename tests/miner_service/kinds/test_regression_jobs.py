@@ -10,7 +10,7 @@ import pytest
 
 from miner_service.kinds import regression
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.regression.exchange.documents import read_regression_json, regression_json
+from pramana_core.regression.documents import read_regression_json, regression_json
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.options import RegressionOptions
 from tests.miner_service.masking import COLUMNS, masked

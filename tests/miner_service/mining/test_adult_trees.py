@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from miner_service.kinds.sharing import ModelSharingKind, SharedTrees, TreeSource
-from pramana.simulate.model_sharing.tables import sharing_table
-from pramana_core.model_sharing.anonymity.requirements import released_form
-from pramana_core.model_sharing.core.schemas import schema_of
+from pramana.simulate.model_sharing_tables import sharing_table
 from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.growing.growing import grow_tree
+from pramana_core.model_sharing.requirements import released_form
+from pramana_core.model_sharing.schemas import schema_of
 from pramana_core.wire.learning.jobs import ModelSharingSpec
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from tests.places import DATA

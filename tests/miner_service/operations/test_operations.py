@@ -16,8 +16,8 @@ from miner_service.operations.backup import LIST, back_up
 from miner_service.operations.rows import OF_NO_STUDY, of_study
 from miner_service.services import open_services
 from miner_service.settings import Settings, StorageSettings, utc_now
-from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.schema import Base, JobRow, ModelRow, PartRow, ReleaseRow
+from miner_service.store.sqlite import SqliteStore
 from pramana_core.errors import NotReady, PramanaError
 from pramana_core.progress import unwatched
 from tests.miner_service.store.object_store import object_store, one_object_store

@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from miner_service.store.databases.postgres import PostgresStore
-from miner_service.store.databases.sqlite import SqliteStore
+from miner_service.store.postgres import PostgresStore
+from miner_service.store.sqlite import SqliteStore
 from tests.postgres import own_postgres, postgres
 
 __all__ = ["own_postgres", "postgres"]

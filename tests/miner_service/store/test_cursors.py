@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from miner_service.store.database import Cursors, ListView, open_cursors
-from miner_service.store.databases.sqlite import SqliteStore
+from miner_service.store.sqlite import SqliteStore
 from pramana_core.errors import OptionError
 
 JOBS = "/v1/studies/asia/jobs"

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import event, text
 
-from miner_service.store.databases.postgres import parse_address, shown
 from miner_service.store.people import create_study, find_study
+from miner_service.store.postgres import parse_address, shown
 from miner_service.store.schema import StudyRow
 from pramana_core.errors import NotReady, OptionError, PramanaError, StorageFull, StoreCorrupt
 from pramana_core.wire.privacy import StudyCreate

@@ -8,15 +8,15 @@ import pytest
 
 from miner_service.intake.receiving import require_within_quota
 from miner_service.settings import Quotas
-from miner_service.store.holders.tokens import (
+from miner_service.store.releases import abandoned_releases, parts_arrived, releases_of
+from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
+from miner_service.store.tokens import (
     find_token,
     issue_token,
     note_use,
     rotate_token,
     tokens_ending,
 )
-from miner_service.store.releases import abandoned_releases, parts_arrived, releases_of
-from miner_service.store.schema import PartRow, ReleaseRow, StudyRow
 from pramana_core.errors import QuotaExceeded
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

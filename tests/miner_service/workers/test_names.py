@@ -10,8 +10,8 @@ from miner_service.jobs.process import departed, named
 from miner_service.jobs.supervisor import Supervisor
 from miner_service.jobs.worker import Run
 from miner_service.settings import JobSettings, Settings
-from miner_service.store.databases.sqlite import SqliteStore
 from miner_service.store.queue import Lease
+from miner_service.store.sqlite import SqliteStore
 from pramana_core.errors import NotReady, StorageFull
 
 

@@ -22,14 +22,14 @@ import pyarrow as pa
 import pytest
 from starlette.testclient import TestClient
 
+from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.identity.identity import make_identity
-from owner_agent.peer.members.joint import JointOutcome, run_session
-from owner_agent.peer.members.participant import Participant
+from owner_agent.peer.joint import JointOutcome, run_session
+from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
-from owner_agent.peer.transport.app import create_peer_app
-from owner_agent.peer.transport.remote import opened
+from owner_agent.peer.remote import opened
 from owner_agent.site.mistakes import Choice
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore

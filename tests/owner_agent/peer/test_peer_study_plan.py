@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from owner_agent.peer import participant
 from owner_agent.peer.exchange.costs import session_told
 from owner_agent.peer.exchange.outgoing import Share, share_of
-from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.session_file import SessionFile, proposal_of
 from owner_agent.randomize import stream as reports

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from owner_agent.cli.main import build
 from owner_agent.cli.sessions_shown import show_peer_lines
+from owner_agent.peer import joint, member, participant
 from owner_agent.peer.exchange.outgoing import draws_of, share_of
-from owner_agent.peer.members import joint, member, participant
 from owner_agent.peer.protocol.messages import Ending, Statements
 from owner_agent.peer.protocol.steps import (
     ANNOUNCEMENTS,
@@ -25,8 +25,8 @@ from owner_agent.peer.protocol.steps import (
     PROPOSE,
     STATUS,
 )
-from owner_agent.peer.session.session import all_kept, earlier_status, kept_of
-from owner_agent.peer.transport.remote import opened
+from owner_agent.peer.remote import opened
+from owner_agent.peer.session import all_kept, earlier_status, kept_of
 from owner_agent.randomize.draws import draw_id
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.refusals import refuse_conflicts

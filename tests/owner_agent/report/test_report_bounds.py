@@ -26,10 +26,9 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification
-from pramana_core.privacy.structures import dispatch
-from pramana_core.privacy.structures.composite import PossibleStructure
-from pramana_core.privacy.structures.sampled import SampledSet, SampledStructure
+from pramana_core.privacy import Amplification, dispatch
+from pramana_core.privacy.composite import PossibleStructure
+from pramana_core.privacy.sampled import SampledSet, SampledStructure
 
 
 def block(names, sizes, channel):

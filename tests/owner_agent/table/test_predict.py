@@ -15,10 +15,10 @@ from owner_agent.table.predicting import InputSource, predict, read_model
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.linear.columns import Column
-from pramana_core.learn.linear.exchange.documents import write_linear_json
+from pramana_core.learn.linear.exchange import write_linear_json
 from pramana_core.learn.linear.model import LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.tree.exchange.documents import write_tree_json
+from pramana_core.learn.tree.documents import write_tree_json
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.learn.tree.options import TreeOptions

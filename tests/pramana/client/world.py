@@ -17,7 +17,7 @@ import pramana as pm
 from miner_service.http.app import create_app
 from miner_service.jobs.runner import learn_model
 from miner_service.settings import Settings
-from miner_service.store.holders.tokens import rotate_admin_token
+from miner_service.store.tokens import rotate_admin_token
 from pramana.client.connecting import Miner
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part

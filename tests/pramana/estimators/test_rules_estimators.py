@@ -10,8 +10,8 @@ import pytest
 from mlxtend import frequent_patterns as theirs
 
 import pramana as pm
-from pramana_core.learn.rules.exchange.documents import read_found
-from pramana_core.learn.rules.exchange.export import ITEMSET_ERRORS, RULE_ERRORS, rules_json
+from pramana_core.learn.rules.documents import read_found
+from pramana_core.learn.rules.export import ITEMSET_ERRORS, RULE_ERRORS, rules_json
 from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, RuleOptions
 from pramana_core.learn.rules.rules import MEASURES
 

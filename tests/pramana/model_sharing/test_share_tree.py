@@ -14,8 +14,8 @@ import pramana as pm
 from owner_agent.randomize.noise import TreeNoise
 from pramana.model_sharing.sharing import noise_of
 from pramana_core.errors import NotInstalled, OptionError
-from pramana_core.model_sharing.anonymity.requirements import meets, released_form
-from pramana_core.model_sharing.private.growing import GeneratorNoise
+from pramana_core.model_sharing.private import GeneratorNoise
+from pramana_core.model_sharing.requirements import meets, released_form
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 LISTED = {

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.frapp.data import census
 from pramana.setups.owner import SeededOwner
-from pramana.simulate.inputs.randomization import symmetric
+from pramana.simulate.randomization import symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import FoundItemsets, mine_itemsets

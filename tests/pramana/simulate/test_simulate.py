@@ -30,17 +30,17 @@ from pramana.simulate.bayes_net import (
     directed,
     divergence_or_none,
 )
-from pramana.simulate.inputs.columns import EMPTY, OTHER, intervals_for
-from pramana.simulate.inputs.randomization import fitting, read_plan, symmetric
-from pramana.simulate.inputs.sources import (
+from pramana.simulate.columns import EMPTY, OTHER, intervals_for
+from pramana.simulate.randomization import fitting, read_plan, symmetric
+from pramana.simulate.sources import (
     MOST_RECORDS,
     NetworkSource,
     TableSource,
     require_records,
     topological,
 )
-from pramana.simulate.inputs.tables import read_source
 from pramana.simulate.study import Series, Trials, fitted, require_place, write_result
+from pramana.simulate.tables import read_source
 from pramana_core.channels import Choice, Dense, Identity, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (

@@ -17,14 +17,13 @@ import pytest
 from typer.testing import CliRunner
 
 from pramana.cli import app
-from pramana.simulate import classifiers, rules
+from pramana.simulate import classifiers, designs, rules
 from pramana.simulate.commands.options import watched
-from pramana.simulate.inputs import designs
-from pramana.simulate.inputs.randomization import symmetric
-from pramana.simulate.inputs.sources import TableSource
-from pramana.simulate.inputs.tables import MOST_INTERVALS, read_source
+from pramana.simulate.randomization import symmetric
 from pramana.simulate.rules import by_length, overall
+from pramana.simulate.sources import TableSource
 from pramana.simulate.study import Series, Trials, spread
+from pramana.simulate.tables import MOST_INTERVALS, read_source
 from pramana_core.design import Option, Problem, Requirements, compare, goal, reference
 from pramana_core.design.predict import NOTHING
 from pramana_core.domain import Domain, Variable
@@ -442,7 +441,7 @@ def test_census_at_gamma_19_under_the_designers_plan(tmp_path: Path):
     """Two runs of seed 1; docs/simulate.md has ten."""
     if not (DATA / "adult-train.csv.gz").is_file():
         pytest.skip("the public table adult is not there")
-    from benchmarks.reproduce.engine.experiment import Setting
+    from benchmarks.reproduce.experiment import Setting
     from benchmarks.reproduce.frapp import data as frapp_data
 
     survey = frapp_data.census(Setting(data=DATA))

@@ -14,28 +14,28 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.model_sharing.combined_trees import CombinedTrees
-from pramana.simulate.model_sharing import options as named
-from pramana.simulate.model_sharing.kept import Kept
-from pramana.simulate.model_sharing.options import COMBINING, SimulationOptions
-from pramana.simulate.model_sharing.simulation import simulate
-from pramana.simulate.model_sharing.tables import (
+from pramana.simulate import options as named
+from pramana.simulate.kept import Kept
+from pramana.simulate.model_sharing_tables import (
     SharingTable,
     called,
     read_sharing_table,
     sharing_table,
     taxonomies_for,
 )
+from pramana.simulate.options import COMBINING, SimulationOptions
+from pramana.simulate.simulation import simulate
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.model_sharing.anonymity.merging import JOINS, MERGES
-from pramana_core.model_sharing.anonymity.requirements import TELLS, Requirement
+from pramana_core.model_sharing import options as generation
 from pramana_core.model_sharing.combination import combining, votes
-from pramana_core.model_sharing.generation import options as generation
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import TreeModel, path_match
+from pramana_core.model_sharing.merging import JOINS, MERGES
+from pramana_core.model_sharing.requirements import TELLS, Requirement
 from pramana_core.wire.learning.jobs import ModelSharingSpec
 from tests.places import DATA
 

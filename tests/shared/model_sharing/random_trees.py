@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.tree import (
     Condition,
     Interval,
     Leaf,

@@ -8,12 +8,12 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.anonymity.requirements import Requirement, meets, released_form
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.exchange.text import promised
 from pramana_core.model_sharing.growing.growing import grow_tree
+from pramana_core.model_sharing.requirements import Requirement, meets, released_form
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 
 WARD = CategoricalAttribute("ward", ("north", "south"))
 SCHEMA = TreeSchema(Variable("ill", ("no", "flu", "asthma")), (WARD,))

@@ -1,5 +1,4 @@
 """Frequent itemsets and association rules, with errors, verdicts and consistent estimates.
 
-Supports are estimated in `pramana_core.estimation.supports`; tables and pictures of rules are in
-`exchange`.
+Supports are estimated in `pramana_core.estimation`.
 """

@@ -1,4 +1,4 @@
 """Decision trees grown from subpopulations of noisy counts, pruned, predicting, written and drawn.
 
-The counts within a node come from `pramana_core.estimation.subpopulations`.
+The counts within a node come from `pramana_core.estimation`.
 """

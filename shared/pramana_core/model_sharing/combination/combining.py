@@ -13,6 +13,11 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
+from pramana_core.model_sharing.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
 from pramana_core.model_sharing.combination.schemas import common_schema
 from pramana_core.model_sharing.combination.votes import (
     MOST_LEAVES,
@@ -25,14 +30,7 @@ from pramana_core.model_sharing.combination.votes import (
     product_tree,
     together,
 )
-from pramana_core.model_sharing.core.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree
-from pramana_core.model_sharing.generation.generating import RECORDS_AT_ONCE
-from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
@@ -45,6 +43,8 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
     counting_people,
 )
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 # What a reader of a global model must know of the trees that it was made of, in sentences.

@@ -9,13 +9,13 @@ import numpy as np
 
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, ModelError
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.tree import (
     Condition,
     Leaf,
     Node,

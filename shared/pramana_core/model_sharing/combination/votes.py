@@ -22,9 +22,12 @@ from pramana_core.mixed.table import (
     NumericColumn,
     coded_as,
 )
+from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
-from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, generate_chunks
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.sizes import shared_out
+from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Condition,
     Interval,
@@ -35,10 +38,7 @@ from pramana_core.model_sharing.core.tree import (
     Values,
     whole,
 )
-from pramana_core.model_sharing.generation.generating import RECORDS_AT_ONCE, generate_chunks
-from pramana_core.model_sharing.generation.options import GenerationOptions
-from pramana_core.model_sharing.generation.sizes import shared_out
-from pramana_core.model_sharing.generation.values import extent_of
+from pramana_core.model_sharing.values import extent_of
 from pramana_core.ties import first_largest, first_largest_of_rows
 
 Weights = Literal["equal", "records", "leaves"]

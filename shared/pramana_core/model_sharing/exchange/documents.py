@@ -15,19 +15,7 @@ from pydantic import ConfigDict, Field
 from pramana_core.channels import CATEGORIES, VARIABLES
 from pramana_core.errors import InputError, LimitExceeded, ModelError
 from pramana_core.learn.common.documents import DocumentPart, read_json, write_json
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.paths import MOST_PATHS, tree_of
-from pramana_core.model_sharing.core.tree import (
-    MOST_DEPTH,
-    ROUNDING,
-    Condition,
-    Leaf,
-    Node,
-    Path,
-    SharedTree,
-    Split,
-    whole,
-)
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.schemas import (
     LONGEST_LABEL,
     MOST_COUNTED,
@@ -42,6 +30,18 @@ from pramana_core.model_sharing.exchange.schemas import (
     condition_json,
     condition_of,
     schema_json,
+)
+from pramana_core.model_sharing.paths import MOST_PATHS, tree_of
+from pramana_core.model_sharing.tree import (
+    MOST_DEPTH,
+    ROUNDING,
+    Condition,
+    Leaf,
+    Node,
+    Path,
+    SharedTree,
+    Split,
+    whole,
 )
 
 __all__ = ["CategoricalDocument", "TreeDocument", "read_tree_json", "write_tree_json"]

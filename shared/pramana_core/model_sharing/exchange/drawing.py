@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.combination.votes import VotesModel
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
 )
-from pramana_core.model_sharing.core.tree import Condition, Leaf, Node, SharedTree
+from pramana_core.model_sharing.combination.votes import VotesModel
 from pramana_core.model_sharing.exchange.layout import Conditions, Drawn, Marks
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
@@ -34,6 +33,7 @@ from pramana_core.model_sharing.global_models.naive_bayes import (
     Normal,
     Shares,
 )
+from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
 from pramana_core.pictures.svg import PALETTE, box, breadth, document, key, short, text, titled
 from pramana_core.ties import descending
 

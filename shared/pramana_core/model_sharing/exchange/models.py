@@ -16,7 +16,6 @@ from pramana_core.channels import CATEGORIES, VARIABLES
 from pramana_core.errors import InputError, ModelError
 from pramana_core.learn.common.documents import faults
 from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel, Weights
-from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import (
     Nodes,
     require_length,
@@ -40,6 +39,7 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
 )
 from pramana_core.model_sharing.global_models.naive_bayes import Density, NaiveBayesModel
+from pramana_core.model_sharing.tree import SharedTree
 
 MOST_TREES = 1_000
 

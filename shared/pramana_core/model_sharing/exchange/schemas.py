@@ -18,7 +18,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, ModelError
 from pramana_core.learn.common.documents import DocumentPart
 from pramana_core.mixed.table import LARGEST
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     MOST_LEVELS,
     Attribute,
     CategoricalAttribute,
@@ -26,7 +26,7 @@ from pramana_core.model_sharing.core.attributes import (
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import Condition, Interval, Values
+from pramana_core.model_sharing.tree import Condition, Interval, Values
 
 LONGEST_LABEL = 256
 """Letters of the name of an attribute or a category."""

@@ -9,10 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
+from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combination.votes import VotesModel
-from pramana_core.model_sharing.core.attributes import Attribute, CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.global_models.model import (
+    ForestModel,
+    GlobalModel,
+    RuleModel,
+    TreeModel,
+    told_by_attribute,
+)
+from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Shares
+from pramana_core.model_sharing.requirements import Requirement, meets
+from pramana_core.model_sharing.tree import (
     Condition,
     Interval,
     Leaf,
@@ -22,14 +30,6 @@ from pramana_core.model_sharing.core.tree import (
     leaves_below,
     whole,
 )
-from pramana_core.model_sharing.global_models.model import (
-    ForestModel,
-    GlobalModel,
-    RuleModel,
-    TreeModel,
-    told_by_attribute,
-)
-from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Shares
 from pramana_core.ties import descending
 
 # Conditions, paths and leaves in words; text, pictures and pages say them alike.

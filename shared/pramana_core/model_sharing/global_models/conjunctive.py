@@ -15,9 +15,9 @@ import numpy.typing as npt
 from pramana_core.errors import EmptyTable
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import Condition, Interval, Values
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.global_models.model import Codes, RuleModel, entropy_bits, meeting
+from pramana_core.model_sharing.tree import Condition, Interval, Values
 from pramana_core.ties import first_largest, first_smallest
 
 Asked = tuple[tuple[str, Condition], ...]

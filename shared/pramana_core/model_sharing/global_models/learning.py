@@ -10,8 +10,7 @@ from annotated_types import Ge, Gt, Le
 from pramana_core.errors import EmptyTable
 from pramana_core.learn.common.options import InnerShare, Seed, require_limit, require_limits
 from pramana_core.mixed.table import MixedTable
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import MOST_DEPTH, SharedTree
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.global_models.conjunctive import learn_rule
 from pramana_core.model_sharing.global_models.model import (
     Codes,
@@ -30,6 +29,7 @@ from pramana_core.model_sharing.growing.required import (
     indicated,
     indicators,
 )
+from pramana_core.model_sharing.tree import MOST_DEPTH, SharedTree
 from pramana_core.progress import Progress, unwatched
 
 # How global models are learned: names, limits and defaults, once for all who take them.

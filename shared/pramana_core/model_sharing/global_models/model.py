@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from pramana_core.errors import EmptyTable, ModelError, TableError
 from pramana_core.mixed.table import Floats, MixedTable
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.growing.required import impurity
+from pramana_core.model_sharing.tree import (
     Condition,
     Interval,
     Leaf,
@@ -22,7 +23,6 @@ from pramana_core.model_sharing.core.tree import (
     SharedTree,
     whole,
 )
-from pramana_core.model_sharing.growing.required import impurity
 from pramana_core.ties import first_largest_of_rows
 
 Codes = npt.NDArray[np.intp]

@@ -21,7 +21,7 @@ from pramana_core.mixed.table import (
     MixedTable,
     NumericColumn,
 )
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     TreeSchema,

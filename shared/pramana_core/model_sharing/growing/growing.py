@@ -13,9 +13,7 @@ from annotated_types import Ge, Gt, Le
 from pramana_core.errors import EmptyTable, NotInstalled, TableError
 from pramana_core.learn.common.options import Share, require_limits
 from pramana_core.mixed.table import MixedTable
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import MOST_DEPTH, SharedTree
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.growing.offers import contracted
 from pramana_core.model_sharing.growing.records import Records
 from pramana_core.model_sharing.growing.required import (
@@ -24,6 +22,8 @@ from pramana_core.model_sharing.growing.required import (
     grow_unrestricted,
     simplified,
 )
+from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.tree import MOST_DEPTH, SharedTree
 
 MOST_FIRST_SPLITS = 100
 """So many splits of each attribute are tried at the root at most."""

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf, Node, Split, Values
 from pramana_core.model_sharing.growing.records import Codes, Records
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Split, Values
 
 # Trees of questions with two answers, and the shared tree that they make.
 #

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
-from pramana_core.model_sharing.core.attributes import NumericAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Condition, Leaf, whole
+from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
 from pramana_core.model_sharing.growing.thresholds import between
+from pramana_core.model_sharing.tree import Condition, Leaf, whole
 
 Codes = npt.NDArray[np.intp]
 

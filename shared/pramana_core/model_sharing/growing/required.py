@@ -23,9 +23,7 @@ from scipy.special import chdtri
 
 from pramana_core.errors import LimitExceeded, RequirementUnmet
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.anonymity.requirements import SLACK, Requirement
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute
-from pramana_core.model_sharing.core.tree import Condition, Interval, Leaf
+from pramana_core.model_sharing.attributes import CategoricalAttribute
 from pramana_core.model_sharing.growing.offers import (
     Asked,
     Choice,
@@ -38,6 +36,8 @@ from pramana_core.model_sharing.growing.offers import (
     offered,
 )
 from pramana_core.model_sharing.growing.records import Codes, Records
+from pramana_core.model_sharing.requirements import SLACK, Requirement
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf
 from pramana_core.ties import TIE, descending, first_largest, first_smallest
 
 # What is asked of many splits at once: whether parts meet a requirement, and how pure they are.

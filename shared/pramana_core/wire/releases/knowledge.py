@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.tree import SharedTree
 from pramana_core.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
 from pramana_core.model_sharing.exchange.text import NO_BOUND
-from pramana_core.model_sharing.private.growing import EPSILONS
+from pramana_core.model_sharing.private import EPSILONS
+from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
 from pramana_core.wire.releases.base import (
     KNOWLEDGE,

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.reproduce.alahmadi import hump, pilot, repeated, six
 from benchmarks.reproduce.alahmadi.relations import compared
 from benchmarks.reproduce.catalogue import catalogue, papers, select
-from benchmarks.reproduce.engine.experiment import Setting
+from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.run import png
 
 QUICK = Setting(seed=1, quick=True)

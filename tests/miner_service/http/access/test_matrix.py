@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from miner_service.http.access.access import ACCESS, RuledRouter, require_ruled
-from miner_service.store.holders.tokens import issue_token
+from miner_service.store.tokens import issue_token
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet

@@ -10,10 +10,10 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from miner_service.http import releases
 from miner_service.http.gate import gate
 from miner_service.http.gate.bodies import HEADERS, Incoming, Spooled, gather, spool
 from miner_service.http.gate.pace import Pace
-from miner_service.http.routes import releases
 from miner_service.settings import Limits, WebSettings
 
 MAY_BE_READ = 1 << 16

@@ -13,9 +13,9 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from owner_agent.cli.main import build
-from owner_agent.peer.disclosure.counted import partition_digest
-from owner_agent.peer.disclosure.exact import recalled
-from owner_agent.peer.disclosure.memory import (
+from owner_agent.peer.counted import partition_digest
+from owner_agent.peer.exact import recalled
+from owner_agent.peer.memory import (
     Disclosure,
     all_groupings,
     disclosures,

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
 
-from owner_agent.peer.disclosure.noisy_tables import NoiseMechanism, mechanism_for
+from owner_agent.peer.noisy_tables import NoiseMechanism, mechanism_for
 from owner_agent.site.mistakes import GaussianNoise, LaplaceNoise
 from pramana_core.channels import Dense
 from pramana_core.domain import Domain

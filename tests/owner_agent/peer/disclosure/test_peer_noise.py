@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from owner_agent.peer.disclosure import noise
-from owner_agent.peer.disclosure.memory import disclosures
-from owner_agent.peer.disclosure.noisy_tables import NoiseMechanism
+from owner_agent.peer import noise
+from owner_agent.peer.memory import disclosures
+from owner_agent.peer.noisy_tables import NoiseMechanism
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from pramana_core.errors import (
@@ -185,7 +185,7 @@ def test_counts_told_by_another_process_meanwhile_are_not_told_twice(noisy, monk
         return draw(mechanism, cells)
 
     drawing = functools.partial(noise.noisy_tables, draw=slow)
-    monkeypatch.setattr("owner_agent.peer.members.learning.noisy_tables", drawing)
+    monkeypatch.setattr("owner_agent.peer.learning.noisy_tables", drawing)
     task = {"kind": "parameters", "structure": SPLIT}
     with pytest.raises(Conflict, match="Another process of south told some of the same counts"):
         world.run(world.proposal(task, session="cd" * 16))

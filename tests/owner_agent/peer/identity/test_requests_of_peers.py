@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from owner_agent.peer.app import create_peer_app
 from owner_agent.peer.identity import seen as seen_module
 from owner_agent.peer.identity.identity import BODY_HEADER, CLOCKS_APART, Call, signed_headers
 from owner_agent.peer.identity.seen import SeenRequests
-from owner_agent.peer.transport.app import create_peer_app
 from pramana_core.errors import StorageFull, StoreCorrupt, TooManyRequests
 from tests.full_disk import files_no_longer_than
 

@@ -56,7 +56,7 @@ def test_a_known_owner_is_let_in(world):
 
 def test_an_unknown_caller_is_refused_before_anything_is_read(world, tmp_path, monkeypatch):
     read = []
-    monkeypatch.setattr("owner_agent.peer.transport.app.read", lambda *words: read.append(words))
+    monkeypatch.setattr("owner_agent.peer.app.read", lambda *words: read.append(words))
     stranger = tmp_path / "stranger"
     stranger.mkdir()
     text = (world.folder("north") / "site.toml").read_text().replace('"north"', '"mallory"', 1)
@@ -110,7 +110,7 @@ def test_clocks_may_differ_by_so_much_and_no_more(world):
 
 
 def test_a_body_of_any_size_is_not_read(world, monkeypatch):
-    monkeypatch.setattr("owner_agent.peer.transport.app.MESSAGE_BYTES", 100)
+    monkeypatch.setattr("owner_agent.peer.app.MESSAGE_BYTES", 100)
     identity = world.participants["north"].identity
     assert call_as(world, identity, "south", body=b"x" * 101).status_code == 413
 

@@ -7,9 +7,9 @@ import httpx
 import numpy as np
 import pytest
 
+from owner_agent.peer import participant
 from owner_agent.peer.exchange.incoming import check_package
 from owner_agent.peer.identity.identity import state
-from owner_agent.peer.members import participant
 from owner_agent.peer.protocol.messages import (
     Agreed,
     Announcement,

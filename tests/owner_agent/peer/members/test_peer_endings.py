@@ -8,7 +8,7 @@ from owner_agent.peer.protocol.messages import (
     Statements,
 )
 from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
-from owner_agent.peer.session.session import error_of
+from owner_agent.peer.session import error_of
 from owner_agent.state.surroundings import Patience
 from pramana_core.errors import (
     RecordsDoNotAlign,
@@ -96,7 +96,7 @@ def test_unforeseen_errors_say_nothing_of_what_they_met(world, ended, monkeypatc
     def broken(*_words):
         raise ValueError("Zq0007Person")
 
-    monkeypatch.setattr("owner_agent.peer.members.participant.learn", broken)
+    monkeypatch.setattr("owner_agent.peer.participant.learn", broken)
     ended(SessionEnded, "met an unforeseen error", alike=False)
     assert len(raised) == 3
     assert not any("Zq0007" in line for lines in world.told.values() for line in lines)

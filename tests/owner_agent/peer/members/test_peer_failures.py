@@ -5,7 +5,7 @@ import time
 import httpx
 import pytest
 
-from owner_agent.peer.members import participant
+from owner_agent.peer import participant
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.state.surroundings import Patience

@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 from owner_agent.cli.main import build
+from owner_agent.peer.earlier import stage
 from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
-from owner_agent.peer.session.earlier import stage
 from owner_agent.site.site import load_site
 from owner_agent.state.surroundings import Surroundings
 from pramana_core.errors import ConfigError

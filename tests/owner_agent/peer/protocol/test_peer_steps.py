@@ -5,10 +5,10 @@ from typing import get_type_hints
 
 import pytest
 
-from owner_agent.peer.members.participant import Participant
+from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol import messages
 from owner_agent.peer.protocol.steps import STEPS
-from owner_agent.peer.session.session import Session
+from owner_agent.peer.session import Session
 from tests.places import ROOT
 
 

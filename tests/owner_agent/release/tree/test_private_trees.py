@@ -21,14 +21,14 @@ from owner_agent.release.tree import FOLDER, SharedNow
 from owner_agent.report.summaries import ledger_json
 from owner_agent.report.trees import report_of
 from pramana_core.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
-from pramana_core.model_sharing.core.tree import Interval
-from pramana_core.model_sharing.private import growing
-from pramana_core.model_sharing.private.growing import (
+from pramana_core.model_sharing import private as growing
+from pramana_core.model_sharing.private import (
     PrivateOptions,
     choice_probabilities,
     depth_for,
     thresholds_of,
 )
+from pramana_core.model_sharing.tree import Interval
 
 
 def _unwatched(_stage, _done, _total):

@@ -26,7 +26,7 @@ from pramana_core.errors import (
     StudyPlanNotFollowed,
     Unreachable,
 )
-from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 

@@ -11,21 +11,21 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce.sharkey.published import Recorded, label
-from pramana.simulate.model_sharing.kept import Kept
-from pramana.simulate.model_sharing.options import SimulationOptions
-from pramana.simulate.model_sharing.simulation import simulate
-from pramana.simulate.model_sharing.tables import SharingTable
-from pramana.simulate.publishing.learning import learn_published
-from pramana.simulate.publishing.publishers import (
+from pramana.simulate.kept import Kept
+from pramana.simulate.learning import learn_published
+from pramana.simulate.model_sharing_tables import SharingTable
+from pramana.simulate.options import SimulationOptions
+from pramana.simulate.publishers import (
     PUBLISHER,
     WORKER,
     FullDomain,
     Process,
     publisher_of,
 )
+from pramana.simulate.simulation import simulate
 from pramana_core.errors import NotInstalled, OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.anonymity.requirements import Requirement
+from pramana_core.model_sharing.requirements import Requirement
 
 ASKED = Requirement(c=4.0, l=2)
 

@@ -16,7 +16,7 @@ from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Transitio
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, NotConverged, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.evidence.independence import ConditionalIndependence
+from pramana_core.estimation.evidence import ConditionalIndependence
 from pramana_core.plan import Block, Plan
 
 
@@ -490,7 +490,7 @@ def test_samples_that_stay_far_from_their_maxima_are_no_answer(monkeypatch: pyte
     plan = PLANS["symmetric"]
     table = reports(plan, dependent(plan.domain.shape, 15), 4000, 15)
     evidence = EstimatedMarginals(table, plan).independence(["x"], ["z"], ["g"])
-    monkeypatch.setattr("pramana_core.estimation.evidence.independence.STEPS", 3)
+    monkeypatch.setattr("pramana_core.estimation.evidence.STEPS", 3)
     with pytest.raises(NotConverged, match="stopped after 3 steps"):
         evidence.resampled(12, np.random.default_rng(16))
 
@@ -525,6 +525,6 @@ def test_unknown_variables_and_large_tables_are_refused(monkeypatch: pytest.Monk
     for marginals in (EstimatedMarginals(*sources[0]), EstimatedMarginals.of(sources)):
         with pytest.raises(UnknownVariable, match="'q'"):
             marginals.independence(["x"], ["q"], [])
-    monkeypatch.setattr("pramana_core.estimation.evidence.independence.TEST_CELLS", 7)
+    monkeypatch.setattr("pramana_core.estimation.evidence.TEST_CELLS", 7)
     with pytest.raises(LimitExceeded, match="8 cells; at most 7"):
         EstimatedMarginals(*sources[0]).independence(["x"], ["z"], ["g"])

@@ -25,8 +25,8 @@ from pramana_core.channels import (
     Withheld,
 )
 from pramana_core.domain import Variable
-from pramana_core.estimation.plausibility import examination
-from pramana_core.estimation.plausibility.examination import (
+from pramana_core.estimation import plausibility as examination
+from pramana_core.estimation.plausibility import (
     PAIRS,
     RATE,
     Betting,

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+from pramana_core.estimation import subpopulations_laws as laws
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.subpopulations import laws
 from tests.shared.estimation.recordwise import DOMAIN, PLANS, Records
 
 PATHS = [({}, ["a"]), ({}, ["c", "b"]), ({"c": 1}, ["a", "b"]), ({"b": 2, "a": 1}, ["c"])]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import DomainError, InputError, PramanaError, UnknownVariable
-from pramana_core.learn.bayes_classifier.exchange.documents import (
+from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
     read_bayes_classifier_json,
     write_bayes_classifier_json,

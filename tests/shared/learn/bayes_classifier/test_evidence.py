@@ -13,7 +13,7 @@ from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.bayes_classifier.exchange.documents import (
+from pramana_core.learn.bayes_classifier.exchange import (
     read_bayes_classifier_json,
     write_bayes_classifier_json,
     write_bayes_classifier_text,

@@ -19,7 +19,7 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.learn.linear.columns import Column
-from pramana_core.learn.linear.exchange.documents import (
+from pramana_core.learn.linear.exchange import (
     draw_weights,
     linear_json,
     read_linear_json,

@@ -14,7 +14,7 @@ from pramana_core.errors import EstimationError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
-from pramana_core.learn.linear.exchange.documents import read_linear_json, write_linear_json
+from pramana_core.learn.linear.exchange import read_linear_json, write_linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions

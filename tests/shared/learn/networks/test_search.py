@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError, StructureError
+from pramana_core.estimation import evidence as explanation
+from pramana_core.estimation import evidence as independence
 from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.evidence import independence
-from pramana_core.estimation.evidence import independence as explanation
 from pramana_core.learn.networks.search import optimum, searches
 from pramana_core.learn.networks.search.choice import (
     LEAST_GAIN,

@@ -478,7 +478,7 @@ def test_what_cannot_be_learned_is_refused(
 
 
 def test_tables_too_large_to_test_are_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pramana_core.estimation.evidence.independence.TEST_CELLS", 3)
+    monkeypatch.setattr("pramana_core.estimation.evidence.TEST_CELLS", 3)
     with pytest.raises(LimitExceeded, match="Allow fewer parents|fewer categories"):
         learn_structure(drawn(SIX, 0.1, 1000, 9), draws=0)
 

@@ -21,8 +21,8 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.rules import rule_errors as piecewise
 from pramana_core.learn.rules import rules as ruling
 from pramana_core.learn.rules.decisions import VERDICTS
-from pramana_core.learn.rules.exchange.drawing import draw_itemsets, draw_rules
-from pramana_core.learn.rules.exchange.export import (
+from pramana_core.learn.rules.drawing import draw_itemsets, draw_rules
+from pramana_core.learn.rules.export import (
     ITEMSET_ERRORS,
     itemsets_csv,
     itemsets_frame,

@@ -8,8 +8,8 @@ import pytest
 from pramana.setups.relationships import store
 from pramana_core.mask import METHODS
 from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.security.snooper import snooper_gains
-from pramana_core.mask.measures.utility.models import model_pair, relationship
+from pramana_core.mask.measures.models import model_pair, relationship
+from pramana_core.mask.measures.snooper import snooper_gains
 
 SEEDS = 5
 

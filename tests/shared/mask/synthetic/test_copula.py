@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.mask.core.inputs import normal_scores
-from pramana_core.mask.synthetic.trees import synthetic_copula
+from pramana_core.mask.synthetic import synthetic_copula
 
 RECORDS = 4000
 FALSE_ALARM = 1e-6

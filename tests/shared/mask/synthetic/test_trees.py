@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import NotInstalled, OptionError
-from pramana_core.mask.synthetic.trees import _drawn, _leaves, synthetic_trees
+from pramana_core.mask.synthetic import _drawn, _leaves, synthetic_trees
 
 FALSE_ALARM = 1e-6
 

@@ -5,9 +5,9 @@ import pytest
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.anonymity.merging import branches_of, join_by_hits, join_exactly
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.merging import branches_of, join_by_hits, join_exactly
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.anonymity.trees import by_city, leaf, tree
 
 

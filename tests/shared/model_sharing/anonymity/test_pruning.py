@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.anonymity.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
-from pramana_core.model_sharing.core.attributes import NumericAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
+from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
+from pramana_core.model_sharing.requirements import Requirement, meets
+from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Interval,
     Leaf,
@@ -232,7 +232,7 @@ def test_the_fewest_stay_under_the_nearest_ancestor_that_suffices():
 
 def test_the_fewest_of_many_categories_are_found():
     """So many categories that not all sets of them are tried; k needs four of them."""
-    from pramana_core.model_sharing.core.attributes import CategoricalAttribute
+    from pramana_core.model_sharing.attributes import CategoricalAttribute
 
     names = tuple(f"c{n}" for n in range(60))
     schema = TreeSchema(Variable("y", ("a", "b")), (CategoricalAttribute("x", names),))

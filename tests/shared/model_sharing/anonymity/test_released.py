@@ -3,8 +3,8 @@
 import pytest
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.anonymity.requirements import released_form
-from pramana_core.model_sharing.core.tree import Leaf
+from pramana_core.model_sharing.requirements import released_form
+from pramana_core.model_sharing.tree import Leaf
 from tests.shared.model_sharing.anonymity.trees import by_city, leaf
 
 GROWN = by_city(*[leaf(6, 4, 2)] * 5)

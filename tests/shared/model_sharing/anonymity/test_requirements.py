@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.anonymity.requirements import (
+from pramana_core.model_sharing.requirements import (
     Requirement,
     measures_words,
     meets,
     parse_requirement,
     tree_measures,
 )
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree
+from pramana_core.model_sharing.tree import Leaf, SharedTree
 from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_city, leaf, trees
 
 COUNTS = st.tuples(*[st.integers(0, 30)] * 4).map(lambda counts: Leaf.of(tuple(map(float, counts))))

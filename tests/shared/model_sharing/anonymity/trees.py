@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.tree import (
     Condition,
     Interval,
     Leaf,

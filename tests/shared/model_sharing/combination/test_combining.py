@@ -12,6 +12,11 @@ from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
+from pramana_core.model_sharing.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
 from pramana_core.model_sharing.combination.combining import (
     CombineOptions,
     Method,
@@ -20,15 +25,10 @@ from pramana_core.model_sharing.combination.combining import (
     pseudo_chunks,
 )
 from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.core.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
-from pramana_core.model_sharing.generation.options import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.model_sharing.global_models.model import accuracy
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

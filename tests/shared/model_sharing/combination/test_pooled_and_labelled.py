@@ -10,6 +10,11 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.mixed.table import CategoricalColumn, NumericColumn
+from pramana_core.model_sharing.attributes import (
+    CategoricalAttribute,
+    NumericAttribute,
+    TreeSchema,
+)
 from pramana_core.model_sharing.combination.votes import (
     LabellingOptions,
     VoteOptions,
@@ -18,13 +23,8 @@ from pramana_core.model_sharing.combination.votes import (
     pooled_chunks,
     together,
 )
-from pramana_core.model_sharing.core.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
-from pramana_core.model_sharing.generation.options import GenerationOptions
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 
 
 def tree(categories: tuple[str, ...], classes: tuple[str, ...], more: int) -> SharedTree:

@@ -7,15 +7,15 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, ModelError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     Attribute,
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 
 WARM = Taxonomy((("warm",), ("cold",)))
 

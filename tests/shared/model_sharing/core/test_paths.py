@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError
-from pramana_core.model_sharing.core import boxes, paths
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing import boxes, paths
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.boxes import codes_of, mask_of
-from pramana_core.model_sharing.core.paths import tree_of
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.boxes import codes_of, mask_of
+from pramana_core.model_sharing.paths import tree_of
+from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Condition,
     Interval,

@@ -17,15 +17,15 @@ from pramana_core.errors import (
     UnknownCategory,
 )
 from pramana_core.mixed.table import LARGEST, CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.core import attributes
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing import attributes
+from pramana_core.model_sharing.attributes import (
     MOST_LEVELS,
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.schemas import inner_range, schema_of
+from pramana_core.model_sharing.schemas import inner_range, schema_of
 
 AGES = np.array([21.0, 34, 35, 47, 58, 63, 64, 70])
 TABLE = MixedTable(

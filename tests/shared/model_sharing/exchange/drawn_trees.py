@@ -1,7 +1,7 @@
 """A small schema, and trees over it drawn by hypothesis."""
 
 from pramana_core.domain import Variable
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,

@@ -17,8 +17,7 @@ from pramana_core.errors import (
     LimitExceeded,
     ModelError,
 )
-from pramana_core.model_sharing.core.attributes import TreeSchema
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split
+from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange import documents
 from pramana_core.model_sharing.exchange.documents import (
     LONGEST_TEXT,
@@ -26,6 +25,7 @@ from pramana_core.model_sharing.exchange.documents import (
     read_tree_json,
     write_tree_json,
 )
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 

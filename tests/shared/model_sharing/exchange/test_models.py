@@ -11,7 +11,6 @@ from hypothesis import given, settings
 
 from pramana_core.errors import InputError, LimitExceeded, ModelError, OptionError, PramanaError
 from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json, write_model_json
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
@@ -20,6 +19,7 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
 )
 from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
 LOW, HIGH = Leaf.of((3.0, 1.0, 0.1)), Leaf(1, 5, 1)

@@ -10,14 +10,6 @@ import pytest
 from hypothesis import given, settings
 
 from pramana_core.errors import ModelError, OptionError
-from pramana_core.model_sharing.core.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    SharedTree,
-    Split,
-    Values,
-)
 from pramana_core.model_sharing.exchange.drawing import draw_model, draw_pruning, draw_shared_tree
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
@@ -27,6 +19,14 @@ from pramana_core.model_sharing.exchange.text import (
     write_shared_tree_text,
 )
 from pramana_core.model_sharing.global_models.model import told_by_attribute
+from pramana_core.model_sharing.tree import (
+    Condition,
+    Interval,
+    Leaf,
+    SharedTree,
+    Split,
+    Values,
+)
 from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, SHARED_TREES
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
 from tests.shared.pictures.reading import texts

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from pramana_core.domain import Variable
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf, SharedTree, Split, Values
-from pramana_core.model_sharing.generation.estimates import (
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+from pramana_core.model_sharing.estimates import (
     category_shares,
     cell_shares,
     class_shares,
 )
-from pramana_core.model_sharing.generation.options import GenerationOptions
-from pramana_core.model_sharing.generation.sizes import cell_sizes, expected_counts, shared_out
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.sizes import cell_sizes, expected_counts, shared_out
+from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SCHEMA = TreeSchema(Variable("class", ("a", "b", "c")), (COLOUR,))

@@ -11,15 +11,15 @@ from scipy import stats
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.mixed.table import CategoricalColumn, NumericColumn
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
-from pramana_core.model_sharing.generation.generating import generate
-from pramana_core.model_sharing.generation.options import GenerationOptions
-from pramana_core.model_sharing.generation.values import extent_of
+from pramana_core.model_sharing.generating import generate
+from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
+from pramana_core.model_sharing.values import extent_of
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)
 REAL = NumericAttribute("size", 0, 10)

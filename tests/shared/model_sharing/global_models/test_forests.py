@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,

@@ -11,12 +11,11 @@ import pytest
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, ModelError, OptionError, TableError, UnknownCategory
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
@@ -28,6 +27,7 @@ from pramana_core.model_sharing.global_models.model import (
     class_match,
     path_match,
 )
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
 SIZE = NumericAttribute("size", 0, 10)

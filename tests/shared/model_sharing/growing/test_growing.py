@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, LimitExceeded, NotInstalled, OptionError, TableError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn, numeric_table
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import (
+from pramana_core.model_sharing.growing import growing
+from pramana_core.model_sharing.growing import required as unrestricted
+from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
+from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Interval,
     Leaf,
@@ -25,9 +28,6 @@ from pramana_core.model_sharing.core.tree import (
     Split,
     Values,
 )
-from pramana_core.model_sharing.growing import growing
-from pramana_core.model_sharing.growing import required as unrestricted
-from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from tests.shared.model_sharing.random_trees import (
     labels,
     random_schema,

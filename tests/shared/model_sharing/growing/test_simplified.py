@@ -9,11 +9,11 @@ from scipy import stats
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.core.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.core.tree import Leaf, Values
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.growing.offers import Asked, Question
 from pramana_core.model_sharing.growing.required import expected_errors, simplified
+from pramana_core.model_sharing.tree import Leaf, Values
 
 
 @pytest.mark.parametrize(("wrong", "records"), [(0, 1), (0, 6), (1, 16), (3, 10), (40, 90)])

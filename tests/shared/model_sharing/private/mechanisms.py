@@ -9,12 +9,12 @@ import numpy as np
 
 from pramana_core.domain import Variable
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.private.growing import (
+from pramana_core.model_sharing.private import (
     PrivateOptions,
     PrivateTree,
     choice_probabilities,

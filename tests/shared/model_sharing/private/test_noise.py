@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pramana_core.model_sharing.private.growing import GeneratorNoise, choice_probabilities
+from pramana_core.model_sharing.private import GeneratorNoise, choice_probabilities
 
 DRAWS = 20_000
 

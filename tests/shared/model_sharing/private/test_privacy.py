@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from pramana_core.model_sharing.private.growing import PrivateOptions
+from pramana_core.model_sharing.private import PrivateOptions
 from tests.shared.model_sharing.private.mechanisms import RECORDS, Record, outcomes
 
 EPSILON = 1.2

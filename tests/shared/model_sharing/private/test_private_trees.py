@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import EmptyTable, ModelError, OptionError
-from pramana_core.model_sharing.anonymity.pruning import prune
-from pramana_core.model_sharing.anonymity.requirements import Requirement, meets
-from pramana_core.model_sharing.core.attributes import NumericAttribute
-from pramana_core.model_sharing.core.tree import Interval, Leaf, SharedTree, Split, Values
-from pramana_core.model_sharing.private.growing import (
+from pramana_core.model_sharing.attributes import NumericAttribute
+from pramana_core.model_sharing.private import (
     GeneratorNoise,
     PrivateOptions,
     Questions,
@@ -19,6 +16,9 @@ from pramana_core.model_sharing.private.growing import (
     thresholds_of,
     with_counts,
 )
+from pramana_core.model_sharing.pruning import prune
+from pramana_core.model_sharing.requirements import Requirement, meets
+from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.private.mechanisms import RECORDS, SCHEMA, Script, table_of
 
 TABLE, CLASSES = table_of([*RECORDS, *[(0, 0.5, 1)] * 40, *[(2, 1.5, 0)] * 60])

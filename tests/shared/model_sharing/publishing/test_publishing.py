@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import DomainError, OptionError, RequirementUnmet, TableError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
-from pramana_core.model_sharing.anonymity.requirements import Requirement
-from pramana_core.model_sharing.core.attributes import (
+from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.core.tree import Leaf
-from pramana_core.model_sharing.publishing.full_domain import Cells, Groups, best_levels
-from pramana_core.model_sharing.publishing.hierarchies import (
+from pramana_core.model_sharing.full_domain import Cells, Groups, best_levels
+from pramana_core.model_sharing.hierarchies import (
     ANY,
     Hierarchy,
     generalized,
     hierarchies_of,
     hierarchy_of,
 )
+from pramana_core.model_sharing.requirements import Requirement
+from pramana_core.model_sharing.tree import Leaf
 
 COLOURS = CategoricalAttribute(
     "colour",

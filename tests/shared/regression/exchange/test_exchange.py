@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pramana_core.errors import InputError
-from pramana_core.regression.exchange.documents import (
+from pramana_core.regression.documents import (
     asked,
     read_regression_json,
     regression_json,
@@ -20,7 +20,7 @@ from pramana_core.regression.exchange.documents import (
     write_regression_json,
     write_regression_text,
 )
-from pramana_core.regression.exchange.drawing import draw_curves, draw_effects, draw_fit
+from pramana_core.regression.drawing import draw_curves, draw_effects, draw_fit
 from pramana_core.regression.forms import TreeNode
 from pramana_core.regression.learning import learn_regression
 from pramana_core.regression.options import RegressionOptions

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.measures.security.linkage import canonical, piecewise
+from pramana_core.mask.measures.linkage import canonical, piecewise
 
 NOTHING = np.empty((200, 0))
 

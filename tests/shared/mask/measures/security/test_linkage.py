@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.measures.security.linkage import (
+from pramana_core.mask.measures.linkage import (
     linkage,
     linkage_among_alike,
     linkage_by_matching,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.measures.security.snooper import FOLDS, snooper_gains
+from pramana_core.mask.measures.snooper import FOLDS, snooper_gains
 
 
 @pytest.mark.slow

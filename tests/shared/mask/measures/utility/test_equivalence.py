@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import OptionError
-from pramana_core.mask.measures.utility.models import by_regression, paired
+from pramana_core.mask.measures.models import by_regression, paired
 
 
 def values(seed, records=25, shift=0.1, slope=1.05, noise=0.2):

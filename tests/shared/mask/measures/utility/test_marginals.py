@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.utility.rows import group_means, marginal
+from pramana_core.mask.measures.utility_rows import group_means, marginal
 
 
 def test_numbers_are_those_of_numpy_and_scipy():

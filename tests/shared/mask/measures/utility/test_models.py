@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.utility.models import (
+from pramana_core.mask.measures.models import (
     ModelPair,
     independents,
     model_pair,

@@ -1,4 +1,0 @@
-"""Bayesian networks: Ma (2006), chapter 5.
-
-`benchmarks.reproduce.catalogue` lists the experiments; what they share is in `engine` and `data`.
-"""

@@ -1,4 +1,0 @@
-"""Linear classifiers: Ma (2006), chapter 6.
-
-`benchmarks.reproduce.catalogue` lists the experiments; what they share is in `engine` and `data`.
-"""

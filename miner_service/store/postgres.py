@@ -1,0 +1,253 @@
+"""PostgreSQL, for several service processes and workers at once.
+
+A writer first takes one lock of the whole database (an advisory lock of the transaction): there is
+one writer at a time, as with SQLite, so that a budget that was read is still what it was when the
+release that spends of it is committed. Readers see one snapshot and wait for nobody. Whether a
+commit waits for the disk is the server's `synchronous_commit`, which is left on as it is.
+
+Session locks and time-outs need sessions: a pooler in front must not share them by transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    NullPool,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from miner_service.store.sql_database import READ_ONLY, SqlDatabase
+from miner_service.store.failures import answering
+from miner_service.store.schema import Base
+from pramana_core.errors import NotInstalled, OptionError
+
+SCHEMES = ("postgresql", "postgres")
+
+_DRIVER = "postgresql+psycopg"
+_APPLICATION = "pramana-miner"
+_CONNECT_SECONDS = 2
+_POOL_SECONDS = 5
+_POLL_SECONDS = 0.05
+_OPENING = "the tables"
+_PURPOSE = "pramana/lock/1 "
+_WORD = r"(?:[^/@#?:%,\s]|%[0-9A-Fa-f]{2})"
+_HOST = rf"(?:\[[0-9A-Fa-f:.%]+\]|{_WORD}*)"
+_VALUE = r"[a-z_]{4,}=[^#&\s]*"
+_PARTS = {
+    "scheme": r"[a-z0-9+]+://",
+    "user and password": r"(?:[^/@#?\s]*@)?",
+    "host and port": rf"{_HOST}(?:,{_HOST})*(?::[0-9]+)?(?=/)",
+    "name of the database": rf"/{_WORD}+(?=\?|$)",
+    "options": rf"(?:\?(?:[^@#\s]*|{_VALUE}(?:&{_VALUE})*))?$",
+}
+"""The parts of an address without doubt, in their order. What a password's own characters make of
+one would be taken for a host, or a name, and told with the password in it."""
+
+_ON_THE_SERVER = {
+    "statement_timeout": "30s",
+    "lock_timeout": "30s",
+    # Who stopped in the middle of a transaction would keep all writers waiting.
+    "idle_in_transaction_session_timeout": "60s",
+    "client_encoding": "UTF8",
+    # A machine that vanished lets go of its locks.
+    "tcp_keepalives_idle": "15",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+}
+
+
+class PostgresStore(SqlDatabase):
+    """A PostgreSQL database with the miner's tables, made if they are not there.
+
+    A `password` given apart holds before one in the address; without either libpq finds it.
+
+    Raises:
+        OptionError: the address is not one of a PostgreSQL database.
+        NotInstalled: its driver is not there.
+        NotReady: it cannot be reached.
+        StoreCorrupt: it has other tables, or those of a version that cannot be upgraded.
+        Conflict: it has those of an earlier version, and this process may not `upgrade` them.
+    """
+
+    def __init__(self, address: str, *, password: str | None = None, upgrade: bool = True) -> None:
+        _require_driver()
+        url = parse_address(address)
+        if password is not None:
+            url = url.set(password=password)
+        engine = _engine(url, pool_size=10, max_overflow=20, pool_timeout=_POOL_SECONDS)
+        event.listen(engine, "begin", _begin)
+        reader = engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+        super().__init__(engine, reader, shown(url))
+        # Of its own: who holds a name needs another connection, and may not wait for one in vain.
+        self._naming = _engine(url, poolclass=NullPool).execution_options(
+            isolation_level="AUTOCOMMIT"
+        )
+        self.make_tables(upgrade=upgrade)
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Wait for whoever makes or upgrades the tables: no statement waits, none is timed out."""
+        with self.exclusive(_OPENING):
+            yield
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[None]:
+        """Hold a name against all threads of all processes; wait for it. Raises NotReady."""
+        key = lock_key(name)
+        with super().exclusive(name), answering(), self._naming.connect() as connection:
+            # Asked for again and again: a statement that waits would be ended by a time-out.
+            while not connection.scalar(select(func.pg_try_advisory_lock(key))):
+                time.sleep(_POLL_SECONDS)
+            try:
+                yield
+            finally:
+                # What was done under the name is done, also if the database went away meanwhile.
+                with suppress(DBAPIError):
+                    connection.execute(select(func.pg_advisory_unlock(key)))
+
+    def erase(self) -> bool:
+        """Write the tables anew without what is deleted; the server's own logs are the server's."""
+        with answering(), self._naming.connect() as connection:
+            connection.exec_driver_sql("SET statement_timeout = 0")
+            for table in Base.metadata.sorted_tables:
+                connection.exec_driver_sql(f'VACUUM FULL "{table.name}"')
+        return True
+
+
+def parse_address(address: str) -> URL:
+    """Return the address of a PostgreSQL database as its driver wants it. Raises OptionError."""
+    doubtful = _doubtful(address)
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        doubtful = doubtful or "host and port"
+    else:
+        if url.drivername.partition("+")[0] not in SCHEMES:
+            doubtful = "scheme"
+    if doubtful is not None:
+        raise OptionError(
+            "The address of the database is not one of PostgreSQL, or cannot be read without doubt:"
+            f" look at its {doubtful}.",
+            where="database",
+            remedy="Write it as postgresql://USER@HOST:PORT/NAME, and the password, which may have"
+            " any character, into a file that PRAMANA_DATABASE_PASSWORD_FILE names (under [storage]"
+            " database_password_file). In all else write /, @, #, ?, :, % and spaces as %2F, %40"
+            " and so on. Without an address the rows are in the data directory.",
+        ) from None
+    # None leaves what is there.
+    host, name = (None if not text else unquote(text) for text in (url.host, url.database))
+    return url.set(drivername=_DRIVER, host=host, database=name)
+
+
+def _doubtful(address: str) -> str | None:
+    """Return the first part of an address, if there is one, that cannot be read without doubt."""
+    place = 0
+    for name, form in _PARTS.items():
+        found = re.compile(form).match(address, place)
+        if found is None:
+            return name
+        place = found.end()
+    return None
+
+
+def read_password(file: Path) -> str:
+    """Return the password that a file holds: its first line. Raises OptionError."""
+    try:
+        password = file.read_text(encoding="utf-8").partition("\n")[0].removesuffix("\r")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise OptionError(
+            f"The file {file} of the database's password cannot be read: {reason}.",
+            where="database_password_file",
+            remedy="Name a file that this process may read, with the password as its first line.",
+        ) from None
+    if not password:
+        raise OptionError(
+            f"The file {file} of the database's password is empty.",
+            where="database_password_file",
+            remedy="Write the password as its first line.",
+        )
+    return password
+
+
+def shown(url: URL) -> str:
+    """Return where a database is, without user and password."""
+    port = f":{url.port}" if url.port else ""
+    return f"postgresql://{url.host or ''}{port}/{url.database}"
+
+
+def lock_key(name: str) -> int:
+    """Return the number under which PostgreSQL locks a name: 64 bits of its hash."""
+    digest = hashlib.sha256((_PURPOSE + name).encode()).digest()
+    return int.from_bytes(digest[:8], signed=True)
+
+
+_WRITING = lock_key("the one writer")
+
+
+def _require_driver() -> None:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise NotInstalled(
+            "A database of PostgreSQL was named, whose driver is not installed.",
+            where="miner",
+            remedy='Install the extra: pip install "pramana[miner]".',
+        ) from error
+
+
+def _engine(url: URL, **options: Any) -> Engine:
+    from miner_service.store.sql_database import PatientConnection
+
+    asked = str(url.query.get("options", ""))
+    timeouts = " ".join(f"-c {name}={value}" for name, value in _ON_THE_SERVER.items())
+    url = url.difference_update_query(["options"])
+    defaults = {
+        "connect_timeout": _CONNECT_SECONDS,
+        "application_name": _APPLICATION,
+        "tcp_user_timeout": 1000 * _CONNECT_SECONDS,
+    }
+    given = {name: value for name, value in defaults.items() if name not in url.query}
+    engine = create_engine(
+        url,
+        # What the address asks for comes last, and is what holds.
+        connect_args={"options": f"{timeouts} {asked}".strip(), **given},
+        # Parameters stay out of error messages: some are hashes of secrets.
+        hide_parameters=True,
+        pool_pre_ping=True,
+        **options,
+    )
+    event.listen(engine, "do_connect", _connect(PatientConnection))
+    event.listen(engine, "checkout", lambda connection, *_: connection.be_patient())
+    event.listen(engine, "checkin", lambda connection, _: connection and connection.be_quick())
+    return engine
+
+
+def _connect(kind: Any) -> Any:
+    def connect(_dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+        return kind.connect(*arguments, **options)
+
+    return connect
+
+
+def _begin(connection: Connection) -> None:
+    if not connection.get_execution_options().get(READ_ONLY, False):
+        connection.execute(select(func.pg_advisory_xact_lock(_WRITING)))

@@ -1,0 +1,169 @@
+"""What the databases have in common: sessions on an engine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from sqlalchemy import Engine, text
+from sqlalchemy.orm import Session
+
+from miner_service.store.failures import answering, reason
+from miner_service.store.tables import make_tables
+from pramana_core.errors import NotReady
+
+# Connections to PostgreSQL that wait for an answer only so long, whatever the server does.
+#
+# The server's own time-outs end what it works at for too long. They do not help against a server,
+# or a disk or a network of it, that stands still: then it is this side that must give up.
+
+QUICK_SECONDS = 1.0
+"""For an answer to the question whether the server is there, which is asked before each use."""
+
+PATIENT_SECONDS = 35.0
+"""For any other: more than the server's own time-outs."""
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that is closed when an answer takes too long."""
+
+    _patience = QUICK_SECONDS
+
+    def be_patient(self) -> None:
+        """Wait for statements from now on."""
+        self._patience = PATIENT_SECONDS
+
+    def be_quick(self) -> None:
+        """Wait only for signs of life from now on."""
+        self._patience = QUICK_SECONDS
+
+    def wait(self, gen: Any, *arguments: Any, **options: Any) -> Any:
+        """Wait for an answer. Raises OperationalError when patience is at its end."""
+        try:
+            return super().wait(_until(gen, self._patience), *arguments, **options)
+        except _Silence as error:
+            self.pgconn.finish()
+            raise psycopg.OperationalError("no answer within the time allowed") from error
+
+
+class _Silence(Exception):
+    """There was no answer in time."""
+
+
+def _until(work: Any, seconds: float) -> Generator[Any, Any, Any]:
+    """Do what a generator of the driver does, which is woken every now and then, up to a time."""
+    end = time.monotonic() + seconds
+    try:
+        state = next(work)
+        while True:
+            ready = yield state
+            if not ready and time.monotonic() > end:
+                raise _Silence
+            state = work.send(ready)
+    except StopIteration as stop:
+        return stop.value
+
+
+# One lock per name, kept only while somebody holds it or waits for it.
+
+
+class Locks:
+    """Locks by name: holders of different names do not wait for each other."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._wanted: dict[str, int] = {}
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """Hold the lock of a name; wait for whoever has it."""
+        with self._changing:
+            lock = self._locks.setdefault(name, threading.Lock())
+            self._wanted[name] = self._wanted.get(name, 0) + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._changing:
+                self._wanted[name] -= 1
+                if not self._wanted[name]:
+                    del self._wanted[name], self._locks[name]
+
+
+READ_ONLY = "read_only"
+"""The execution option of transactions that only read."""
+
+
+class SqlDatabase:
+    """Sessions for readers and for the one writer on an engine."""
+
+    def __init__(self, engine: Engine, reader: Engine, place: str) -> None:
+        self._engine = engine
+        self._reader = reader.execution_options(**{READ_ONLY: True})
+        self._names = Locks()
+        self._place = place
+
+    def make_tables(self, *, upgrade: bool) -> None:
+        """Make the tables of this version out of what is there. Raises as `tables.make_tables`."""
+        try:
+            with self.opening():
+                make_tables(self._engine, self._reader, self.place, upgrade=upgrade)
+        except NotReady as error:
+            self.close()
+            raise NotReady(
+                f"The database {self.place} cannot be used: {reason(error)}.",
+                where="database",
+                remedy="Start it if it is stopped; look at its address, user and password.",
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Hold the opening against other processes, where the file's folder does not."""
+        yield
+
+    @property
+    def place(self) -> str:
+        """Where the database is, without a password."""
+        return self._place
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """Open a session that sees one state and changes nothing. Raises NotReady."""
+        with (
+            answering(),
+            Session(self._reader, expire_on_commit=False, autoflush=False) as session,
+        ):
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """Open the one session that may write now. Raises NotReady, StorageFull."""
+        with (
+            answering(),
+            Session(self._engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[None]:
+        """Hold a name against all threads of this process; wait for it."""
+        with self._names.held(name):
+            yield
+
+    def ping(self) -> None:
+        """Run the cheapest query. Raises NotReady."""
+        with self.read() as session:
+            session.execute(text("SELECT 1 FROM studies LIMIT 1"))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()

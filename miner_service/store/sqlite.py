@@ -1,0 +1,96 @@
+"""SQLite in WAL mode, every commit on disk before it is acknowledged.
+
+Writers take the write lock at their start (BEGIN IMMEDIATE), so that no transaction fails half
+way because another wrote in between; readers never wait for writers.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event
+
+from miner_service.store.sql_database import READ_ONLY, SqlDatabase
+from miner_service.store.failures import answering
+from miner_service.store.migrations import HEAD
+from pramana_core.opening import create_private
+
+_PRAGMAS = (
+    "PRAGMA busy_timeout=30000",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA foreign_keys=ON",
+    # What is withdrawn is gone from the file, too.
+    "PRAGMA secure_delete=ON",
+)
+
+
+class SqliteStore(SqlDatabase):
+    """A SQLite file with the miner's tables, made if they are not there.
+
+    One service has it to itself: names are held against the threads of this process. The commands
+    beside it write rows, and hold no names.
+
+    Raises:
+        StoreCorrupt: the file has tables of a version that cannot be upgraded to this one.
+        Conflict: it has those of an earlier version, and this process may not `upgrade` them.
+    """
+
+    def __init__(self, path: Path, *, upgrade: bool = True) -> None:
+        _make_private(path)
+        # Parameters stay out of error messages: some are hashes of secrets.
+        engine = create_engine(
+            f"sqlite:///{path}", pool_size=20, max_overflow=40, hide_parameters=True
+        )
+        event.listen(engine, "connect", _prepare)
+        event.listen(engine, "begin", _begin)
+        super().__init__(engine, engine, str(path))
+        self.make_tables(upgrade=upgrade)
+
+    def erase(self) -> bool:
+        """Write the log into the file, where what is deleted is zeros, and empty the log."""
+        with answering(), closing(self._engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            told = cursor.fetchone()
+            cursor.close()
+        return told is not None and told[0] == 0
+
+
+def is_current(path: Path) -> bool:
+    """Whether a file has the tables and the journal of this version: nothing of it will change."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as opened:
+            version, journal = (
+                opened.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("user_version", "journal_mode")
+            )
+    except sqlite3.Error:  # it is not there, or somebody is changing it
+        return False
+    return bool(str(version) == HEAD and journal == "wal")
+
+
+def _make_private(path: Path) -> None:
+    """Make the file before anything is written, readable for its owner only.
+
+    SQLite gives the files beside it (-wal, -shm) the same mode.
+    """
+    create_private(path)
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        if (file := path.with_name(name)).exists():
+            file.chmod(0o600)
+
+
+def _prepare(connection: Any, _record: Any) -> None:
+    # The driver must not open transactions by itself: `_begin` does.
+    connection.isolation_level = None
+    for pragma in _PRAGMAS:
+        connection.execute(pragma).close()
+
+
+def _begin(connection: Connection) -> None:
+    reading = connection.get_execution_options().get(READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")

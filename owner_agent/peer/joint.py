@@ -1,0 +1,257 @@
+"""A session from its initiator's side: every owner does each step before any does the next.
+
+Whatever fails, at whichever owner, ends the session at all of them with the same message, until
+all have agreed to one result. From then on it is written, and nobody is told of an end any more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from owner_agent.peer.participant import Participant
+from owner_agent.peer.protocol.messages import Ending, Proposal, Signed, Statements, Status
+from owner_agent.peer.protocol.steps import (
+    ANNOUNCEMENTS,
+    BEGIN,
+    COMMIT,
+    END,
+    OFFERS,
+    PARTS,
+    PROPOSE,
+    STATUS,
+    Answer,
+    Partner,
+    Request,
+    Step,
+    started,
+    uninterrupted,
+)
+from owner_agent.peer.session import error_of
+from owner_agent.peer.tasks.catalogue import learners, task_of
+from owner_agent.state.surroundings import Patience
+from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
+from pramana_core.privacy import StudyTold
+from pramana_core.progress import StagedProgress
+from pramana_core.wire.problems import problem_of
+
+
+@dataclass(frozen=True)
+class JointOutcome:
+    """A session's result: where it is, its digest, and owners that did not confirm theirs.
+
+    `told` is what the columns that were sent in it tell.
+    """
+
+    session: str
+    folder: Path
+    digest: str
+    unconfirmed: tuple[str, ...]
+    told: StudyTold
+
+
+def run_session(
+    participant: Participant, proposal: Proposal, watch: StagedProgress
+) -> JointOutcome:
+    """Run a session to its end.
+
+    Args:
+        participant: this owner, which begins it.
+        proposal: what is proposed.
+        watch: told of the progress.
+
+    Raises:
+        PramanaError: what ended the session, at whichever owner; no result is anywhere.
+    """
+    name, session = participant.name, proposal.session
+    ends = participant.clock() + proposal.seconds
+    others = [participant.partners(other).within(ends) for other in proposal.others(name)]
+    led = _Led(participant, others, proposal, watch, ends)
+    with participant.leading(proposal):
+        try:
+            agreed = led.made_ready()
+            led.require_ready()
+            with uninterrupted():
+                # This owner first: before others may have written, a failure still ends it for all.
+                written = participant.ask(COMMIT, session, agreed)
+                unconfirmed = led.commit(agreed)
+        except PramanaError as error:
+            led.end(error)
+            raise
+        except BaseException as error:
+            # The others must not wait for their deadlines.
+            unforeseen = isinstance(error, Exception)
+            what = "met an unforeseen error" if unforeseen else "interrupted the session"
+            led.end(SessionEnded(f"{name} {what}.", where=name))
+            raise
+    folder = participant.site.folder / participant.site.peer.results / session
+    told = participant.told(participant.mine(session, name))
+    return JointOutcome(session, folder, written.digest or "", unconfirmed, told)
+
+
+@dataclass(frozen=True)
+class _Led:
+    """A session as its initiator leads it: `participant` itself, and the `others`."""
+
+    participant: Participant
+    others: Sequence[Partner]
+    proposal: Proposal
+    watch: StagedProgress
+    ends: float
+
+    @property
+    def partners(self) -> list[Partner]:
+        """All owners of the session, this one first."""
+        return [self.participant, *self.others]
+
+    @property
+    def patience(self) -> Patience:
+        """For how long this owner waits."""
+        return self.participant.surroundings.patience
+
+    def made_ready(self) -> Statements:
+        """Take all owners to where they agree to one result; return what they signed."""
+        offers = self.each("offers", PROPOSE, self.proposal)
+        announcements = self.each("announcements", OFFERS, Statements(all=offers))
+        self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
+        self.each("start", BEGIN)
+        parts = self.learned()
+        if not task_of(self.proposal).shared:
+            return Statements(all=[self.participant.make_own_ready(self.proposal.session)])
+        agreed = Statements(all=self.each("networks", PARTS, Statements(all=parts)))
+        self.participant.check_agreed(self.proposal.session, agreed)
+        return agreed
+
+    def each(
+        self, title: str, step: Step[Request, Answer], message: Request | None = None
+    ) -> list[Answer]:
+        """Ask all owners at once and wait for all; raise the first error in their order.
+
+        Raises:
+            PramanaError: an owner's error, once all have answered: an owner still at this step
+                could not be told of the end.
+            SessionEnded: an owner did not answer while the session lasts.
+        """
+        session = self.proposal.session
+        asked = [started(partial(p.ask, step, session, message)) for p in self.partners]
+        left = max(0.0, self.ends - self.participant.clock()) + self.patience.last
+        limit = time.monotonic() + left
+        pending = set(asked)
+        while pending:
+            self.watch(title, len(asked) - len(pending), len(asked))
+            left = limit - time.monotonic()
+            if left <= 0:
+                told = zip(self.partners, asked, strict=True)
+                raise self._late(partner for partner, answer in told if answer in pending)
+            pause = min(left, self.patience.sign_of_life)
+            done, pending = wait(pending, pause, return_when=FIRST_COMPLETED)
+            if not done:
+                self._say_it_goes_on()
+        self.watch(title, len(asked), len(asked))
+        return [answer.result() for answer in asked]
+
+    def _say_it_goes_on(self) -> None:
+        """Let all know; nobody waits for an answer, which may take as long as the step."""
+        for partner in self.partners:
+            started(partial(partner.ask, STATUS, self.proposal.session))
+
+    def _late(self, slow: Iterator[Partner]) -> SessionEnded:
+        names = ", ".join(partner.name for partner in slow)
+        return SessionEnded(
+            f"{names} did not answer within {self.proposal.seconds:.0f} seconds.",
+            where=names,
+            remedy="Give the session more seconds, or ask the owner's custodian.",
+        )
+
+    def learned(self) -> list[Signed]:
+        """Wait until every owner has learned its part; return the parts.
+
+        Raises:
+            PramanaError: an owner's session has ended; what ended it.
+        """
+        expected = learners(self.proposal) if task_of(self.proposal).shared else ()
+        while True:
+            statuses = [partner.ask(STATUS, self.proposal.session) for partner in self.partners]
+            for status in statuses:
+                if status.problem is not None:
+                    raise error_of(status.problem)
+            self.watch("learning", *_progress(statuses))
+            told = dict(zip((p.name for p in self.partners), statuses, strict=True))
+            if all(status.phase == "learned" for status in statuses):
+                return list(_parts(told, expected))
+            slow = [n for n, s in told.items() if s.phase != "learned"]
+            if self.participant.clock() > self.ends:
+                raise SessionEnded(
+                    f"{', '.join(slow)} had not learned within"
+                    f" {self.proposal.seconds:.0f} seconds.",
+                    where=", ".join(slow),
+                    remedy="Give the session more seconds, or learn over fewer variables.",
+                )
+            self.participant.surroundings.sleep(self.patience.poll)
+
+    def require_ready(self) -> None:
+        """Check that all are there to write; an owner that has gone still ends it everywhere.
+
+        Raises:
+            PramanaError: an owner is not ready, or the session's time is over.
+        """
+        if task_of(self.proposal).shared:
+            for partner in self.others:
+                _require_ready(partner.ask(STATUS, self.proposal.session))
+        if self.participant.clock() > self.ends:
+            raise self._late(iter(self.partners))
+
+    def commit(self, agreed: Statements) -> tuple[str, ...]:
+        """Let the others write; return who did not confirm.
+
+        The session cannot be undone any more: an owner that did not hear of it asks the others
+        when its time is over.
+        """
+        session, ends = self.proposal.session, self.participant.clock() + self.patience.last
+        others = [partner.within(ends) for partner in self.others]
+        asked = [started(partial(partner.ask, COMMIT, session, agreed)) for partner in others]
+        wait(asked, self.patience.last)
+        unconfirmed = tuple(
+            partner.name
+            for partner, answer in zip(others, asked, strict=True)
+            if not answer.done() or answer.exception() is not None
+        )
+        self.watch("writing", len(self.partners) - len(unconfirmed), len(self.partners))
+        return unconfirmed
+
+    def end(self, error: PramanaError) -> None:
+        """Tell all owners that the session is over, as far as they can be told."""
+        ending = Ending(owner=self.participant.name, problem=problem_of(error))
+        ends = self.participant.clock() + self.patience.last
+
+        def tell(partner: Partner) -> None:
+            # It may never have begun, or be the one that is gone: its own deadline ends it.
+            with suppress(PramanaError):
+                partner.within(ends).ask(END, self.proposal.session, ending)
+
+        wait([started(partial(tell, partner)) for partner in self.partners], self.patience.last)
+
+
+def _progress(statuses: Sequence[Status]) -> tuple[int, int]:
+    done = sum(s.total if s.phase == "learned" else s.done for s in statuses)
+    return done, max(1, sum(s.total for s in statuses))
+
+
+def _parts(told: dict[str, Status], expected: Sequence[str]) -> Iterator[Signed]:
+    for owner in expected:
+        part = told[owner].part
+        if part is None:
+            raise PeerDeviated(f"{owner} has learned its part and does not tell it.", where=owner)
+        yield part
+
+
+def _require_ready(status: Status) -> None:
+    if status.problem is not None:
+        raise error_of(status.problem)
+    if status.phase != "ready":
+        raise PeerDeviated(f"An owner is {status.phase}, not ready to write the network.")

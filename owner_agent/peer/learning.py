@@ -1,0 +1,235 @@
+"""One owner's own work in a session: fetch what it is entitled to, and learn its part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from owner_agent.peer.counted import Counted, counted_from
+from owner_agent.peer.earlier import Staged
+from owner_agent.peer.exact import exact_tables
+from owner_agent.peer.exchange.consent import Consent
+from owner_agent.peer.exchange.incoming import (
+    Received,
+    horizontal_marginals,
+    receive,
+    session_entry,
+    session_name,
+)
+from owner_agent.peer.floor import shared_nodes
+from owner_agent.peer.noise import noisy_tables
+from owner_agent.peer.protocol.messages import Package, Proposal
+from owner_agent.peer.protocol.steps import Peer
+from owner_agent.peer.session import Kept, Session, keep, kept_of
+from owner_agent.peer.tasks.catalogue import entitled, task_of
+from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.task import Findings, ToldRecord
+from owner_agent.release.fingerprints import recognized
+from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
+from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
+from owner_agent.state.lock import publishing_alone
+from owner_agent.state.surroundings import Surroundings
+from pramana_core.errors import Conflict
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.marginals.counts import Marginals, ReportTables
+from pramana_core.progress import Progress
+
+
+def learn(
+    mine: Session, partners: Callable[[str], Peer], watch: Progress, now: datetime
+) -> Findings:
+    """Fetch, check and count the peers' columns, and run the task's learner.
+
+    Raises:
+        PeerUnreachable, PeerDeviated: a peer did not send what it announced.
+        SmallCounts: parameters would rest on too few records.
+        OtherGroupings, NoiseSpent: they would tell too much beside what was told before.
+        PramanaError: what the learner raises.
+    """
+    proposal, holding = mine.proposal, mine.holding
+    watch(0, 0)
+    received = _received(mine, partners, watch)
+    counted = counted_from(holding, received if proposal.partition == "vertical" else [])
+    if task_of(proposal).shared and holding.site.peer.noise is not None:
+        return _learned_with_noise(mine, counted, received, watch)
+    findings = _learned(mine, counted, counted.reports, received, watch)
+    if not task_of(proposal).shared:
+        return findings
+    told = exact_tables(holding, proposal, counted, findings.families, now)
+    return replace(findings, told=told)
+
+
+def _learned_with_noise(
+    mine: Session, counted: Counted, received: list[Received], watch: Progress
+) -> Findings:
+    """Learn from noisy tables of the agreed families, which are all that is told."""
+    proposal, holding = mine.proposal, mine.holding
+    agreed = task_of(proposal).agreed_parents
+    families = [
+        counted.names(node, agreed(proposal.task, node)) for node in shared_nodes(holding, proposal)
+    ]
+    told = noisy_tables(holding, proposal, counted, families)
+    findings = _learned(mine, counted, told.counts, received, watch)
+    return replace(findings, told=told)
+
+
+def _learned(
+    mine: Session, counted: Counted, own: ReportTables, received: list[Received], watch: Progress
+) -> Findings:
+    proposal, holding = mine.proposal, mine.holding
+    marginals: Marginals
+    if proposal.partition == "vertical":
+        # Of what is withheld the tables in which it is reported tell: those are pooled.
+        estimator: Estimator = "moment" if holding.study_plan is None else "pooled"
+        marginals = EstimatedMarginals(own, counted.plan, estimator=estimator)
+    else:
+        marginals = horizontal_marginals(own, holding.domain, received)
+    return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
+
+
+def _received(mine: Session, partners: Callable[[str], Peer], watch: Progress) -> list[Received]:
+    own, received = mine.holding.site.owner, []
+    for sender in mine.proposal.participants:
+        if entitled(mine.proposal, mine.holdings, sender, own):
+            package = mine.announcements[sender].packages[own]
+            received.append(_fetched(mine, partners(sender).within(mine.ends), sender, package))
+            watch(0, 0)
+    return received
+
+
+def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> Received:
+    session = mine.proposal.session
+
+    def fetch(number: int) -> bytes:
+        return peer.package_part(session, number, package.parts[number].bytes)
+
+    return receive(sender, package, fetch, mine.holding, mine.proposal)
+
+
+# The ledger's lines about sessions: written before anything of a session leaves this owner.
+
+_PAUSE = 0.25
+
+
+def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
+    """Write down that this owner takes part: its offer, and later its parameters, go to all.
+
+    Raises:
+        Conflict: a session of this number was there before.
+    """
+    ledger, entries = Ledger(holding.site.state), known_entries(holding.site.state)
+    if any(entry.release_id == proposal.session for entry in entries):
+        raise Conflict("There was a session with this number before.", where=proposal.session)
+    ledger.add(session_entry(holding, proposal, proposal.others(holding.site.owner), now))
+
+
+def mark_session(session: Session, state: EntryState, now: datetime) -> None:
+    """Change the state of the session's line."""
+    ledger = Ledger(session.holding.site.state)
+    for entry in _lines(session, ledger):
+        if entry.name == session_name(session.proposal.session):
+            ledger.mark(entry, state, now)
+
+
+def enter_package(
+    session: Session, peer: str, surroundings: Surroundings, consent: Consent
+) -> None:
+    """Write down that a peer gets its columns, unless this session did so already.
+
+    Something else may have left since they were announced, so the ledger is looked at again, with
+    nobody else publishing meanwhile.
+
+    Args:
+        session: the session.
+        peer: who gets them.
+        surroundings: the time, and how to wait for another publication.
+        consent: what the custodian accepts.
+
+    Raises:
+        PlanConflict: a column left meanwhile under other draws, and that is not accepted.
+        Conflict: another publication did not end, or reported records differently meanwhile.
+    """
+    made = session.outgoing[peer]
+    entry = made.entry
+    ledger = Ledger(session.holding.site.state)
+    if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
+        return
+    with _publishing(session.holding.site.state, surroundings):
+        entries = ledger.entries()
+        populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
+        draws = recognized(populated, session.holding.values, entries)
+        if not consent.added_loss:
+            # What other peers got in this session was looked at when all of it was announced.
+            earlier = [e for e in entries if e.release_id != session.proposal.session]
+            refuse_conflicts(draws, earlier, made.settled.renewed)
+        _enter(ledger, replace(entry, draws=draws), surroundings.now())
+
+
+def enter_told(session: Session, told: ToldRecord, surroundings: Surroundings) -> None:
+    """Write down what this owner's families tell, with nobody else publishing meanwhile.
+
+    Raises:
+        PramanaError: it may not be told; what `ToldRecord.enter` raises.
+        Conflict: another publication did not end.
+    """
+    with _publishing(session.holding.site.state, surroundings):
+        told.enter(session.holding, session.proposal, surroundings.now())
+
+
+def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
+    """Write down what leaves before a byte does: a new entry, or the one of the same bytes."""
+    found = ledger.find(entry.miner, entry.study, entry.name)
+    if found is None:
+        ledger.add(replace(entry, prepared=now, changed=now))
+        return
+    if not found.left:
+        found = ledger.renew(found, entry.draws, now, entry.beginning)
+    ledger.mark(found, "sending", now, entry.release_id)
+
+
+def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:
+    if not draw.randomized:
+        return draw
+    return replace(draw, population=population_of(holding.keys, draw.draw_id, entries))
+
+
+@contextmanager
+def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
+    """Hold the state directory's lock, after a short wait if somebody else does."""
+    with ExitStack() as stack:
+        for left in reversed(range(max(1, surroundings.lock_attempts))):
+            try:
+                stack.enter_context(publishing_alone(state))
+                break
+            except Conflict:
+                if not left:
+                    raise
+                surroundings.sleep(_PAUSE)
+        yield
+
+
+def close_lines(session: Session, now: datetime) -> None:
+    """Say of all lines of a session that ended well that what they list has arrived."""
+    ledger = Ledger(session.holding.site.state)
+    for entry in _lines(session, ledger):
+        ledger.mark(entry, "sealed", now)
+
+
+def _lines(session: Session, ledger: Ledger) -> list[Entry]:
+    return [e for e in ledger.entries() if e.release_id == session.proposal.session]
+
+
+def write_agreed(session: Session, staged: Staged) -> Path:
+    """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
+
+    Raises:
+        OSError: it cannot be written now. The proof stays, so that it is written later.
+    """
+    state, proposal = session.holding.site.state, session.proposal
+    kept = kept_of(state, proposal.session) or Kept(proposal=proposal)
+    done = {"digest": session.digest, "agreed": session.agreed}
+    keep(state, kept.model_copy(update=done))
+    return staged.publish()

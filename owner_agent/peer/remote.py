@@ -1,0 +1,249 @@
+"""Another owner over the network; every foreign error becomes one of ours that names the owner."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from owner_agent.peer.earlier import staged_in
+from owner_agent.peer.exchange.consent import Consent
+from owner_agent.peer.identity.identity import (
+    Call,
+    PeerIdentity,
+    Pinned,
+    client_context,
+    load_identity,
+    pinned,
+    signed_headers,
+)
+from owner_agent.peer.member import Tell
+from owner_agent.peer.participant import Participant
+from owner_agent.peer.protocol.messages import read
+from owner_agent.peer.protocol.steps import (
+    MESSAGE_BYTES,
+    PACKAGE_PART,
+    Answer,
+    Peer,
+    Request,
+    Step,
+    started,
+)
+from owner_agent.peer.session import all_kept, error_of
+from owner_agent.site.planning import planned
+from owner_agent.site.site import KnownPeer, Site, load_site
+from owner_agent.state.surroundings import Surroundings
+from pramana_core.errors import PeerDeviated, PeerUnreachable
+from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
+
+_PAUSE = 0.3
+_NONCE_BYTES = 16
+
+
+class RemotePartner:
+    """An owner at an address, called with this owner's signature. Close it, or use it in `with`.
+
+    Args:
+        peer: the owner, as the site file knows it.
+        certificate: its certificate; nobody without the key to it is believed.
+        identity: this owner's.
+        surroundings: transport, clock, patience and randomness.
+    """
+
+    def __init__(
+        self,
+        peer: KnownPeer,
+        certificate: Pinned,
+        identity: PeerIdentity,
+        surroundings: Surroundings,
+    ):
+        self._peer = peer
+        self._identity = identity
+        self._surroundings = surroundings
+        self.ends: float | None = None
+        self._client = httpx.Client(
+            base_url=peer.url,
+            verify=client_context(identity, certificate),
+            transport=surroundings.transport,
+            # An owner that stops serving would wait for idle connections to say goodbye.
+            limits=httpx.Limits(max_keepalive_connections=0),
+            # The certificate is pinned: a proxy of the environment could not answer for the owner.
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._client.close()
+
+    def within(self, ends: float) -> RemotePartner:
+        """Return the same owner over the same connections, each call over at a moment at most."""
+        made = copy.copy(self)
+        made.ends = ends
+        return made
+
+    @property
+    def name(self) -> str:
+        """The owner's name."""
+        return self._peer.name
+
+    def ask(
+        self, step: Step[Request, Answer], session: str, message: Request | None = None
+    ) -> Answer:
+        """Let the owner do a step; return what it answers."""
+        body = b"" if message is None else message.model_dump_json().encode()
+        call = Call(self.name, step.method, step.path.format(session=session), body)
+        return read(
+            step.answer, self._send(call, MESSAGE_BYTES, repeatable=step.repeatable), self.name
+        )
+
+    def package_part(self, session: str, number: int, limit: int) -> bytes:
+        """Return one part of what the owner has for this one."""
+        path = PACKAGE_PART.format(session=session, number=number)
+        return self._send(Call(self.name, "GET", path, b""), limit, repeatable=True)
+
+    def _send(self, call: Call, limit: int, *, repeatable: bool) -> bytes:
+        """Send until it has surely arrived, or as often as the surroundings allow."""
+        attempts = self._surroundings.attempts
+        for attempt in range(1, attempts + 1):
+            try:
+                return self._once(call, limit, quick=repeatable)
+            except httpx.TransportError as error:
+                # What has not arrived may be sent again; who is slow is not waited for twice.
+                again = repeatable or isinstance(error, httpx.ConnectError)
+                if attempt == attempts or not again or isinstance(error, httpx.TimeoutException):
+                    raise self._unreachable(error) from error
+            self._surroundings.sleep(_PAUSE * attempt)
+        raise AssertionError("the loop above returns or raises")
+
+    def _once(self, call: Call, limit: int, *, quick: bool) -> bytes:
+        """Send once; whatever trickles in, the call is over when its time is."""
+        now, nonce = self._surroundings.now(), self._surroundings.random_bytes(_NONCE_BYTES)
+        headers = signed_headers(self._identity, call, now, nonce)
+        patience = self._surroundings.patience
+        seconds = patience.work
+        if self.ends is not None:
+            seconds = max(patience.least, min(seconds, self.ends - now.timestamp()))
+        given_up = threading.Event()
+        timeout = httpx.Timeout(
+            min(patience.quick, seconds) if quick else seconds,
+            connect=min(patience.connect, seconds),
+        )
+        request = self._client.build_request(
+            call.method, call.path, content=call.body, headers=headers, timeout=timeout
+        )
+        answer = started(lambda: self._exchange(request, limit, given_up))
+        try:
+            return answer.result(seconds)
+        except TimeoutError:
+            raise httpx.ReadTimeout("The time for the answer is over.") from None
+        finally:
+            given_up.set()
+
+    def _exchange(self, request: httpx.Request, limit: int, given_up: threading.Event) -> bytes:
+        response = self._client.send(request, stream=True)
+        try:
+            content = bytearray()
+            most = limit if response.is_success else MESSAGE_BYTES
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > most:
+                    raise PeerDeviated(
+                        f"{self.name} sent more than the {most} bytes it announced.",
+                        where=self.name,
+                    )
+                if given_up.is_set():
+                    break
+        finally:
+            response.close()
+        if response.is_success:
+            return bytes(content)
+        raise self._refusal(response, bytes(content))
+
+    def _refusal(self, response: httpx.Response, content: bytes) -> Exception:
+        problem = None
+        if response.headers.get("Content-Type", "").startswith(PROBLEM_MEDIA_TYPE):
+            problem = read_problem(content)
+        if problem is None:
+            return PeerUnreachable(
+                f"What answers for {self.name} at {self._peer.url} is not an owner's agent (status"
+                f" {response.status_code}).",
+                where=self.name,
+                remedy=f"Check the address of {self.name} in the site file.",
+            )
+        return error_of(problem)
+
+    def _unreachable(self, error: httpx.TransportError) -> PeerUnreachable:
+        how = (
+            "did not answer in time"
+            if isinstance(error, httpx.TimeoutException)
+            else "could not be reached"
+        )
+        return PeerUnreachable(
+            f"{self.name} at {self._peer.url} {how} ({type(error).__name__}).",
+            where=self.name,
+            remedy=f"Ask {self.name} whether its agent runs (`owner-agent peer`), and compare the"
+            " certificates' fingerprints.",
+        )
+
+
+# An owner made ready for sessions: its identity, its known peers, and connections to them.
+
+
+@contextmanager
+def opened(
+    path: Path,
+    surroundings: Surroundings,
+    tell: Tell,
+    accepts: Consent = Consent(),  # noqa: B008 - frozen
+) -> Iterator[Participant]:
+    """Open this owner for sessions; its connections are closed in the end.
+
+    Args:
+        path: the site file, checked whole before anybody is answered.
+        surroundings: transport, clock, patience and randomness.
+        tell: told what a person at this owner may want to know.
+        accepts: what the custodian agrees to beforehand.
+
+    Raises:
+        ConfigError: the site file or a certificate is wrong.
+        KeyFileError: there is no identity, or it is unsafe.
+    """
+    site = load_site(path)
+    planned(site)
+    _finish_written(site)
+    identity, known = load_identity(site), pinned(site)
+    with ExitStack() as stack:
+        partners: dict[str, Peer] = {
+            peer.name: stack.enter_context(
+                RemotePartner(peer, known[peer.name], identity, surroundings)
+            )
+            for peer in site.peer.known
+        }
+        yield Participant(
+            site,
+            path,
+            identity,
+            known,
+            surroundings,
+            partners.__getitem__,
+            tell,
+            accepts=accepts,
+        )
+
+
+def _finish_written(site: Site) -> None:
+    """Give results their name that all had agreed to when the process was stopped."""
+    for kept in all_kept(site.state):
+        if kept.agreed is not None:
+            staged_in(site.folder / site.peer.results, kept.proposal.session).publish()

@@ -1,0 +1,229 @@
+"""What is simulated: how many owners, what they release, and what the miner makes of it.
+
+Commands show these options in their help: so nothing heavy is loaded here, and names that
+`pramana_core.model_sharing` has in modules that count are written again; a test compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from pramana_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from pramana.simulate.publishers import Publisher
+    from pramana_core.model_sharing.attributes import Groups, Taxonomy
+    from pramana_core.model_sharing.options import GenerationOptions
+    from pramana_core.model_sharing.requirements import Requirement
+
+Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
+By = Literal["pruning", "growing"]
+Merge = Literal["all", "taxonomy", "fewest"]
+Counts = Literal["exact", "propagated"]
+Tell = Literal["hits", "distribution"]
+Global = Literal["tree", "naive-bayes", "forest", "conjunctive"]
+Numeric = Literal["uniform", "middle", "end", "marginal"]
+Absent = Literal["uniform", "marginal"]
+Misses = Literal["uniform", "marginal"]
+Spread = Literal["independent", "even"]
+Weights = Literal["equal", "records", "leaves"]
+
+COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
+"""The methods by which a miner combines owners' trees."""
+
+TELLING = {"pgen": "hits", "basegen": "hits"}
+"""What leaves tell unless said otherwise: what is in the paper has hits and misses alone."""
+
+MOST_OWNERS, MOST_FOLDS, MOST_RUNS, MOST_SCALE = 1000, 100, 1000, 100.0
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """How sharing is simulated; the defaults are the paper's, unpruned.
+
+    Attributes:
+        owners: how many there are; the training records are divided among them at random.
+        method: what the miner learns from: pseudo-data by the paths (`pgen`) or labelled by each
+            tree (`basegen`) or by the votes of all (`labelled`); the trees themselves (`votes`,
+            `product`); records made l-diverse (`ldiversity`); or, to compare with, all records
+            (`pooled`), and each owner's own tree (`local`).
+        model: the global model.
+        requirement: what every path of a released tree must meet; None prunes nothing.
+        by: whether trees are grown freely and then pruned, as in the paper, or split only where
+            all parts can meet the requirement.
+        merge: which siblings are merged when one does not meet it.
+        least_gain: how many hits each path must win when trees are pruned (`PruningOptions`).
+        counts: how a merged node's counts are found: exactly, or by the paper's equation 1.
+        tell: whether leaves tell hits and misses, or the counts of all classes; None for what
+            the method is for.
+        scale: pseudo-records for each record that the trees count.
+        epsilon: with it trees are differentially private, and the requirement is not asked.
+        numeric: which number an interval gives; None of this or of the three below as the
+            `method` has it (`generation_for`): evenly for the paper's.
+        absent: where values of attributes that are not on a path are drawn from.
+        misses: which classes misses take where leaves tell hits alone.
+        spread: whether values are drawn independently, or more evenly.
+        weights: how trees are weighed in votes.
+        taxonomies: of attributes, for `merge="taxonomy"` and for publishing.
+        publisher: who publishes records l-diverse (`publisher_of`); None for the environment's.
+        folds: into how many parts the records are divided; each is held out once.
+        runs: how often all of it is repeated with other folds.
+        seed: decides folds, owners and pseudo-data.
+
+    Raises:
+        OptionError: one of them is out of its range, or two do not go together.
+    """
+
+    owners: int = 5
+    method: Method = "pgen"
+    model: Global = "tree"
+    requirement: Requirement | None = None
+    by: By = "pruning"
+    merge: Merge = "all"
+    least_gain: float | None = None
+    counts: Counts = "exact"
+    tell: Tell | None = None
+    scale: float = 1.0
+    epsilon: float | None = None
+    numeric: Numeric | None = None
+    absent: Absent | None = None
+    misses: Misses | None = None
+    spread: Spread | None = None
+    weights: Weights = "equal"
+    taxonomies: Mapping[str, Taxonomy | Groups] = field(default_factory=dict, hash=False)
+    publisher: Publisher | str | None = field(default=None, hash=False)
+    folds: int = 10
+    runs: int = 1
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise OptionError(
+                    f"{name} must be one of {', '.join(map(str, choices))}, not"
+                    f" {getattr(self, name)!r}.",
+                    where=name,
+                )
+        for name, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise OptionError(
+                    f"{name} must be at least {least} and at most {most:g}, not"
+                    f" {getattr(self, name)}.",
+                    where=name,
+                )
+        if self.by == "growing" and self.requirement is None:
+            raise OptionError(
+                "Trees can be grown with a requirement only where there is one.",
+                where="by",
+                remedy="Give k, or c and l.",
+            )
+        if self.least_gain is not None:
+            from pramana_core.model_sharing.pruning import PruningOptions
+
+            PruningOptions(least_gain=self.least_gain)
+            if self.by == "growing" or self.requirement is None:
+                raise OptionError(
+                    "least_gain is for trees that are pruned until they meet a requirement.",
+                    where="least_gain",
+                )
+        if self.epsilon is not None:
+            from pramana_core.model_sharing.private import require_epsilon
+
+            require_epsilon(self.epsilon)
+        if self.epsilon is not None and self.requirement is not None:
+            raise OptionError(
+                "A private tree is bounded by its epsilon and not pruned by a requirement.",
+                where="epsilon",
+                remedy="Give either epsilon, or k, c and l.",
+            )
+        if self.method == "ldiversity" and (self.requirement is None or not self.requirement.l):
+            raise OptionError(
+                "Records are made l-diverse for a given c and l.", where="l", remedy="Give both."
+            )
+
+    @property
+    def told(self) -> Tell:
+        """What leaves tell."""
+        if self.tell is not None:
+            return self.tell
+        return "hits" if TELLING.get(self.method) == "hits" else "distribution"
+
+    @property
+    def judged(self) -> Requirement | None:
+        """The requirement as it decides: who publishes records has the counts of all classes."""
+        if self.requirement is None or self.method != "ldiversity":
+            return self.requirement
+        return replace(self.requirement, exact=True)
+
+    @property
+    def generation(self) -> GenerationOptions:
+        """How pseudo-data are drawn, where they are."""
+        from pramana_core.model_sharing.combination.combining import Method as Combining
+        from pramana_core.model_sharing.combination.combining import generation_for
+
+        return generation_for(
+            cast("Combining", self.method),
+            scale=self.scale,
+            numeric=self.numeric,
+            absent=self.absent,
+            misses=self.misses,
+            spread=self.spread,
+        )
+
+    def with_(self, **changed: Any) -> SimulationOptions:
+        """Return the same with some options changed. Raises OptionError."""
+        return replace(self, **changed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        asked, drawn = self.judged, self.generation
+        return {
+            "owners": self.owners,
+            "method": self.method,
+            "global": self.model,
+            "k": None if asked is None else asked.k,
+            "c": None if asked is None else asked.c,
+            "l": None if asked is None else asked.l,
+            "exact": None if asked is None else asked.exact,
+            "by": self.by,
+            "merge": self.merge,
+            "least_gain": self.least_gain,
+            "taxonomies": sorted(self.taxonomies),
+            "counts": self.counts,
+            "tell": self.told,
+            "scale": self.scale,
+            "epsilon": self.epsilon,
+            "numeric": drawn.numeric,
+            "absent": drawn.absent,
+            "misses": drawn.misses,
+            "spread": drawn.spread,
+            "weights": self.weights,
+            "publisher": getattr(self.publisher, "name", self.publisher),
+            "folds": self.folds,
+            "runs": self.runs,
+            "seed": self.seed,
+        }
+
+
+_CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "method": get_args(Method),
+    "model": get_args(Global),
+    "by": get_args(By),
+    "merge": get_args(Merge),
+    "counts": get_args(Counts),
+    "tell": (*get_args(Tell), None),
+    "numeric": (*get_args(Numeric), None),
+    "absent": (*get_args(Absent), None),
+    "misses": (*get_args(Misses), None),
+    "spread": (*get_args(Spread), None),
+    "weights": get_args(Weights),
+}
+_LIMITS: Mapping[str, tuple[float, float]] = {
+    "owners": (1, MOST_OWNERS),
+    "folds": (2, MOST_FOLDS),
+    "runs": (1, MOST_RUNS),
+    "scale": (0.01, MOST_SCALE),
+    "seed": (0, 2**63 - 1),
+}

@@ -1,0 +1,368 @@
+"""Distributions pooled over all reports that hold their variables, consistent and positive.
+
+Variables are estimated first, then pairs given the variables' margins, then, up to the order of
+interaction, sets of three and more given their pairs: each from all records that report the set,
+by generalized least squares with those margins, and its interaction shrunk (`shrinkage`). A table
+over more variables, or over a set that no record reports, has the largest entropy for all that is
+told of its parts (`maxent`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from pramana_core.domain import Domain
+from pramana_core.errors import EstimationError, OptionError
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.maxent import fitted, product, solved
+from pramana_core.estimation.readings import Kept, Readings, Told
+from pramana_core.estimation.separable import (
+    HELD_OF_PAIR,
+    SEPARATED_CELLS,
+    SeparatePair,
+    Side,
+)
+from pramana_core.estimation.shrinkage import Interaction, learned
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.plan import Plan
+from pramana_core.progress import Tick, unstopped
+from pramana_core.ties import first_largest
+
+PRIOR_SETS = 512
+"""The prior of interactions is learned from at most so many sets, evenly taken from all."""
+
+KEPT_NUMBERS = 1 << 24
+"""Interactions are kept up to so many numbers (128 MB): thousands of pairs of few categories, or a
+few of many, which are then estimated again when they are asked for again."""
+
+_LEAST, _LEAST_OF_CELLS = 0.03, 0.2
+"""So many of its errors a variable's share, and a shrunk cell's, is at least.
+
+Nothing is impossible because few reports of it came. More would take from frequent cells what rare
+ones have not: measured on Adult, what is best for logarithms of shares (more) and for the shares of
+frequent cells (less) meets about here.
+"""
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Single:
+    """One variable's distribution.
+
+    Attributes:
+        told: what the reports tell.
+        law: the distribution, every category positive.
+        functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
+    """
+
+    told: Told
+    law: Tensor
+    functions: Tensor
+
+    @functools.cached_property
+    def noise(self) -> Tensor:
+        """The covariance of what the reports tell of the shares."""
+        return self.told.covariance(self.law)
+
+    @functools.cached_property
+    def per_record(self) -> dict[object, float]:
+        """What each record counts in it; see `Told`."""
+        return self.told.per_record()
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A set that some records report: its interaction given all smaller sets.
+
+    With t what the reports tell, b the table of largest entropy for the smaller sets', X the
+    interaction's functions and Q = diag(product of margins) X, so that X'Q = I: the interaction
+    estimated by generalized least squares, with the covariance V of t taken at b, is
+
+        y = H (t - b),   H = (Q' V^-1 Q)^-1 Q' V^-1.
+    """
+
+    told: Told
+    base: Tensor
+    functions: Tensor
+    spread: Tensor
+    taken: Tensor
+    found: Interaction
+
+
+class Laws:
+    """The estimated distributions over few variables at a time; see the module.
+
+    Args:
+        sources: reports of the same population, each with its plan.
+        domain: the variables of all of them.
+        order: the most variables that interact.
+        tick: called all along; what it raises stops the work.
+
+    Raises:
+        OptionError: no order of interaction.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[tuple[ReportTables, Plan]],
+        domain: Domain,
+        order: int = 2,
+        tick: Tick = unstopped,
+    ):
+        if order < 1:
+            raise OptionError(f"order must be at least 1, not {order}.", where="order")
+        self._domain, self._order, self._tick = domain, order, tick
+        self._readings = Readings(sources, domain, tick)
+        self._singles: dict[str, Single] = {}
+        self._levels: Kept[Names, Level | None] = Kept(KEPT_NUMBERS, _numbers)
+        self._pairs: Kept[Names, SeparatePair | None] = Kept(
+            KEPT_NUMBERS, lambda pair: 1 if pair is None else HELD_OF_PAIR * pair.told.shares.size
+        )
+        self._laws: dict[Names, Tensor] = {}
+        self._priors: dict[int, Tensor] = {}
+
+    def single(self, name: str) -> Single:
+        """Return one variable's distribution. Raises EstimationError where nothing tells it."""
+        if name not in self._singles:
+            told = self._readings.of([name])
+            if told is None:
+                raise EstimationError(
+                    f"No record reports {name!r} so that its counts can be told.",
+                    where=name,
+                    remedy="Ask for other variables, or let the plan report this one.",
+                )
+            size = len(told.shares)
+            flat = np.full(size, 1 / size)
+            at = np.maximum(told.shares, 0.0)
+            at = 0.99 * at / at.sum() + 0.01 * flat
+            law = _likeliest(told.shares, told.covariance(at))
+            basis = linalg.null_space(np.sqrt(law)[None, :])
+            self._singles[name] = Single(told, law, basis / np.sqrt(law)[:, None])
+        return self._singles[name]
+
+    def level(self, names: Names) -> Level | None:
+        """Return what is told of an interaction up to the order; None if nothing is."""
+        return self.beyond(names) if len(names) <= self._order else None
+
+    def beyond(self, names: Names) -> Level | None:
+        """Return what is told of the interaction of two or more variables, of one more than the
+        order too, given those of fewer.
+        """
+        return self._levels.get(names, lambda: self._estimated(names))
+
+    def separate(self, names: Names) -> SeparatePair | None:
+        """Return a pair that is estimated by one variable at a time; None if this is none."""
+        return self._pairs.get(names, lambda: self._separated(names))
+
+    def _separated(self, names: Names) -> SeparatePair | None:
+        if len(names) != 2 or self._order < 2:
+            return None
+        cells = math.prod(self._domain[name].size for name in names)
+        if not SEPARATED_CELLS < cells <= INFORMATION_CELLS:
+            return None
+        told = self._readings.of(names)
+        if told is None or any(r.decoder.mixture is None for r in told.readings):
+            return None
+        one, other = (
+            Side(s.told, s.law, s.functions, s.noise, s.per_record)
+            for s in (self.single(name) for name in names)
+        )
+        return SeparatePair(told, (one, other))
+
+    def tells(self, names: Names) -> bool:
+        """Whether some records tell of the interaction of two or more variables."""
+        return self.separate(names) is not None or self.level(names) is not None
+
+    def told(self, names: Names) -> Level:
+        """Return it where something is told. Raises EstimationError where nothing is."""
+        level = self.beyond(names)
+        if level is None:
+            raise EstimationError(f"No record reports {list(names)} together.")
+        return level
+
+    def _estimated(self, names: Names) -> Level | None:
+        cells = math.prod(self._domain[name].size for name in names)
+        if cells > INFORMATION_CELLS:
+            return None
+        told = self._readings.of(names)
+        if told is None:
+            return None
+        singles = [self.single(name) for name in names]
+        base = self.base(names)
+        functions = product([single.functions for single in singles])
+        whole = product([single.law for single in singles])
+        spread = whole[:, None] * functions
+        noise = told.covariance(base)
+        # The sum of all cells is known: the direction is filled, for the inverse.
+        scale = float(np.trace(noise)) / cells
+        filled = noise + scale / cells
+        filled[np.diag_indices(cells)] += 1e-9 * scale
+        weighed = solved(filled, spread)
+        information = spread.T @ weighed
+        both = np.hstack([weighed.T, np.eye(len(information))])
+        both = solved((information + information.T) / 2, both)
+        taken, covariance = both[:, :cells], both[:, cells:]
+        half = base[:, None] * functions
+        found = Interaction(
+            taken @ (told.shares - base), (covariance + covariance.T) / 2, half.T @ half
+        )
+        return Level(told, base, functions, spread, taken, found)
+
+    def _prior(self, size: int) -> Tensor:
+        """Return the prior of interactions of so many variables."""
+        if size not in self._priors:
+            every = [n for n in self._readings.together(size) if len(n) == size]
+            if not every:
+                every = list(itertools.combinations(self._domain.names, size))
+            some = np.unique(
+                np.linspace(0, len(every) - 1, min(len(every), PRIOR_SETS)).astype(int)
+            )
+            found = []
+            for place in some:
+                self._tick()
+                pair = self.separate(every[place])
+                level = self.level(every[place]) if pair is None else None
+                if pair is not None:
+                    found.append(pair.likelihoods)
+                elif level is not None:
+                    found.append(level.found.likelihoods)
+            self._priors[size] = learned(found)
+        return self._priors[size]
+
+    def base(self, names: Names) -> Tensor:
+        """Return the distribution of largest entropy for what is told of smaller sets."""
+        if len(names) == 2:
+            return product([self.single(name).law for name in names])
+        return self.entropic(names, self.parts(names, len(names) - 1))
+
+    def parts(self, names: Names, most: int | None = None) -> list[Names]:
+        """Return all sets within some variables of which interactions are told, small first.
+
+        Args:
+            names: the variables, in the domain's order.
+            most: the largest sets asked for; by default all.
+        """
+        found: list[Names] = []
+        largest = len(names) if most is None else most
+        for size in range(2, min(largest, self._order) + 1):
+            found += [part for part in itertools.combinations(names, size) if self.tells(part)]
+        return found
+
+    def entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
+        """Return the distribution of largest entropy that has the laws of some sets within it."""
+        shape = [self._domain[name].size for name in names]
+        start = product([self.single(name).law for name in names])
+        largest = [p for p in parts if not any(set(p) < set(q) for q in parts)]
+        if not largest:
+            return np.asarray(start, dtype=np.float64)
+        margins = {}
+        for part in largest:
+            axes = tuple(names.index(name) for name in part)
+            margins[axes] = self.law(part).reshape([shape[axis] for axis in axes])
+        alone = set(names) - {name for part in largest for name in part}
+        for name in alone:
+            margins[names.index(name),] = self.single(name).law
+        return fitted(start.reshape(shape), margins).table.ravel()
+
+    def law(self, names: Names) -> Tensor:
+        """Return the estimated distribution over some variables, in C order."""
+        if len(names) == 1:
+            return self.single(names[0]).law
+        if names not in self._laws:
+            pair = self.separate(names)
+            level = self.level(names) if pair is None else None
+            between = self.between(names)
+            if pair is not None:
+                law = self._positive(names, self.base(names), *pair.posterior(self._prior(2)))
+            elif level is not None:
+                law = self._shrunk(names, level)
+            elif between is not None:
+                place = between.index(next(name for name in between if name not in names))
+                shape = [self._domain[name].size for name in between]
+                law = self.law(between).reshape(shape).sum(axis=place).ravel()
+            else:
+                law = self.entropic(names, self.parts(names))
+            self._laws[names] = law
+        return self._laws[names]
+
+    def between(self, names: Names) -> Names | None:
+        """Return two variables that no record reports together, with the one that ties them best.
+
+        That is the variable, reported with either, whose weaker tie to the two is the strongest:
+        a tree's middle. None where they are told, or there is no such variable.
+        """
+        if len(names) != 2 or self._order < 2 or self.tells(names):
+            return None
+        partners = [self._partners.get(name, frozenset()) for name in names]
+        shared = sorted(partners[0] & partners[1], key=self._domain.axis)
+        ties = [min(self._tie(name, end) for end in names) for name in shared]
+        if not ties or max(ties) <= 0:
+            return None
+        middle = shared[first_largest(ties)]
+        return tuple(sorted((*names, middle), key=self._domain.axis))
+
+    def _tie(self, first: str, second: str) -> float:
+        """Return the mean squared contingency of two variables as far as it is told."""
+        names = tuple(sorted((first, second), key=self._domain.axis))
+        if not self.tells(names):
+            return 0.0
+        one, other = (self.single(name).functions for name in names)
+        return float(np.square(one.T @ self.law(names).reshape(len(one), -1) @ other).sum())
+
+    @functools.cached_property
+    def _partners(self) -> dict[str, frozenset[str]]:
+        """The variables that sampled blocks report with each."""
+        found: dict[str, set[str]] = {}
+        for first, second in self._readings.together(2):
+            found.setdefault(first, set()).add(second)
+            found.setdefault(second, set()).add(first)
+        return {name: frozenset(others) for name, others in found.items()}
+
+    def _shrunk(self, names: Names, level: Level) -> Tensor:
+        mean, covariance = level.found.posterior(self._prior(len(names)))
+        half = level.spread @ covariance
+        error = np.sqrt(np.maximum((half * level.spread).sum(axis=1), 0.0))
+        return self._positive(names, level.base, level.base + level.spread @ mean, error)
+
+    def _positive(self, names: Names, lower: Tensor, law: Tensor, error: Tensor) -> Tensor:
+        """Return a law without negative cells, with the margins of the smaller sets' law."""
+        shape = [self._domain[name].size for name in names]
+        base = lower.reshape(shape)
+        law = np.maximum(law.reshape(shape), _LEAST_OF_CELLS * error.reshape(shape) + 1e-3 * base)
+        margins = {}
+        for axes in itertools.combinations(range(len(names)), len(names) - 1):
+            gone = tuple(a for a in range(len(names)) if a not in axes)
+            margins[axes] = base.sum(axis=gone)
+        return fitted((law / law.sum()).reshape(shape), margins).table.ravel()
+
+
+def _numbers(level: Level | None) -> int:
+    """Return how many numbers a level holds, with those that its interaction will."""
+    if level is None:
+        return 1
+    cells, parameters = level.spread.shape
+    return int(3 * cells * parameters + 7 * parameters**2)
+
+
+def _likeliest(shares: Tensor, covariance: Tensor) -> Tensor:
+    """Return the distribution nearest to shares in units of their errors, a little inside."""
+    from scipy.optimize import nnls
+
+    cells = len(shares)
+    # The direction in which no distribution can move gets a small error: the sum is kept.
+    errors = covariance + np.trace(covariance) / cells**2 * 1e-4
+    root = linalg.cholesky(errors + 1e-12 * np.trace(errors) * np.eye(cells), lower=True)
+    found, _ = nnls(
+        linalg.solve_triangular(root, np.eye(cells), lower=True),
+        linalg.solve_triangular(root, shares, lower=True),
+    )
+    law = np.maximum(found, _LEAST * np.sqrt(np.diag(covariance)))
+    return np.asarray(law / law.sum(), dtype=np.float64)

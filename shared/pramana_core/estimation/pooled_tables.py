@@ -1,0 +1,346 @@
+"""The tables that learners ask for, made of the pooled distributions, with their errors."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from scipy import special
+
+from pramana_core.domain import Domain
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.core.loglinear import default_order
+from pramana_core.estimation.independence import PooledIndependence
+from pramana_core.estimation.laws import KEPT_NUMBERS, Laws, Level, Names
+from pramana_core.estimation.maxent import product, slopes
+from pramana_core.estimation.readings import Kept
+from pramana_core.estimation.separable import HELD_OF_PAIR, SeparatePair
+from pramana_core.estimation.tables_modelled import PooledTable, Spread
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.score_interval import LackOfFit
+from pramana_core.plan import Plan
+from pramana_core.progress import Tick, unstopped
+
+MOST_TESTS = 64
+"""At most so many sets are tested for interactions that are left out."""
+
+
+class PooledTables:
+    """Tables of reports of few variables at a time, in counts; see `Laws`."""
+
+    def __init__(
+        self,
+        sources: Sequence[tuple[ReportTables, Plan]],
+        domain: Domain,
+        order: int | None = None,
+        tick: Tick = unstopped,
+    ):
+        self.order = default_order(plan for _, plan in sources) if order is None else order
+        self._domain, self._tick = domain, tick
+        self._sources = tuple(sources)
+        self._laws = Laws(sources, domain, self.order, tick)
+        self._fits: dict[Names, LackOfFit] = {}
+        self._tables: Kept[Names, PooledTable] = Kept(
+            KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.spread.held
+        )
+        self._roots: Kept[Names, Tensor] = Kept(KEPT_NUMBERS, lambda root: root.size)
+
+    @functools.cached_property
+    def records(self) -> int:
+        """The number of records."""
+        return sum(reports.records for reports, _ in self._sources)
+
+    def table(self, domain: Domain) -> PooledTable:
+        """Return the table over some variables.
+
+        Raises:
+            EstimationError: no record reports one of them.
+            LimitExceeded: they have more than `INFORMATION_CELLS` cells.
+        """
+        self._require_small(domain)
+        names = tuple(sorted(domain.names, key=self._domain.axis))
+        return _turned(self._tables.get(names, lambda: self._made(names)), domain)
+
+    def may_tell(self, variables: Sequence[str]) -> bool:
+        """Whether all these variables may interact, and their table is small enough."""
+        if len(variables) > self.order:
+            return False
+        return math.prod(self._domain[name].size for name in variables) <= INFORMATION_CELLS
+
+    def _require_small(self, domain: Domain) -> None:
+        if domain.size > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"A table of {domain.size} cells is too large; at most {INFORMATION_CELLS} are"
+                " estimated from overlapping sets.",
+                remedy="Ask for fewer variables at once, or for each pair of them.",
+            )
+
+    def unbiased(self, domain: Domain) -> PooledTable | None:
+        """Return the table before shrinkage; None where no record reports all its variables."""
+        names = tuple(sorted(domain.names, key=self._domain.axis))
+        if len(names) > max(self.order, 1) or not self._is_told(names):
+            return None
+        return self.table(domain).unshrunk
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> PooledIndependence:
+        """Return the evidence on the independence of some variables given others.
+
+        Raises:
+            OptionError: a variable named twice, or none on a side.
+            EstimationError: no record reports one of them.
+            LimitExceeded: their table has more than `INFORMATION_CELLS` cells.
+        """
+        asked = (*left, *right, *given)
+        if not left or not right or len(set(asked)) < len(asked):
+            raise OptionError(
+                f"A test of independence needs distinct variables, not {list(left)} and"
+                f" {list(right)} given {list(given)}."
+            )
+        names = tuple(sorted(asked, key=self._domain.axis))
+        self._require_small(self._domain.project(names))
+        self._tick()
+        parts = self._laws.parts(names)
+        crossing = [p for p in parts if set(p) & set(left) and set(p) & set(right)]
+        return self._tested(names, [part for part in parts if part not in crossing], crossing)
+
+    def lack_of_fit(self, tables: Collection[Names]) -> tuple[LackOfFit, ...]:
+        """Return of sets of one variable more than interact, within the variables of some tables,
+        whether the reports show that they do.
+
+        A set that no record reports together cannot be tested: one answer stands for all tables of
+        which none can.
+        """
+        found: dict[Names, LackOfFit] = {}
+        silent: set[str] = set()
+        size = self.order + 1
+        for names in [names for names in tables if len(names) >= size]:
+            read = [p for p in itertools.combinations(names, size) if self._laws.beyond(p)]
+            silent.update(() if read else names)
+            for part in read[:MOST_TESTS]:
+                if part not in found and len(found) < MOST_TESTS:
+                    found[part] = self._fit_of(part)
+        if not silent:
+            return tuple(found.values())
+        untested = LackOfFit.untested(
+            tuple(sorted(silent, key=self._domain.axis)),
+            self.order,
+            f"No block reports {size} of the variables of some tables together.",
+        )
+        return (*found.values(), untested)
+
+    def _fit_of(self, part: Names) -> LackOfFit:
+        if part not in self._fits:
+            self._fits[part] = self._tested_fit(part)
+        return self._fits[part]
+
+    def _tested_fit(self, part: Names) -> LackOfFit:
+        self._tick()
+        test = self._tested(part, self._laws.parts(part, len(part) - 1), [part])
+        freedom = float(test.degrees_of_freedom)
+        p_value = float(special.gammaincc(freedom / 2, test.ratio))
+        return LackOfFit(part, self.order, 2 * test.ratio / freedom, freedom, p_value)
+
+    def _tested(
+        self, names: Names, kept: Sequence[Names], left: Sequence[Names]
+    ) -> PooledIndependence:
+        """Test the interactions of some sets against the table that has only those kept."""
+        if not left:
+            return PooledIndependence(np.zeros(0), np.zeros((0, 0)))
+        root, means = self._parameters(names, [*kept, *left])
+        null = self._laws.entropic(names, kept)
+        tested = np.hstack([self._functions(names, part) for part in left])
+        others = [self._functions(names, (name,)) for name in names]
+        others += [self._functions(names, part) for part in kept]
+        known = np.hstack(others)
+        follow = tested.T @ slopes(null, known)
+        number = known.shape[1]
+        # Before shrinkage, both what is told and what is predicted.
+        predicted = tested.T @ null - follow @ (self._means(names, kept) - means[:number])
+        return PooledIndependence(
+            means[number:] - predicted, root[number:] - follow @ root[:number]
+        )
+
+    def _means(self, names: Names, parts: Sequence[Names]) -> Tensor:
+        """Return the mean parameters of the estimated distributions; see `_parameters`."""
+        found = [self._laws.single(n).functions.T @ self._laws.law((n,)) for n in names]
+        found += [self._functions(part, part).T @ self._laws.law(part) for part in parts]
+        return np.concatenate(found)
+
+    def _is_told(self, names: Names) -> bool:
+        return len(names) == 1 or self._laws.tells(names)
+
+    def _made(self, names: Names) -> PooledTable:
+        self._tick()
+        pair = self._laws.separate(names)
+        if pair is not None:
+            return self._of_pair(names, pair)
+        between = self._laws.between(names)
+        if between is not None:
+            whole, gone = self._made(between), [n not in names for n in between].index(True)
+            return PooledTable(
+                self._domain.project(names),
+                whole.counts.sum(axis=gone),
+                whole.records,
+                spread=Spread.of(whole.spread.root.sum(axis=gone)),
+                moved=whole.moved.sum(axis=gone),
+                told=False,
+            )
+        law = self._laws.law(names)
+        parts = self._laws.parts(names) if len(names) > 1 else []
+        functions = [self._functions(names, (name,)) for name in names]
+        functions += [self._functions(names, part) for part in parts]
+        turned = slopes(law, np.hstack(functions))
+        root, means = self._parameters(names, parts)
+        moved = self._means(names, parts) - means
+        domain = self._domain.project(names)
+        records = self.records
+        return PooledTable(
+            domain,
+            records * law.reshape(domain.shape),
+            records,
+            spread=Spread.of(records * (turned @ root).reshape(*domain.shape, -1)),
+            moved=records * (turned @ moved).reshape(domain.shape),
+            told=len(names) == 1 or names in parts,
+        )
+
+    def _of_pair(self, names: Names, pair: SeparatePair) -> PooledTable:
+        law, records, domain = self._laws.law(names), self.records, self._domain.project(names)
+        table = law.reshape(domain.shape)
+
+        def root() -> Tensor:
+            return records * pair.root(table).reshape(*domain.shape, -1)
+
+        return PooledTable(
+            domain,
+            records * table,
+            records,
+            spread=Spread(
+                records**2 * pair.variance(table),
+                lambda: self._roots.get(names, root),
+                HELD_OF_PAIR * table.size,
+            ),
+            moved=records * (table - pair.unshrunk),
+        )
+
+    def _functions(self, names: Names, part: Names) -> Tensor:
+        """Return the functions of a set's interaction, over the cells of more variables."""
+        factors = [
+            self._laws.single(name).functions
+            if name in part
+            else np.ones((self._domain[name].size, 1))
+            for name in names
+        ]
+        return product(factors)
+
+    def _parameters(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, Tensor]:
+        """Return the error of all mean parameters, as a root, and what they are, unshrunk.
+
+        The parameters are the means of the functions of single variables and of each set's
+        interaction. Their errors come from those of the variables' estimates, s, and of each set's
+        y; a set's parameter is that of its estimate before shrinkage,
+
+            X'(H t + (I - Q H) z) ,  z the table of largest entropy for what is told of its parts.
+        """
+        singles = [self._laws.single(name) for name in names]
+        joint, places = self._joint(names, parts)
+        root = _root(joint)
+        made: dict[Names, tuple[Tensor, Tensor]] = {}
+        for name, single in zip(names, singles, strict=True):
+            mean = single.functions.T @ single.told.shares
+            made[name,] = (single.functions.T @ root[places[name,]], mean)
+        for part in parts:
+            level = self._laws.told(part)
+            lower: list[Names] = [(name,) for name in part]
+            lower += [p for p in parts if set(p) < set(part)]
+            turned = slopes(level.base, np.hstack([self._functions(part, p) for p in lower]))
+            carried = (level.functions.T - level.taken) @ turned
+            errors = np.vstack([made[p][0] for p in lower])
+            off = self._means(part, lower[len(part) :])
+            off = off - np.concatenate([made[p][1] for p in lower])
+            mean = level.taken @ level.told.shares - carried @ off
+            mean = mean + (level.functions.T - level.taken) @ level.base
+            made[part] = (root[places[part]] + carried @ errors, mean)
+        order: list[Names] = [*((name,) for name in names), *parts]
+        return (
+            np.vstack([made[part][0] for part in order]),
+            np.concatenate([made[part][1] for part in order]),
+        )
+
+    def _joint(self, names: Names, parts: Sequence[Names]) -> tuple[Tensor, dict[Names, slice]]:
+        """Return the covariance of all variables' estimates and all sets' y, and their places."""
+        order: list[Names] = [*((name,) for name in names), *parts]
+        places: dict[Names, slice] = {}
+        start = 0
+        for part in order:
+            if len(part) == 1:
+                width = self._domain[part[0]].size
+            else:
+                width = math.prod(self._domain[name].size - 1 for name in part)
+            places[part] = slice(start, start + width)
+            start += width
+        joint = np.zeros((start, start))
+        for name in names:
+            joint[places[name,], places[name,]] = self._laws.single(name).noise
+        for part in parts:
+            level = self._laws.told(part)
+            law = self._laws.law(part) if len(part) <= self.order else level.base
+            noise = level.told.covariance(law)
+            joint[places[part], places[part]] = level.taken @ noise @ level.taken.T
+            self._crossed(joint, places, part, level, law)
+        return joint, places
+
+    def _crossed(
+        self, joint: Tensor, places: dict[Names, slice], part: Names, level: Level, law: Tensor
+    ) -> None:
+        """Add what the same records make of a set's variables and of its interaction."""
+        sums = [
+            _margin_sums([self._domain[n].size for n in part], axis) for axis in range(len(part))
+        ]
+        each = [self._laws.single(name).per_record for name in part]
+        for weight, reading in zip(level.told.weights, level.told.readings, strict=True):
+            spread = reading.spread(law)
+            share = [
+                known.get(key, 1 / reading.records)
+                for known, key in zip(each, reading.alone, strict=True)
+            ]
+            for axis, name in enumerate(part):
+                cross = weight * share[axis] * level.taken @ spread @ sums[axis].T
+                joint[places[part], places[name,]] += cross
+                joint[places[name,], places[part]] += cross.T
+            if len(part) > 2:
+                continue
+            both = share[0] * share[1] * reading.records * sums[0] @ spread @ sums[1].T
+            joint[places[part[0],], places[part[1],]] += both
+            joint[places[part[1],], places[part[0],]] += both.T
+
+
+def _margin_sums(shape: Sequence[int], axis: int) -> Tensor:
+    """Return the matrix that sums cells to one axis."""
+    factors = [np.eye(s) if a == axis else np.ones((1, s)) for a, s in enumerate(shape)]
+    return product(factors)
+
+
+def _root(covariance: Tensor) -> Tensor:
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
+
+
+def _turned(table: PooledTable, domain: Domain) -> PooledTable:
+    """Return the table with its axes in a domain's order."""
+    if table.domain.names == domain.names:
+        return table
+    order = [table.domain.axis(name) for name in domain.names]
+    return PooledTable(
+        domain,
+        table.counts.transpose(order),
+        table.records,
+        spread=table.spread.turned(order),
+        moved=table.moved.transpose(order),
+        told=table.told,
+    )

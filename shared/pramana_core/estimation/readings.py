@@ -1,0 +1,421 @@
+"""What reports of sets of variables tell of the table over a few: every set that holds them.
+
+Each record that reports the variables is one draw from a law that is linear in their true table, so
+that a function of its report estimates the table (Ma 2.4.1). Records whose function is the same
+make one reading. Which set a record reports says nothing of its data, so that readings are
+conditioned on their numbers of records, and pooled by weights that do not depend on what was
+reported: the pooled estimate is unbiased.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from pramana_core.channels import CONDITION_LIMIT, Choice, Sampled, Transition
+from pramana_core.channels.base import condition_number, left_inverse
+from pramana_core.domain import Domain
+from pramana_core.errors import SingularChannel
+from pramana_core.estimation.core.axes import axes_of, observed
+from pramana_core.estimation.maxent import product
+from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.reported_sets import SetCounts, counts_by_set
+from pramana_core.marginals.tabulated_counts import refuse_noise
+from pramana_core.plan import Block, Plan
+from pramana_core.progress import Tick
+
+LISTED_CELLS = 1 << 12
+"""Blocks with a set of more cells than this, whose channel has to be listed, are read by the
+channels of the variables asked."""
+COUNTED_CELLS = 1 << 16
+"""As are blocks with a set of more cells than this, whose counts take so much memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """How a report tells the cells of a table.
+
+    Attributes:
+        law: the probability of each report (columns) given each cell (rows); None where it also
+            depends on other variables.
+        estimator: the function of the report (columns) that estimates each cell (rows).
+        precision: one over a record's error, summed over cells, where all cells are as frequent.
+        mixture: (a, b) where the law is a I + b 11', and neither is listed before it is asked for.
+    """
+
+    precision: float
+    cells: int
+    mixture: tuple[float, float] | None = None
+    listed: tuple[Tensor | None, Tensor] | None = None
+
+    @property
+    def law(self) -> Tensor | None:
+        """The probability of each report given each cell."""
+        if self.listed is not None:
+            return self.listed[0]
+        a, b = self.mixture or (1.0, 0.0)
+        return a * np.eye(self.cells) + b
+
+    @property
+    def estimator(self) -> Tensor:
+        """The function of the report that estimates each cell."""
+        if self.listed is not None:
+            return self.listed[1]
+        a, b = self.mixture or (1.0, 0.0)
+        return (np.eye(self.cells) - b) / a
+
+    def estimated(self, counts: Tensor) -> Tensor:
+        """Return the estimated counts of the cells."""
+        if self.mixture is not None:
+            a, b = self.mixture
+            return np.asarray((counts - b * counts.sum()) / a, dtype=np.float64)
+        return np.asarray(self.estimator @ counts, dtype=np.float64)
+
+    @classmethod
+    def mixing(cls, a: float, b: float, cells: int) -> Decoder:
+        """Return that of a mixture."""
+        spread = ((1 - b) ** 2 + (cells - 1) * b**2) / a**2 - 1 / cells
+        return cls(1 / max(spread, 1e-12), cells, mixture=(a, b))
+
+    @classmethod
+    def of(cls, law: Tensor | None, estimator: Tensor) -> Decoder:
+        """Return it with its precision."""
+        cells, reports = estimator.shape
+        share = np.full(reports, 1 / reports) if law is None else law.mean(axis=0)
+        spread = float((np.square(estimator) @ share).sum()) - 1 / cells
+        return cls(1 / max(spread, 1e-12), cells, listed=(law, estimator))
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Records that tell of a table in one way: how often each report was made.
+
+    `alone` names how they tell of each variable of the table alone.
+    """
+
+    counts: Tensor
+    decoder: Decoder
+    alone: tuple[object, ...]
+
+    @functools.cached_property
+    def records(self) -> float:
+        """The number of these records."""
+        return float(self.counts.sum())
+
+    def expected(self, law: Tensor) -> Tensor:
+        """Return the probability of each report if the table's cells have these."""
+        if self.decoder.mixture is not None:
+            a, b = self.decoder.mixture
+            return np.maximum(a * law + b, 0.0)
+        if self.decoder.law is not None:
+            found: Tensor = np.maximum(law @ self.decoder.law, 0.0)
+            return found
+        # Other variables have a part in it: what was seen stands for it, and one of each more.
+        return (self.counts + 1) / (self.records + len(self.counts))
+
+    def spread(self, law: Tensor) -> Tensor:
+        """Return the covariance of one record's estimate, cells x cells."""
+        if self.decoder.mixture is not None:
+            # The constant that the estimator takes off is the same for all reports.
+            expected = self.expected(law)
+            a, _ = self.decoder.mixture
+            return np.asarray((np.diag(expected) - np.outer(expected, expected)) / a**2)
+        weights = self.decoder.estimator
+        mean = law if self.decoder.law is not None else weights @ self.expected(law)
+        found: Tensor = (weights * self.expected(law)) @ weights.T - np.outer(mean, mean)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """The readings of one table, pooled by inverse variance.
+
+    `weights` sum to 1; `shares` estimates the distribution over the cells, without bias.
+    """
+
+    readings: tuple[Reading, ...]
+    weights: Tensor
+    shares: Tensor
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> Told:
+        """Pool readings of at least one record."""
+        precise = np.array([r.records * r.decoder.precision for r in readings])
+        weights = precise / precise.sum()
+        parts = [
+            w * r.decoder.estimated(r.counts) / r.records
+            for w, r in zip(weights, readings, strict=True)
+        ]
+        return cls(tuple(readings), weights, np.sum(parts, axis=0))
+
+    @property
+    def records(self) -> float:
+        """The number of records that tell of the table."""
+        return sum(reading.records for reading in self.readings)
+
+    def covariance(self, law: Tensor) -> Tensor:
+        """Return that of `shares`, against the population, if the cells have these shares."""
+        parts = [
+            w * w / r.records * r.spread(law)
+            for w, r in zip(self.weights, self.readings, strict=True)
+        ]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+    def per_record(self) -> dict[object, float]:
+        """Return what each record counts in `shares`, by how it tells of the (one) variable."""
+        return {
+            r.alone[0]: float(w / r.records)
+            for w, r in zip(self.weights, self.readings, strict=True)
+        }
+
+
+class Readings:
+    """The readings of any small table, from the reports of some sources."""
+
+    def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], domain: Domain, tick: Tick):
+        self._domain = domain
+        self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
+
+    def of(self, names: Sequence[str]) -> Told | None:
+        """Return what the reports tell of a table, cells in C order of `names`.
+
+        None where no record tells all its cells apart.
+        """
+        found = [reading for source in self._sources for reading in source.readings(names)]
+        told = [reading for reading in found if reading.records > 0]
+        return Told.of(told) if told else None
+
+    def together(self, most: int) -> list[tuple[str, ...]]:
+        """Return the sets of up to `most` variables that sampled blocks report together."""
+        found = {
+            tuple(sorted(names, key=self._domain.axis))
+            for source in self._sources
+            for names in source.together(most)
+        }
+        return sorted(found, key=lambda names: [self._domain.axis(name) for name in names])
+
+
+class _Source:
+    """The reports of one plan."""
+
+    def __init__(self, reports: ReportTables, plan: Plan, number: int, tick: Tick):
+        self._reports, self._plan, self._number, self._tick = reports, plan, number, tick
+        self._blocks = {name: block for block in plan.blocks for name in block.names}
+        self._sampled: dict[str, _SampledBlock | None] = {}
+
+    def readings(self, names: Sequence[str]) -> list[Reading]:
+        if any(name not in self._blocks for name in names):
+            return []
+        refuse_noise(self._reports)
+        block = self._blocks[names[0]]
+        if all(self._blocks[name] is block for name in names):
+            sampled = self._sets(block)
+            if sampled is not None:
+                return sampled.readings(names)
+        return self._by_axes(names)
+
+    def together(self, most: int) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = []
+        for block in self._plan.blocks:
+            sampled = self._sets(block)
+            if sampled is not None:
+                found += sampled.together(most)
+        return found
+
+    def _sets(self, block: Block) -> _SampledBlock | None:
+        if block.names[0] not in self._sampled:
+            made, channel = None, block.channel
+            if isinstance(channel, Sampled) and _read_by_sets(channel):
+                made = _SampledBlock(self._reports, block, channel, self._tick)
+            self._sampled[block.names[0]] = made
+        return self._sampled[block.names[0]]
+
+    def _by_axes(self, names: Sequence[str]) -> list[Reading]:
+        """Return one reading of all records, through the channels of the variables asked."""
+        axes = axes_of(self._plan, names)
+        try:
+            estimator = product([axis.decoder for axis in axes])
+        except SingularChannel:
+            return []
+        whole = all(len(axis.kept) == len(axis.variables) for axis in axes)
+        law = product([axis.channel.matrix() for axis in axes]) if whole else None
+        kept = [v for axis in axes for v in axis.kept]
+        cells = np.arange(math.prod(v.size for v in kept)).reshape([v.size for v in kept])
+        own = [v.name for v in kept]
+        order = np.transpose(cells, [own.index(name) for name in names]).ravel()
+        counts = observed(self._reports, axes).ravel()
+        decoder = Decoder.of(None if law is None else law[order], estimator[order])
+        return [Reading(counts, decoder, tuple((self._number, name) for name in names))]
+
+
+class _SampledBlock:
+    """The records of a sampled block by the sets that they report."""
+
+    def __init__(self, reports: ReportTables, block: Block, channel: Sampled, tick: Tick):
+        self._reports, self._block, self._channel, self._tick = reports, block, channel, tick
+        kept: dict[Transition, Transition] = {}
+        self._choices: dict[tuple[int, ...], list[Choice]] = {}
+        for choice in channel.choices:
+            same = kept.setdefault(choice.channel, choice.channel)
+            one = Choice(choice.axes, choice.weight, same)
+            self._choices.setdefault(choice.axes, []).append(one)
+        self._holding: list[set[tuple[int, ...]]] = [set() for _ in channel.sizes]
+        for axes in self._choices:
+            for axis in axes:
+                self._holding[axis].add(axes)
+        self._places = {name: place for place, name in enumerate(block.names)}
+        self._known: dict[object, tuple[object, Decoder | None, bool]] = {}
+        self._decoders: dict[object, tuple[object, Decoder | None]] = {}
+
+    def together(self, most: int) -> list[tuple[str, ...]]:
+        names = self._block.names
+        found = {
+            part
+            for axes in self._choices
+            for size in range(2, min(most, len(axes)) + 1)
+            for part in itertools.combinations(axes, size)
+        }
+        return [tuple(names[axis] for axis in part) for part in found]
+
+    @functools.cached_property
+    def _counts(self) -> SetCounts:
+        return counts_by_set(
+            self._reports,
+            self._block.names,
+            self._channel.sizes,
+            list(self._choices),
+            self._tick,
+        )
+
+    def readings(self, names: Sequence[str]) -> list[Reading]:
+        asked = tuple(self._places[name] for name in names)
+        found: dict[tuple[object, ...], tuple[Decoder, Tensor]] = {}
+        for axes in sorted(set.intersection(*(self._holding[axis] for axis in asked))):
+            counts = self._counts.get(axes)
+            if counts is None:
+                continue
+            key, decoder, summed = self._decoder(axes, asked)
+            if decoder is None:
+                continue
+            if summed:
+                gone = tuple(place for place, axis in enumerate(axes) if axis not in asked)
+                counts = counts.sum(axis=gone)
+            alone = tuple(self._decoder(axes, (axis,))[0] for axis in asked)
+            known = found.get((key, *alone))
+            flat = counts.ravel().astype(np.float64)
+            total = flat if known is None else known[1] + flat
+            found[key, *alone] = (decoder, total)
+        return [Reading(counts, dec, key[1:]) for key, (dec, counts) in found.items()]
+
+    def _decoder(
+        self, axes: tuple[int, ...], asked: tuple[int, ...]
+    ) -> tuple[object, Decoder | None, bool]:
+        """Return how records that report a set tell of some of it: a key, and whether the set's
+        other variables are summed out of the counts first.
+        """
+        choices = self._choices[axes]
+        sizes = tuple(self._channel.sizes[axis] for axis in axes)
+        inside = tuple(axis in asked for axis in axes)
+        order = tuple(sorted(asked).index(axis) for axis in asked)
+        total = sum(choice.weight for choice in choices)
+        parts = tuple((choice.weight / total, id(choice.channel)) for choice in choices)
+        quick = (parts, sizes, inside, order)
+        if quick not in self._known:
+            left = [choice.channel.restrict(sizes, inside) for choice in choices]
+            channels = [channel for channel in left if channel is not None]
+            summed = len(channels) == len(choices)
+            if not summed:
+                channels, inside_sizes = [choice.channel for choice in choices], sizes
+            else:
+                inside_sizes = tuple(s for s, keep in zip(sizes, inside, strict=True) if keep)
+            shares = [choice.weight / total for choice in choices]
+            mixed = tuple(zip(shares, channels, strict=True))
+            key = (mixed, inside_sizes, () if summed else inside, order)
+            if key not in self._decoders:
+                wanted = inside if not summed else (True,) * len(inside_sizes)
+                # The key itself holds channels, whose hash takes long: its number stands for it.
+                short = (id(self), len(self._decoders))
+                self._decoders[key] = (short, _decoder(mixed, inside_sizes, wanted, order))
+            self._known[quick] = (*self._decoders[key], summed)
+        return self._known[quick]
+
+
+def _decoder(
+    mixed: Sequence[tuple[float, Transition]],
+    sizes: tuple[int, ...],
+    kept: tuple[bool, ...],
+    order: tuple[int, ...],
+) -> Decoder | None:
+    """Return the decoder of some variables of a blend of channels; None where there is none."""
+    shares = [channel.mixture for _, channel in mixed]
+    if all(kept) and None not in shares and list(order) == sorted(order):
+        a, b = np.array([share for share, _ in mixed]) @ np.array(shares)
+        if not a * CONDITION_LIMIT > 1:
+            return None
+        return Decoder.mixing(float(a), float(b), math.prod(sizes))
+    law: Tensor = np.sum([share * channel.matrix() for share, channel in mixed], axis=0)
+    try:
+        if len(mixed) == 1:
+            estimator = mixed[0][1].decoder()
+        elif condition_number(law) > CONDITION_LIMIT:
+            return None
+        else:
+            estimator = left_inverse(law)
+    except SingularChannel:
+        return None
+    gone = tuple(place for place, keep in enumerate(kept) if not keep)
+    left = [size for size, keep in zip(sizes, kept, strict=True) if keep]
+    estimator = estimator.reshape(*sizes, -1).sum(axis=gone).reshape(*left, -1)
+    estimator = estimator.transpose(*order, len(left)).reshape(-1, law.shape[1])
+    if gone:
+        return Decoder.of(None, estimator)
+    turned = law.reshape(*left, -1).transpose(*order, len(left)).reshape(law.shape)
+    return Decoder.of(turned, estimator)
+
+
+def _read_by_sets(channel: Sampled) -> bool:
+    """Return whether no set of the channel is too large to be counted and decoded by itself."""
+    for choice in channel.choices:
+        most = LISTED_CELLS if choice.channel.mixture is None else COUNTED_CELLS
+        if math.prod(channel.sizes[axis] for axis in choice.axes) > most:
+            return False
+    return True
+
+
+# What was computed and may be asked again, as much of it as memory is meant to hold.
+
+Value = TypeVar("Value")
+Key = TypeVar("Key")
+
+
+class Kept(Generic[Key, Value]):
+    """Values by key; the oldest are forgotten, and made again when they are asked for again.
+
+    Args:
+        most: so much is kept, and the newest whatever its size.
+        size: how much of that a value takes.
+    """
+
+    def __init__(self, most: int, size: Callable[[Value], int]):
+        self._most, self._size = most, size
+        self._values: dict[Key, Value] = {}
+        self._held = 0
+
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, made if it is not there."""
+        if key not in self._values:
+            # Making one may ask for others: only then is there something to make room for.
+            value = make()
+            self._held += self._size(value)
+            self._values[key] = value
+            while self._held > self._most and len(self._values) > 1:
+                oldest = next(iter(self._values))
+                self._held -= self._size(self._values.pop(oldest))
+            return value
+        return self._values[key]

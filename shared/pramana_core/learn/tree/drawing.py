@@ -1,0 +1,254 @@
+"""Pictures of decision trees as self-contained SVG, drawn from left to right.
+
+A question is a box with what it tells and its p-value; each category leads along a line, the wider
+the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
+what its own records say of that class, a mark within its 95 % interval; and how many records that
+are not randomized would tell as much, and how far it leans on its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError
+from pramana_core.learn.tree.model import DecisionTree
+from pramana_core.learn.tree.node import Node, NodeClasses
+from pramana_core.learn.tree.text import (
+    BoundedClasses,
+    own_records,
+    p_value,
+    percent,
+    said_of_parent,
+    shown_children,
+    tested,
+    told,
+)
+from pramana_core.pictures.svg import (
+    GAP,
+    MIDDLE,
+    PALETTE,
+    Place,
+    box,
+    breadth,
+    columns,
+    document,
+    key,
+    laid_out,
+    line,
+    outlined,
+    short,
+    text,
+    titled,
+)
+
+_ROW, _BOX, _MARGIN, _BAR = 62.0, 54.0, 18.0, 110.0
+_LONGEST, _NAME, _NOTE = 26, 14, 11
+ROWS = 40
+"""Rows of a picture of the top of a tree."""
+
+_QUESTION = "#3d4a57"
+_Place = Place[Node]
+_LONGEST_NOTE = "worth 000,000 records; leans 00 % on its parent"
+
+
+def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
+    """Return an SVG picture of a tree.
+
+    Of a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
+    node shows its class counts with their standard errors.
+
+    Args:
+        tree: the tree.
+        max_depth: draw the questions below so many others as leaves that say what they leave out;
+            None draws the top: as many levels as have at most `ROWS` rows, and one in any case.
+
+    Raises:
+        OptionError: a negative depth.
+    """
+    if max_depth is not None and max_depth < 0:
+        raise OptionError(f"max_depth must be 0 or more, not {max_depth}.", where="max_depth")
+    root = laid_out(tree.root, partial(_children, tree), _ROW, 0)
+    for most in range(1, tree.root.depth) if max_depth is None else (max_depth,):
+        deeper = laid_out(tree.root, partial(_children, tree), _ROW, most)
+        if max_depth is None and sum(1 for place in deeper if not place.children) > ROWS:
+            break
+        root = deeper
+    starts = _columns(tree, root)
+    legend, end = _legend(tree.target, _left_out(tree, root))
+    top = 2 * _MARGIN + 26
+    width = max(max(starts) + _MARGIN + _leaf_width(tree.target), end + _MARGIN)
+    height = top + max(place.y for place in root) + _ROW / 2 + _MARGIN
+    parts = [
+        legend,
+        f'<g transform="translate({_MARGIN:.0f},{top:.0f})">',
+        *(drawn for place in root for drawn in _lines(tree, place, starts)),
+        *(_node(tree, place, starts) for place in root),
+        "</g>",
+    ]
+    return document(width, height, f"Decision tree for {tree.target.name}", parts)
+
+
+def _left_out(tree: DecisionTree, root: _Place) -> str:
+    """Say how much lies below what is drawn; "" if nothing does."""
+    below = sum(_leaves(place.node) for place in root if place.cut)
+    if not below:
+        return ""
+    drawn = max(place.level for place in root if place.children) + 1
+    return (
+        f"The top {drawn} of {tree.root.depth} levels of questions:"
+        f" {below:,} of {len(tree.leaves):,} leaves lie below"
+    )
+
+
+def _leaves(node: Node) -> int:
+    return sum(1 for below in node if below.split is None)
+
+
+def _columns(tree: DecisionTree, root: _Place) -> list[float]:
+    return columns(root, partial(_box_width, tree), lambda category: breadth(_short(category), 12))
+
+
+def _children(tree: DecisionTree, node: Node) -> list[tuple[str, Node]]:
+    return [(", ".join(labels), child) for labels, child in shown_children(tree, node)]
+
+
+def _lines(tree: DecisionTree, place: _Place, starts: list[float]) -> Iterator[str]:
+    """Yield a node's lines to its children, with their categories."""
+    whole = tree.root.classes.total
+    x0 = starts[place.level] + (_box_width(tree, place.node) if place.children else 0.0)
+    for category, child in place.children:
+        share = min(max(child.node.classes.total / whole, 0.0), 1.0)
+        path = line((x0, place.y), (starts[child.level] - 6, child.y), share)
+        label = text(x0 + GAP + 6, child.y + 4, _short(category), 12, "#222", outlined(5))
+        yield titled(f"{category}: {100 * share:.1f} % of the records", path, label)
+
+
+def _node(tree: DecisionTree, place: _Place, starts: list[float]) -> str:
+    x, node = starts[place.level], place.node
+    drawn = _question(tree, node, x, place.y) if place.children else _leaf(tree, place, x)
+    return titled(_details(tree, node), drawn)
+
+
+def _question(tree: DecisionTree, node: Node, x: float, y: float) -> str:
+    if node.split is None:
+        return ""
+    width = _box_width(tree, node)
+    middle = x + width / 2
+    test = p_value(node.split) if tree.through is None else "by the model"
+    return (
+        box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
+        + text(middle, y - 9, _short(node.split.attribute), _NAME, "#fff", MIDDLE)
+        + text(middle, y + 7, told(node.split, tree), _NOTE, "#dde3e8", MIDDLE)
+        + text(middle, y + 20, test, _NOTE, "#dde3e8", MIDDLE)
+    )
+
+
+def _leaf(tree: DecisionTree, place: _Place, x: float) -> str:
+    classes, y = place.node.classes, place.y
+    code = classes.decision
+    share = f"{percent(classes.probabilities[code])} %"
+    decided = f"{_short(tree.target.categories[code])} {share}"
+    below = _leaves(place.node)
+    worth = f"worth {_count(classes.effective)} records"
+    leaned = said_of_parent(classes)
+    note = f"{below} leaves left out" if place.cut else worth + (leaned and f"; {leaned}")
+    beside = x + _BAR + 8
+    return (
+        _bar(classes.probabilities, x, y - 20)
+        + _whisker(classes, x, y + 5)
+        + text(beside, y - 8, decided, 13, _colour(code), 'font-weight="600"')
+        + text(beside, y + 8, _itself(classes), _NOTE, "#555")
+        + text(beside, y + 22, note, _NOTE, "#555")
+    )
+
+
+def _itself(classes: NodeClasses) -> str:
+    """Say what a leaf's own records tell of the class decided for."""
+    own, code = classes.proportions, classes.decision
+    if own is None:
+        return "no records of its own"
+    ends = f"{percent(classes.low[code])} to {percent(classes.high[code])}"
+    return f"by itself {percent(own[code])} % ({ends})"
+
+
+def _whisker(classes: NodeClasses, x: float, y: float) -> str:
+    """Draw the interval of the share of the class decided for, on the scale of the bar."""
+    own, code = classes.proportions, classes.decision
+    if own is None:
+        return ""
+    low, high = classes.low[code] * _BAR, classes.high[code] * _BAR
+    colour = _colour(code)
+    return (
+        box(x, y - 0.5, _BAR, 1, "#ddd")
+        + box(x + low, y - 1.5, max(high - low, 1.0), 3, colour)
+        + box(x + own[code] * _BAR - 1.5, y - 5, 3, 10, colour)
+    )
+
+
+def _bar(probabilities: tuple[float, ...], x: float, y: float) -> str:
+    parts, at = [], x
+    for code, probability in enumerate(probabilities):
+        width = probability * _BAR
+        parts.append(box(at, y, width, 16, _colour(code)))
+        at += width
+    return "".join(parts) + box(x, y, _BAR, 16, "none", 'stroke="#777"')
+
+
+def _details(tree: DecisionTree, node: Node) -> str:
+    """Return what hovering shows: counts with errors, intervals, and of a question its test."""
+    known = node.classes
+    most = "at most " if isinstance(known, BoundedClasses) else ""
+    lines = [
+        f"{category}: {count:,.0f} ± {most}{given:,.0f} (population ± {most}{drawn:,.0f});"
+        f" decided by {percent(share, 1)} %"
+        for category, count, given, drawn, share in zip(
+            tree.target.categories,
+            known.counts,
+            known.se_records,
+            known.se_population,
+            known.probabilities,
+            strict=True,
+        )
+    ]
+    lines += [own_records(tree.target, known), said_of_parent(known)]
+    if node.split is not None:
+        lines += [f"tells {told(node.split, tree)}", tested(node.split, tree)]
+    return "\n".join(filter(None, lines))
+
+
+def _legend(target: Variable, left_out: str) -> tuple[str, float]:
+    """Return the target's name, its categories' colours and what is left out, and where it ends."""
+    y = _MARGIN + 13
+    heading = text(_MARGIN, y, target.name, _NAME, "#222", 'font-weight="600"')
+    groups = ((_short(name), _colour(code)) for code, name in enumerate(target.categories))
+    keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, groups)
+    if not left_out:
+        return heading + keys, end
+    said = text(_MARGIN, y + 20, left_out, _NOTE, "#555")
+    return heading + keys + said, max(end, _MARGIN + breadth(left_out, _NOTE))
+
+
+def _leaf_width(target: Variable) -> float:
+    named = max(breadth(f"{_short(category)} 100 %", 13) for category in target.categories)
+    return _BAR + 8 + max(named, breadth(_LONGEST_NOTE, _NOTE)) + _MARGIN
+
+
+def _box_width(tree: DecisionTree, node: Node) -> float:
+    if node.split is None:
+        return 24
+    name = breadth(_short(node.split.attribute), _NAME)
+    return 24 + max(name, breadth(told(node.split, tree), _NOTE))
+
+
+def _colour(code: int) -> str:
+    return PALETTE[code % len(PALETTE)]
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def _short(words: str) -> str:
+    return short(words, _LONGEST)

@@ -1,0 +1,400 @@
+"""Shared trees: nodes that split by one attribute into some parts, and leaves with counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import LimitExceeded, ModelError
+from pramana_core.mixed.table import CategoricalColumn, Column, Floats, MixedTable, NumericColumn
+from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
+
+# Conditions on an attribute: one of some categories, or a number within an interval.
+
+
+@dataclass(frozen=True)
+class Values:
+    """One of some categories: their codes, ascending.
+
+    Raises:
+        ModelError: there is none, one is negative, or they do not ascend.
+    """
+
+    codes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        ascending = all(a < b for a, b in pairwise(self.codes))
+        if not self.codes or self.codes[0] < 0 or not ascending:
+            raise ModelError("A condition must name at least one category, each once, ascending.")
+
+    def holds(self, column: Column) -> npt.NDArray[np.bool_]:
+        """Return of which records it holds: n truth values."""
+        if not isinstance(column, CategoricalColumn):
+            raise ModelError(f"Column {column.name!r} has numbers where categories are asked for.")
+        known = np.zeros(max(len(column.categories), self.codes[-1] + 1), dtype=bool)
+        known[list(self.codes)] = True
+        return known[column.codes]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number above `above` and at most `up_to`; both infinite where any number will do.
+
+    Raises:
+        ModelError: no finite number is within it.
+    """
+
+    above: float = -math.inf
+    up_to: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.above < self.up_to:
+            raise ModelError(f"No number is above {self.above:g} and at most {self.up_to:g}.")
+
+    def holds(self, column: Column) -> npt.NDArray[np.bool_]:
+        """Return of which records it holds: n truth values."""
+        if not isinstance(column, NumericColumn):
+            raise ModelError(f"Column {column.name!r} has categories where numbers are asked for.")
+        found: npt.NDArray[np.bool_] = (column.values > self.above) & (column.values <= self.up_to)
+        return found
+
+
+Condition = Values | Interval
+
+
+MOST_DEPTH = 100
+"""Trees deeper than this are refused: what walks through them may nest so deep."""
+
+MOST_LEAVES = 1_000_000
+"""Trees of more leaves are refused."""
+
+MOST_RECORDS = 1e15
+"""Counts beyond it, which floats cannot add up exactly, are refused."""
+
+ROUNDING = 1e-9
+"""Counts that should be the same may differ by so much of themselves: fractions are rounded."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A leaf: its class, how many records are of it (`hit`) and of others (`miss`) (section 2.1).
+
+    Counts may be fractions: those that are estimated, or noised. `distribution` has the counts of
+    all classes where they are known: `hit` is then that of `label`, none is larger, and `miss` is
+    the sum of the rest.
+
+    Raises:
+        ModelError: a count is negative, not finite or beyond `MOST_RECORDS`; the class is none; or
+            the counts of all classes say something else than hit and miss.
+    """
+
+    label: int
+    hit: float
+    miss: float
+    distribution: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for count in (self.hit, self.miss, *(self.distribution or ())):
+            if not 0 <= count <= MOST_RECORDS:
+                raise ModelError(
+                    f"Counts of a leaf must be from 0 to {MOST_RECORDS:g}; one is {count:g}.",
+                    where="leaf",
+                )
+        if self.label < 0 or (
+            self.distribution is not None and self.label >= len(self.distribution)
+        ):
+            raise ModelError(f"A leaf has class {self.label}, which is none.", where="leaf")
+        if self.distribution is not None:
+            self._require_consistent(self.distribution)
+
+    def _require_consistent(self, counts: tuple[float, ...]) -> None:
+        slack = ROUNDING * max(1.0, self.records)
+        if (
+            abs(counts[self.label] - self.hit) > slack
+            or abs(math.fsum(counts) - self.records) > slack
+            or max(counts) > self.hit + slack
+        ):
+            raise ModelError(
+                "The counts of all classes of a leaf contradict its class, its hits or its misses.",
+                where="leaf",
+                remedy="hit is the count of the most frequent class, miss the sum of the others.",
+            )
+
+    @classmethod
+    def of(cls, counts: Floats | tuple[float, ...]) -> Leaf:
+        """Return the leaf of records whose classes are counted; of a tie the first class.
+
+        Raises:
+            ModelError: there are no classes, or a count cannot be.
+        """
+        known = tuple(float(count) for count in counts)
+        if not known:
+            raise ModelError("A leaf must count at least one class.", where="leaf")
+        label = max(range(len(known)), key=known.__getitem__)
+        return cls(label, known[label], sum(known[:label] + known[label + 1 :]), known)
+
+    @property
+    def records(self) -> float:
+        """How many records it has."""
+        return self.hit + self.miss
+
+    def classes(self, number: int) -> Floats:
+        """Return the counts of all classes: as known, or the misses spread evenly (section 3.1)."""
+        if self.distribution is not None:
+            return np.array(self.distribution, dtype=np.float64)
+        found = np.full(number, self.miss / max(number - 1, 1))
+        found[self.label] = self.hit
+        return found
+
+
+@dataclass(frozen=True)
+class Split:
+    """A node that asks for one attribute: its parts, whose conditions cover it without overlap.
+
+    Raises:
+        ModelError: there are fewer than two parts.
+    """
+
+    attribute: str
+    parts: tuple[tuple[Condition, Node], ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2:
+            raise ModelError(
+                f"A split by {self.attribute!r} must have at least two parts.", where=self.attribute
+            )
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Path:
+    """The way from the root to a leaf: a condition on each attribute that was asked for."""
+
+    conditions: dict[str, Condition]
+    leaf: Leaf
+
+
+@dataclass(frozen=True)
+class SharedTree:
+    """A decision tree over a schema.
+
+    Raises:
+        ModelError: a split asks for an attribute or a category that the schema does not have, its
+            parts overlap or leave something out of what reaches it, or a leaf has another number
+            of classes.
+        LimitExceeded: it has more than `MOST_DEPTH` splits on a way or more than `MOST_LEAVES`.
+    """
+
+    schema: TreeSchema
+    root: Node
+
+    def __post_init__(self) -> None:
+        leaves = 0
+        waiting: list[tuple[Node, dict[str, Condition], int]] = [(self.root, {}, 0)]
+        while waiting:
+            node, box, depth = waiting.pop()
+            if isinstance(node, Leaf):
+                leaves += 1
+                require_classes(self.schema, node)
+                continue
+            if depth >= MOST_DEPTH or leaves + len(waiting) > MOST_LEAVES:
+                raise LimitExceeded(
+                    f"A tree must have at most {MOST_DEPTH} splits on a way and at most"
+                    f" {MOST_LEAVES:,} leaves.",
+                    where=node.attribute,
+                    remedy="Grow or release a smaller tree.",
+                )
+            _require_cover(self.schema, node, box)
+            waiting += [(n, {**box, node.attribute: part}, depth + 1) for part, n in node.parts]
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves, in the order of the paths."""
+        return tuple(leaves_below(self.root))
+
+    def with_leaves(self, leaves: Iterable[Leaf]) -> SharedTree:
+        """Return a tree of the same structure with other leaves, in the order of the paths."""
+        return SharedTree(self.schema, _with_leaves(self.root, iter(leaves)))
+
+    @cached_property
+    def records(self) -> float:
+        """How many records its leaves have together."""
+        return math.fsum(leaf.records for leaf in self.leaves)
+
+    @cached_property
+    def depth(self) -> int:
+        """The most splits on a way from the root to a leaf."""
+        deepest, waiting = 0, [(self.root, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            deepest = max(deepest, depth)
+            if isinstance(node, Split):
+                waiting += [(below, depth + 1) for _, below in node.parts]
+        return deepest
+
+    def paths(self) -> Iterator[Path]:
+        """Return the ways to all leaves; of an attribute asked for twice the last condition, which
+        is the narrowest."""
+        waiting: list[tuple[Node, dict[str, Condition]]] = [(self.root, {})]
+        while waiting:
+            node, known = waiting.pop()
+            if isinstance(node, Leaf):
+                yield Path(known, node)
+                continue
+            for condition, below in reversed(node.parts):
+                waiting.append((below, {**known, node.attribute: condition}))
+
+    def leaf_of(self, table: MixedTable) -> npt.NDArray[np.intp]:
+        """Return in which leaf each record is: n places in `leaves`.
+
+        Raises:
+            MissingColumn, TableError, UnknownCategory: as `TreeSchema.read`.
+        """
+        records = self.schema.read(table)
+        values = {
+            column.name: column.codes if isinstance(column, CategoricalColumn) else column.values
+            for column in records.columns
+        }
+        found = np.empty(records.records, dtype=np.intp)
+        waiting: list[tuple[Node, npt.NDArray[np.intp]]] = [(self.root, np.arange(records.records))]
+        place = 0
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, Leaf):
+                found[rows] = place
+                place += 1
+                continue
+            chosen = part_of([c for c, _ in node.parts], values[node.attribute][rows])
+            inside = rows_of(chosen, rows, len(node.parts))
+            waiting += [(below, i) for (_, below), i in zip(node.parts, inside, strict=True)][::-1]
+        return found
+
+    @cached_property
+    def _class_counts(self) -> Floats:
+        found = np.array([leaf.classes(self.schema.classes) for leaf in self.leaves])
+        found.flags.writeable = False
+        return found
+
+    def class_counts(self) -> Floats:
+        """Return the counts of all classes in each leaf: leaves x classes, not to be written to."""
+        return self._class_counts
+
+    def probabilities(self, table: MixedTable) -> Floats:
+        """Return the probability of each class of n records: n x classes; raises as `leaf_of`.
+
+        A leaf without records gives each class the same.
+        """
+        counts = self._class_counts
+        totals = counts.sum(axis=1, keepdims=True)
+        even = np.full_like(counts, 1 / self.schema.classes)
+        shares = np.divide(counts, totals, out=even, where=totals > 0)
+        found: Floats = shares[self.leaf_of(table)]
+        return found
+
+    def predict(self, table: MixedTable) -> npt.NDArray[np.intp]:
+        """Return the class code of each of n records; raises as `leaf_of`."""
+        labels = np.array([leaf.label for leaf in self.leaves], dtype=np.intp)
+        return labels[self.leaf_of(table)]
+
+
+def leaves_below(node: Node) -> Iterator[Leaf]:
+    """Return the leaves below a node, in the order of the paths."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Leaf):
+            yield here
+        else:
+            waiting += [below for _, below in reversed(here.parts)]
+
+
+def _with_leaves(node: Node, leaves: Iterator[Leaf]) -> Node:
+    if isinstance(node, Leaf):
+        return next(leaves)
+    return Split(node.attribute, tuple((c, _with_leaves(n, leaves)) for c, n in node.parts))
+
+
+def together(conditions: Sequence[Condition]) -> Condition:
+    """Return the condition that one of some holds: of categories, or of intervals side by side."""
+    codes = [c.codes for c in conditions if isinstance(c, Values)]
+    if codes:
+        return Values(tuple(sorted({code for some in codes for code in some})))
+    ends = [c for c in conditions if isinstance(c, Interval)]
+    return Interval(min(e.above for e in ends), max(e.up_to for e in ends))
+
+
+def whole(schema: TreeSchema, name: str) -> Condition:
+    """Return the condition that always holds of an attribute. Raises MissingColumn."""
+    attribute = schema[name]
+    if isinstance(attribute, CategoricalAttribute):
+        return Values(tuple(range(len(attribute.categories))))
+    return Interval()
+
+
+def part_of(
+    conditions: Sequence[Condition], values: npt.NDArray[np.float64] | npt.NDArray[np.intp]
+) -> npt.NDArray[np.intp]:
+    """Return which of a split's conditions holds of each of n numbers or codes: n places."""
+    if isinstance(conditions[0], Interval):
+        ends = np.array([c.up_to for c in conditions if isinstance(c, Interval)])
+        order = np.argsort(ends)
+        return order[np.searchsorted(ends[order], values)]
+    listed = [c.codes for c in conditions if isinstance(c, Values)]
+    places = np.zeros(max(codes[-1] for codes in listed) + 1, dtype=np.intp)
+    for place, codes in enumerate(listed):
+        places[list(codes)] = place
+    return places[values]
+
+
+def rows_of(
+    chosen: npt.NDArray[np.intp], rows: npt.NDArray[np.intp], parts: int
+) -> list[npt.NDArray[np.intp]]:
+    """Return the rows of each part, in their order, from the part that each row is in."""
+    if parts <= 4:
+        return [rows[chosen == part] for part in range(parts)]
+    ends = np.cumsum(np.bincount(chosen, minlength=parts))[:-1]
+    return np.split(rows[np.argsort(chosen, kind="stable")], ends)
+
+
+def require_classes(
+    schema: TreeSchema, leaf: Leaf, what: str = "A leaf", where: str = "leaf"
+) -> None:
+    """Check that a leaf is of the classes of a schema. Raises ModelError."""
+    if not leaf.label < schema.classes:
+        raise ModelError(f"{what} has a class that is not listed.", where=where)
+    if leaf.distribution is not None and len(leaf.distribution) != schema.classes:
+        raise ModelError(
+            f"{what} counts {len(leaf.distribution)} classes; there are {schema.classes}.",
+            where=where,
+        )
+
+
+def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition]) -> None:
+    """Check that the parts of a split cover what reaches it, without overlap. Raises ModelError."""
+    name = split.attribute
+    if name not in schema:
+        raise ModelError(f"A split asks for {name!r}, which is no attribute.", where=name)
+    extent = box.get(name) or whole(schema, name)
+    parts = [part for part, _ in split.parts]
+    if not all(isinstance(part, type(extent)) for part in parts):
+        raise ModelError(f"A split by {name!r} mixes categories and intervals.", where=name)
+    if isinstance(extent, Interval):
+        pieces = sorted((p.above, p.up_to) for p in parts if isinstance(p, Interval))
+        bounds = [extent.above, *(up_to for _, up_to in pieces)]
+        fits = [above for above, _ in pieces] == bounds[:-1] and bounds[-1] == extent.up_to
+    else:
+        codes = sorted(code for p in parts if isinstance(p, Values) for code in p.codes)
+        fits = codes == list(extent.codes)
+    if not fits:
+        raise ModelError(
+            f"The parts of a split by {name!r} overlap, or are not all that reaches it.",
+            where=name,
+        )
