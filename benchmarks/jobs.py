@@ -41,7 +41,7 @@ def large(kind: str) -> list[Case]:
     return [Case({"kind": kind, "target": "v0"}, n, 5_000, categories=4) for n in range(40, 4, -4)]
 
 
-class Asked:
+class MinerUnderTest:
     """A miner, as its admin asks it.
 
     Args:
@@ -120,7 +120,7 @@ class Asked:
             time.sleep(0.02)
 
 
-def measure(asked: Asked, kind: str) -> tuple[float, float]:
+def measure(asked: MinerUnderTest, kind: str) -> tuple[float, float]:
     """Run the largest job of a kind; return its seconds to the end, and others' ratio meanwhile."""
     usual = asked.tables(f"before-{kind}")
     for case in large(kind):
@@ -147,14 +147,14 @@ def measure(asked: Asked, kind: str) -> tuple[float, float]:
     return ended, meanwhile / usual
 
 
-def _into(asked: Asked, path: str) -> None:
+def _into(asked: MinerUnderTest, path: str) -> None:
     """Wait until a job is in the middle of what it computes."""
     while asked.state(path) == "queued":
         time.sleep(0.01)
     time.sleep(1.0)
 
 
-def _predicted(asked: Asked, path: str) -> dict[str, float]:
+def _predicted(asked: MinerUnderTest, path: str) -> dict[str, float]:
     told = asked.ask("GET", path, headers={"Pramana-Protocol": "2"}).json()
     return {name: told[name] for name in ("predicted_seconds", "predicted_bytes")}
 
@@ -162,7 +162,7 @@ def _predicted(asked: Asked, path: str) -> dict[str, float]:
 def main(kinds: Sequence[str] = ("contingency-table", "linear-classifier")) -> int:
     """Measure, print, and return 1 where a wanted figure was not reached."""
     with tempfile.TemporaryDirectory() as folder, miner(Path(folder) / "miner") as served:
-        asked = Asked(served.url, served.token)
+        asked = MinerUnderTest(served.url, served.token)
         asked.publish("small", SMALL)
         asked.tables("warm")
         found = [measure(asked, kind) for kind in kinds]

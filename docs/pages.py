@@ -102,7 +102,7 @@ GROUPS = (
             "pramana.client.study.Study",
             "pramana.client.job.Job",
             "pramana.client.standing.Alignment",
-            "pramana.client.standing.Told",
+            "pramana.client.standing.Disclosure",
         ),
     ),
     Group(

@@ -11,16 +11,16 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from miner_service.alignment.align import AlignedSource, Aligner
-from miner_service.alignment.copies import Copies, Reports, Sent
+from miner_service.alignment.copies import Copies, ReleaseInUse, Reports
 from miner_service.kinds import kind_of
 from miner_service.kinds.base import Held, PreparedJob
 from miner_service.settings import Clock, Settings
 from miner_service.store import releases as release_rows
-from miner_service.store.database import Cursors, Database, Remembered, open_cursors
+from miner_service.store.database import ContentCache, Cursors, Database, open_cursors
 from miner_service.store.files.opening import open_segments
 from miner_service.store.files.segments import Segments, load_columns, load_keys
 from miner_service.store.opening import open_database
-from miner_service.store.people import Together
+from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import ReleaseRow
 from pramana_core.audit.log import AuditLog
 from pramana_core.wire.learning.jobs import JobSpec
@@ -42,7 +42,7 @@ class Services:
     cursors: Cursors
     aligner: Aligner = field(init=False)
     copies: Copies = field(init=False)
-    together: Together = field(init=False)
+    together: GroupedCommits = field(init=False)
     checking: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(2))
     """Held while a part is checked, which takes memory."""
     compared: Future[None] = field(default_factory=Future)
@@ -51,7 +51,7 @@ class Services:
     """Held while parts become columns, which takes memory."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "together", Together(self.database))
+        object.__setattr__(self, "together", GroupedCommits(self.database))
         load = self.segments.data_path
         object.__setattr__(self, "aligner", Aligner(lambda release: load_keys(load(release))))
         object.__setattr__(self, "copies", Copies(self.reports))
@@ -143,12 +143,14 @@ def _columns(row: ReleaseRow) -> tuple[str, ...]:
     return tuple(kind.schema_of(release_rows.content_of(row)).sizes) if kind.has_records else ()
 
 
-_COLUMNS = Remembered(_columns)
+_COLUMNS = ContentCache(_columns)
 
 
-def _sent(row: ReleaseRow) -> Sent:
+def _sent(row: ReleaseRow) -> ReleaseInUse:
     columns = _COLUMNS.of(row)
-    return Sent(row.owner, row.id, row.content_digest, row.data_sha256, row.records, columns)
+    return ReleaseInUse(
+        row.owner, row.id, row.content_digest, row.data_sha256, row.records, columns
+    )
 
 
 def held(row: ReleaseRow) -> Held:

@@ -30,7 +30,13 @@ from pramana_core.learn.common.options import InnerShare, Share, require_limit
 from pramana_core.learn.rules.export import RULE_ERRORS, itemsets_frame
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import Against, Decisions, RuleOptions
-from pramana_core.learn.rules.rule_errors import Measured, confidences, leverages, lifts, supports
+from pramana_core.learn.rules.rule_errors import (
+    RuleEstimates,
+    confidences,
+    leverages,
+    lifts,
+    supports,
+)
 from pramana_core.learn.rules.rules import MEASURES, measures
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.marginals.score_interval import normal_quantile
@@ -280,7 +286,7 @@ def _errors(
     return dict(zip(RULE_ERRORS, errors.T, strict=True))
 
 
-def _ends(measured: Measured) -> tuple[Floats, Floats, Floats]:
+def _ends(measured: RuleEstimates) -> tuple[Floats, Floats, Floats]:
     return measured.se, measured.low, measured.high
 
 

@@ -20,7 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks.coverage.page import PAGE, page, row
-from benchmarks.coverage.setting import Counted, Covered, covered
+from benchmarks.coverage.setting import Coverage, CoverageResult, covered
 from benchmarks.coverage.settings import ALL
 from pramana_core.terminal import console, progress_bar
 
@@ -29,25 +29,25 @@ ENOUGH = 1000
 _PIECE = 25
 
 
-def _piece(work: tuple[int, int, int]) -> Covered:
+def _piece(work: tuple[int, int, int]) -> Coverage:
     setting, begin, end = work
     return covered(ALL[setting], range(begin, end))
 
 
-def _all(places: list[int], repetitions: int) -> dict[int, Covered]:
+def _all(places: list[int], repetitions: int) -> dict[int, Coverage]:
     """Repeat settings on all cores, a few repetitions at a time."""
     work = [
         (place, begin, min(begin + _PIECE, repetitions))
         for place in places
         for begin in range(0, repetitions, _PIECE)
     ]
-    parts: dict[int, list[Covered]] = {place: [] for place in places}
+    parts: dict[int, list[Coverage]] = {place: [] for place in places}
     with ProcessPoolExecutor() as pool, progress_bar("repeating") as on_step:
         for done, (piece, found) in enumerate(zip(work, pool.map(_piece, work), strict=True)):
             parts[piece[0]].append(found)
             on_step(done + 1, len(work))
     return {
-        place: Covered(
+        place: Coverage(
             *(np.concatenate([getattr(p, f) for p in found]) for f in ("truth", "low", "high"))
         )
         for place, found in parts.items()
@@ -64,16 +64,16 @@ def main() -> None:
     if not places or options.repetitions < 2:
         parser.error(f"no setting's name holds {options.only!r}, or repetitions are below 2")
     found = _all(places, options.repetitions)
-    counted = [Counted.of(ALL[place], found[place]) for place in places]
+    counted = [CoverageResult.of(ALL[place], found[place]) for place in places]
     for one in counted:
         console().print(row(one), highlight=False, markup=False, soft_wrap=True)
     if options.repetitions >= ENOUGH:
         _record(counted)
 
 
-def _record(counted: list[Counted]) -> None:
+def _record(counted: list[CoverageResult]) -> None:
     """Keep what was counted, drop what is no setting any more, and write the page."""
-    kept = [Counted(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
+    kept = [CoverageResult(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
     known = {(one.name, one.where, one.seed): one for one in [*kept, *counted]}
     listed = [known[key] for s in ALL if (key := (s.name, s.where, s.seed)) in known]
     rows = [asdict(one) for one in listed]

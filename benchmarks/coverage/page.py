@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.coverage.setting import Counted
+from benchmarks.coverage.setting import CoverageResult
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 
@@ -28,7 +28,7 @@ conservative, and the last table says why.
 """
 
 
-def row(found: Counted) -> str:
+def row(found: CoverageResult) -> str:
     """Return one line of the table."""
     cells = (
         found.name,
@@ -43,7 +43,7 @@ def row(found: Counted) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def page(results: Sequence[Counted]) -> str:
+def page(results: Sequence[CoverageResult]) -> str:
     """Return the whole page: the table, the three worst, and why some intervals are wide."""
     repetitions = min(found.repetitions for found in results)
     text = _HEAD.format(repetitions=f"{repetitions:,}")

@@ -57,14 +57,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Covered:
+class Coverage:
     """What came of a setting's repetitions; arrays of shape (repetitions, intervals)."""
 
     truth: Numbers
     low: Numbers
     high: Numbers
 
-    def narrowed(self, factor: float) -> Covered:
+    def narrowed(self, factor: float) -> Coverage:
         """Return intervals of another width around the same middle: for a negative control.
 
         Those without an end have no middle and stay.
@@ -72,7 +72,7 @@ class Covered:
         ended = np.isfinite(self.low) & np.isfinite(self.high)
         low, high = np.where(ended, self.low, 0.0), np.where(ended, self.high, 0.0)
         middle, half = (low + high) / 2, (high - low) / 2
-        return Covered(
+        return Coverage(
             self.truth,
             np.where(ended, middle - factor * half, self.low),
             np.where(ended, middle + factor * half, self.high),
@@ -116,7 +116,7 @@ class Covered:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CoverageResult:
     """What is kept of a setting's repetitions: a line of benchmarks/coverage/results.json."""
 
     name: str
@@ -133,7 +133,7 @@ class Counted:
     why: str
 
     @classmethod
-    def of(cls, setting: Setting, found: Covered) -> Counted:
+    def of(cls, setting: Setting, found: Coverage) -> CoverageResult:
         """Count what came of a setting."""
         place = int(found.each.argmin())
         named = setting.names[place] if setting.names else f"number {place + 1}"
@@ -152,11 +152,11 @@ class Counted:
         )
 
 
-def covered(setting: Setting, repetitions: Sequence[int]) -> Covered:
+def covered(setting: Setting, repetitions: Sequence[int]) -> Coverage:
     """Repeat a setting, by these numbers of repetitions."""
     found = [setting.repeat(np.random.default_rng([setting.seed, i])) for i in repetitions]
     stacked = [
         np.array([np.atleast_1d(np.asarray(getattr(one, part), dtype=float)) for one in found])
         for part in ("truth", "low", "high")
     ]
-    return Covered(*stacked)
+    return Coverage(*stacked)

@@ -23,7 +23,7 @@ from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 from pramana_core.wire.learning.jobs import CountsSpec
 from pramana_core.wire.parts import Values, locate
 from pramana_core.wire.releases import AlignedOwner, Alignment, AlignmentState, SecretsState
@@ -356,7 +356,7 @@ def marginals_of(
     aligner: Aligner,
     load: LoadColumns,
     variables: Sequence[str],
-    tick: Tick = unstopped,
+    tick: Tick = no_cancel,
 ) -> Marginals:
     """Return the marginals of some variables over the records that a job uses.
 

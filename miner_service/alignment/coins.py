@@ -18,13 +18,13 @@ from pramana_core.channels import RESOLUTION, Coordinated, pieces
 from pramana_core.errors import CoinsDisagree
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 Marks = npt.NDArray[np.uint64]
 
 
 def require_one_coin(
-    blocks: Sequence[tuple[str, Block]], codes: Mapping[str, Codes], tick: Tick = unstopped
+    blocks: Sequence[tuple[str, Block]], codes: Mapping[str, Codes], tick: Tick = no_cancel
 ) -> None:
     """Check the reports of records that some owners have, by their blocks.
 

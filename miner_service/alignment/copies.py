@@ -119,7 +119,7 @@ _CACHED = 1 << 16
 
 
 @dataclass(frozen=True)
-class Sent:
+class ReleaseInUse:
     """A release in use: its content's digest and that of its file, and the columns of its records.
 
     A knowledge model has no records and no file.
@@ -144,7 +144,7 @@ class Copies:
     _known: dict[tuple[str, str], int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def among(self, sent: Sequence[Sent]) -> list[SameReleases]:
+    def among(self, sent: Sequence[ReleaseInUse]) -> list[SameReleases]:
         """Return which two of some releases of one kind, of different owners, are the same."""
         found = []
         for one, other in itertools.combinations(sent, 2):
@@ -161,7 +161,7 @@ class Copies:
                 )
         return found
 
-    def _same(self, one: Sent, other: Sent) -> int | None:
+    def _same(self, one: ReleaseInUse, other: ReleaseInUse) -> int | None:
         """Return how many records are the same, as far as it matters; None if none can be."""
         if one.data == other.data and one.content == other.content:
             return one.records
@@ -183,7 +183,7 @@ class Copies:
             self._known[pair] = found
         return found
 
-    def _compared(self, one: Sent, other: Sent) -> int:
+    def _compared(self, one: ReleaseInUse, other: ReleaseInUse) -> int:
         new, known = (self.load(sent.release, one.columns) for sent in (one, other))
         sample = _sample(new)
         if _equal(sample, known, one.columns) < _LIKELY * len(sample.keys):

@@ -31,14 +31,14 @@ from miner_service.http.access import problems
 from miner_service.http.access.access import require_ruled
 from miner_service.http.access.auditing import AuditMiddleware
 from miner_service.http.access.deps import refuse_unknown_query
-from miner_service.http.access.keyed import OneStore, Probes
+from miner_service.http.access.keyed import Probes, StoreGuard
 from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.gate.bodies import SecurityHeaders
-from miner_service.http.gate.gate import Addresses, Gate
+from miner_service.http.gate.gate import AllEndpoints, Gate
 from miner_service.http.gate.shares import Pools
 from miner_service.http.metrics.figures import CountingMiddleware, Figures
 from miner_service.intake import withdrawing as sweeping
-from miner_service.jobs.runner import Crew, CrewMaker, Followed
+from miner_service.jobs.runner import CrewMaker, FollowedJobs, WorkerPool
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from pramana_core.errors import NotInstalled
@@ -65,7 +65,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
         lifespan=_lifespan(services, pools, crew(services)),
         middleware=[
             Middleware(ProtocolMiddleware),
-            Middleware(OneStore, services=services, probes=probes),
+            Middleware(StoreGuard, services=services, probes=probes),
             Middleware(AuditMiddleware, audit=services.audit),
             Middleware(
                 Gate,
@@ -81,7 +81,7 @@ def create_app(settings: Settings, *, clock: Clock = utc_now, crew: CrewMaker) -
     )
     app.state.services = services
     app.state.figures = _figures(services)
-    app.state.followed = Followed(services)
+    app.state.followed = FollowedJobs(services)
     app.state.probes = probes
     problems.install(app)
     return app
@@ -107,8 +107,8 @@ class _Miner(FastAPI):
 
 
 @cache
-def _addresses() -> Addresses:
-    return Addresses.of(_routes())
+def _addresses() -> AllEndpoints:
+    return AllEndpoints.of(_routes())
 
 
 def _figures(services: Services) -> Figures | None:
@@ -135,7 +135,7 @@ def _routes() -> list[BaseRoute]:
 
 
 def _lifespan(
-    services: Services, pools: Pools, crew: Crew
+    services: Services, pools: Pools, crew: WorkerPool
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -11,7 +11,7 @@ from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
 from miner_service.http.access.keyed import require_files
 from miner_service.http.access.problems import problem_responses
 from miner_service.http.metrics.figures import MEDIA_TYPE, Figures
-from miner_service.jobs.runner import Crew
+from miner_service.jobs.runner import WorkerPool
 from pramana_core.errors import NotInstalled, NotReady
 from pramana_core.wire.base import Message
 
@@ -69,6 +69,6 @@ def read_metrics(request: Request) -> Response:
     return Response(figures.text(), media_type=MEDIA_TYPE)
 
 
-def _require_alive(crew: Crew) -> None:
+def _require_alive(crew: WorkerPool) -> None:
     if not crew.alive:
         raise NotReady("Jobs are not being run.", where="jobs")

@@ -25,7 +25,7 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.access.problems import RETRY_SECONDS, problem_responses
 from miner_service.jobs import creating as jobs
-from miner_service.jobs.runner import Crew
+from miner_service.jobs.runner import WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import page_of
 from miner_service.store.jobs import job_message, last_lines, line_message, lines_since
@@ -171,7 +171,7 @@ async def _events(
     seen: _Seen,
     since: int | None,
     changes: AsyncGenerator[int | None, None],
-    crew: Crew,
+    crew: WorkerPool,
 ) -> AsyncIterator[str]:
     """Yield an event per change; comments in between keep proxies from closing the line."""
     if seen.revision != since:

@@ -80,11 +80,13 @@ _PIPELINED = 8
 def bounded_protocol(web: WebSettings, tls: Tls | None) -> type[HttpToolsProtocol]:
     """Return the protocol of a service; its connections are counted together."""
     return type(
-        "BoundedProtocol", (Bounded,), {"web": web, "tls": tls, "counted": Connections(web)}
+        "BoundedProtocol",
+        (BoundedConnection,),
+        {"web": web, "tls": tls, "counted": Connections(web)},
     )
 
 
-class Bounded(HttpToolsProtocol):
+class BoundedConnection(HttpToolsProtocol):
     """One connection: counted, within its times, over TLS if there is a certificate."""
 
     web: WebSettings
@@ -324,7 +326,7 @@ class _Patient:
     threads have the interpreter, and the loop then waits for them.
     """
 
-    def __init__(self, transport: asyncio.Transport, protocol: Bounded) -> None:
+    def __init__(self, transport: asyncio.Transport, protocol: BoundedConnection) -> None:
         self._transport = transport
         self._protocol = protocol
         self._closing = False

@@ -122,7 +122,7 @@ async def put_part(
     """Store one part; acknowledged when it is safe on disk."""
     state, headers = request.scope["state"], request.headers
 
-    def expect() -> receiving.Expected:
+    def expect() -> receiving.ExpectedPart:
         with services.database.read() as session:
             return _expect(services, session, release, number, headers, state["body"])
 
@@ -162,7 +162,7 @@ def _expect(
     number: int,
     headers: Headers,
     body: Incoming,
-) -> receiving.Expected:
+) -> receiving.ExpectedPart:
     media, length = _part_media(headers), body.announced
     limits = services.settings.limits
     return receiving.expect_part(session, limits, release, number, media=media, length=length)
@@ -171,7 +171,7 @@ def _expect(
 async def _receive(
     services: Services,
     state: Mapping[str, Any],
-    expected: receiving.Expected,
+    expected: receiving.ExpectedPart,
     digest: str | None,
 ) -> bool:
     """Receive a part and have it acknowledged; say whether it is new."""
@@ -194,13 +194,13 @@ async def _receive(
 
 @asynccontextmanager
 async def _received(
-    services: Services, expected: receiving.Expected, body: Incoming, pools: Pools
-) -> AsyncIterator[receiving.Arrived]:
+    services: Services, expected: receiving.ExpectedPart, body: Incoming, pools: Pools
+) -> AsyncIterator[receiving.ReceivedPart]:
     """Receive a part into a file that nobody else leaves behind, or only hash it."""
     chunks = body.chunks(expected.bytes, "part")
     if expected.stored:
         came = await spool(chunks, None, pools.writing)
-        yield receiving.Arrived(None, came.size, came.digest.digest())
+        yield receiving.ReceivedPart(None, came.size, came.digest.digest())
         return
     # On no account on the loop: to make or remove a file may wait for what is being flushed.
     file = await pools.writing.run(_open_scratch, services, expected)
@@ -208,12 +208,12 @@ async def _received(
     try:
         with storing(f"Part {expected.number}"), file:
             came = await spool(chunks, file, pools.writing)
-        yield receiving.Arrived(scratch, came.size, came.digest.digest())
+        yield receiving.ReceivedPart(scratch, came.size, came.digest.digest())
     finally:
         await pools.writing.run(scratch.unlink, missing_ok=True)
 
 
-def _open_scratch(services: Services, expected: receiving.Expected) -> FileIO:
+def _open_scratch(services: Services, expected: receiving.ExpectedPart) -> FileIO:
     with storing(f"Part {expected.number}"):
         return FileIO(services.segments.scratch_path(), "w")
 

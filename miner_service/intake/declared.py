@@ -25,7 +25,7 @@ from pramana_core.wire.releases.messages import secrets_differ
 
 
 @dataclass(frozen=True)
-class Declared:
+class PeopleDeclaration:
     """What a study says of its people, and what is told of it first.
 
     `apart` is whether a record has lost what its own owner told, and not the sum.
@@ -38,7 +38,7 @@ class Declared:
 
 def declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
-) -> Declared:
+) -> PeopleDeclaration:
     """Return what a study says of its people, and how what arrived goes with it."""
     found = _declared(services, session, study, shown_to_owner=shown_to_owner)
     if shown_to_owner:
@@ -51,21 +51,21 @@ def declared(
 
 def _declared(
     services: Services, session: Session, study: StudyRow, *, shown_to_owner: bool
-) -> Declared:
+) -> PeopleDeclaration:
     people = study_message(study).people
     if people == "different":
         if shown_to_owner:
-            return Declared(people, apart=True, warnings=())
+            return PeopleDeclaration(people, apart=True, warnings=())
         return _against(services, session, study.name)
     secrets = Secrets.of(linkages_now(session, study.name).items())
     if secrets.state == "different":
-        return Declared(people, apart=False, warnings=(_unjoined(secrets),))
+        return PeopleDeclaration(people, apart=False, warnings=(_unjoined(secrets),))
     if shown_to_owner or people == "overlapping":
-        return Declared(people, apart=False, warnings=())
-    return Declared(people, apart=False, warnings=_missing(services, session, study.name))
+        return PeopleDeclaration(people, apart=False, warnings=())
+    return PeopleDeclaration(people, apart=False, warnings=_missing(services, session, study.name))
 
 
-def _against(services: Services, session: Session, study: str) -> Declared:
+def _against(services: Services, session: Session, study: str) -> PeopleDeclaration:
     """Look for what contradicts that no person is at two owners, among all releases that left."""
     there: dict[str, list[ReleaseRow]] = {}
     unseen = dict[str, None]()
@@ -76,12 +76,12 @@ def _against(services: Services, session: Session, study: str) -> Declared:
             unseen[row.owner] = None
     sources = [[source_of(row) for row in rows] for rows in there.values()]
     if len(sources) > 1 and not services.aligner.different_people(sources):
-        return Declared("different", apart=False, warnings=(_MET,))
+        return PeopleDeclaration("different", apart=False, warnings=(_MET,))
     why = None
     if len({*there, *unseen}) > 1:
         why = _unchecked(Secrets.of((s.owner, s.linkage) for each in sources for s in each), unseen)
     said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
-    return Declared("different", apart=True, warnings=said)
+    return PeopleDeclaration("different", apart=True, warnings=said)
 
 
 def _unchecked(secrets: Secrets, unseen: Iterable[str]) -> str | None:

@@ -20,7 +20,7 @@ from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.study_privacy import require_within_budget
 from miner_service.services import Services
 from miner_service.settings import MEBIBYTE, Limits, Quotas
-from miner_service.store.database import Remembered
+from miner_service.store.database import ContentCache
 from miner_service.store.files.durable import storing
 from miner_service.store.people import no_such
 from miner_service.store.releases import content_of, find_release, kind_of_release
@@ -53,7 +53,7 @@ _NOT_OPEN_REMEDY = {
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedPart:
     """A part that may come, as it was announced, and the media type it will have.
 
     Attributes:
@@ -73,7 +73,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ReceivedPart:
     """What came: a file, or None where it was only compared; its size in bytes and SHA-256."""
 
     scratch: Path | None
@@ -111,7 +111,7 @@ def expect_part(
     *,
     media: str,
     length: int | None,
-) -> Expected:
+) -> ExpectedPart:
     """Look whether a part of `length` bytes, if that is known, may come.
 
     Raises:
@@ -135,7 +135,7 @@ def expect_part(
                 f"The part is longer than the {limit} bytes allowed.",
                 remedy="Send less at once; a release may have many parts.",
             )
-    expected = Expected(
+    expected = ExpectedPart(
         release,
         number,
         (found.kind, found.content_digest),
@@ -151,7 +151,7 @@ def expect_part(
 
 
 def take_whole_part(
-    services: Services, expected: Expected, body: memoryview, digest_header: str | None
+    services: Services, expected: ExpectedPart, body: memoryview, digest_header: str | None
 ) -> Future[bool]:
     """Do as `take_part` with a part that came in memory."""
     _require_bytes(expected, len(body), sha256(body).digest(), digest_header)
@@ -167,7 +167,7 @@ def take_whole_part(
 
 
 def take_part(
-    services: Services, expected: Expected, arrived: Arrived, digest_header: str | None
+    services: Services, expected: ExpectedPart, arrived: ReceivedPart, digest_header: str | None
 ) -> Future[bool]:
     """Check what came, store it durably and begin to acknowledge it.
 
@@ -192,7 +192,7 @@ def take_part(
     return _keep(services, expected, arrived.scratch)
 
 
-def receipt_of(expected: Expected) -> PartReceipt:
+def receipt_of(expected: ExpectedPart) -> PartReceipt:
     """Return what says that a part is stored."""
     return PartReceipt(
         release=expected.release,
@@ -202,7 +202,7 @@ def receipt_of(expected: Expected) -> PartReceipt:
     )
 
 
-def _keep(services: Services, expected: Expected, scratch: Path) -> Future[bool]:
+def _keep(services: Services, expected: ExpectedPart, scratch: Path) -> Future[bool]:
     services.segments.put_part(expected.release, expected.number, scratch)
     now = services.now()
     return services.together.submit(lambda session: _acknowledge(services, session, expected, now))
@@ -214,7 +214,9 @@ def _compared() -> Future[bool]:
     return known
 
 
-def _require_bytes(expected: Expected, size: int, digest: bytes, digest_header: str | None) -> None:
+def _require_bytes(
+    expected: ExpectedPart, size: int, digest: bytes, digest_header: str | None
+) -> None:
     found = digest.hex()
     if digest_header is not None and digest_header.strip() != _digest_text(digest):
         raise PartDigestMismatch(
@@ -229,7 +231,9 @@ def _require_bytes(expected: Expected, size: int, digest: bytes, digest_header: 
         raise _other_length(expected, f"{size} bytes with SHA-256 {found}")
 
 
-def _acknowledge(services: Services, session: Session, expected: Expected, now: datetime) -> bool:
+def _acknowledge(
+    services: Services, session: Session, expected: ExpectedPart, now: datetime
+) -> bool:
     """Note that a part is on disk, or that it was before; say whether it is new.
 
     If the release was sealed or withdrawn while the part was written, nobody else would remove it.
@@ -286,7 +290,7 @@ def decode(
     return decode_part(schema, body)
 
 
-def _schema(services: Services, expected: Expected) -> RecordSchema:
+def _schema(services: Services, expected: ExpectedPart) -> RecordSchema:
     """Return the columns of a release's parts. Raises NotFound, ReleaseNotOpen: it is no more."""
     schema = _SCHEMAS.known(*expected.content)
     if schema is not None:
@@ -297,11 +301,11 @@ def _schema(services: Services, expected: Expected) -> RecordSchema:
     return _SCHEMAS.of(row)
 
 
-_SCHEMAS = Remembered(lambda row: kind_of_release(row).schema_of(content_of(row)))
+_SCHEMAS = ContentCache(lambda row: kind_of_release(row).schema_of(content_of(row)))
 """A plan is long to read, and asked for with each part."""
 
 
-def _require_valid(schema: RecordSchema, expected: Expected, body: pa.Buffer) -> None:
+def _require_valid(schema: RecordSchema, expected: ExpectedPart, body: pa.Buffer) -> None:
     keys, _ = decode(schema, body, expected.media)
     if len(keys) != expected.records:
         raise PartInvalid(
@@ -311,7 +315,7 @@ def _require_valid(schema: RecordSchema, expected: Expected, body: pa.Buffer) ->
         )
 
 
-def _conflict(part: Expected) -> PartConflict:
+def _conflict(part: ExpectedPart) -> PartConflict:
     return PartConflict(
         f"Part {part.number} is stored with other bytes; those are unchanged.",
         where=str(part.number),
@@ -319,7 +323,7 @@ def _conflict(part: Expected) -> PartConflict:
     )
 
 
-def _other_length(part: Expected, found: str) -> PartDigestMismatch:
+def _other_length(part: ExpectedPart, found: str) -> PartDigestMismatch:
     has = found if "bytes" in found else f"{found} bytes"
     return PartDigestMismatch(
         f"Part {part.number} has {has}; announced were {part.bytes} bytes with {part.sha256}."

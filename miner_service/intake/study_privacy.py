@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from miner_service.intake.declared import Declared, declared
+from miner_service.intake.declared import PeopleDeclaration, declared
 from miner_service.intake.unbounded import (
     BOUNDS,
     Unbounded,
@@ -34,7 +34,7 @@ from miner_service.intake.unbounded import (
 )
 from miner_service.services import Services
 from miner_service.store import people
-from miner_service.store.database import Remembered
+from miner_service.store.database import ContentCache
 from miner_service.store.people import find_study_plan
 from miner_service.store.releases import (
     active_owners,
@@ -48,9 +48,9 @@ from pramana_core.privacy import (
     NOTHING,
     PRIOR,
     Amplification,
-    CoinTold,
-    StudyTold,
-    ToldBlock,
+    BlockDisclosure,
+    CoinDisclosure,
+    StudyDisclosure,
     told_by,
 )
 from pramana_core.study_plan import StudyPlan
@@ -71,29 +71,29 @@ _SLACK = 1 + 1e-9
 
 
 @dataclass(frozen=True)
-class Announced:
+class AnnouncedReleases:
     """What a study's releases told: of those that `left`, and of those that are still to come.
 
     `apart` is whether the study says that its owners have different people.
     """
 
-    left: tuple[ToldBlock, ...]
-    to_come: tuple[ToldBlock, ...]
+    left: tuple[BlockDisclosure, ...]
+    to_come: tuple[BlockDisclosure, ...]
     unbounded: tuple[Unbounded, ...] = ()
     changed: tuple[ChangedReports, ...] = ()
     apart: bool = False
 
-    def with_other(self, told: Iterable[ToldBlock]) -> Announced:
+    def with_other(self, told: Iterable[BlockDisclosure]) -> AnnouncedReleases:
         """Return the same with another release that left."""
         return replace(self, left=(*self.left, *told))
 
-    def seen_by(self, owner: str | None) -> Announced:
+    def seen_by(self, owner: str | None) -> AnnouncedReleases:
         """Return what an owner may see of it, or, without one, all."""
         mine = tuple(one for one in self.changed if owner in (None, one.owner))
         return replace(self, changed=mine)
 
     @property
-    def owed(self) -> StudyTold:
+    def owed(self) -> StudyDisclosure:
         """What a budget must cover. Whose records are found to be whose never counts in it.
 
         Else an owner could publish one person's record and read off from a refusal whether the
@@ -102,10 +102,10 @@ class Announced:
         return told_by((*self.left, *self.to_come), different_people=self.apart)
 
 
-def announced(session: Session, study: str, but: str | None = None) -> Announced:
+def announced(session: Session, study: str, but: str | None = None) -> AnnouncedReleases:
     """Return what the releases of a study, but one of them, told or are about to tell."""
     active = set(active_owners(session, study))
-    left, to_come, unbounded = list[ToldBlock](), list[ToldBlock](), list[Unbounded]()
+    left, to_come, unbounded = list[BlockDisclosure](), list[BlockDisclosure](), list[Unbounded]()
     there = list[ReleaseRow]()
     for row, arrived in announced_releases(session, study):
         if row.id == but:
@@ -118,10 +118,10 @@ def announced(session: Session, study: str, but: str | None = None) -> Announced
             to_come += told_of(row)
     changed = changed_reports(there)
     apart = people.find_study(session, study).people == "different"
-    return Announced(tuple(left), tuple(to_come), tuple(unbounded), tuple(changed), apart)
+    return AnnouncedReleases(tuple(left), tuple(to_come), tuple(unbounded), tuple(changed), apart)
 
 
-def told_of(row: ReleaseRow) -> list[ToldBlock]:
+def told_of(row: ReleaseRow) -> list[BlockDisclosure]:
     """Return what a release tells, block by block; of one that nothing bounds the told columns.
 
     A release that is bounded as a whole is one block: a differentially private tree tells its
@@ -130,16 +130,16 @@ def told_of(row: ReleaseRow) -> list[ToldBlock]:
     bound = BOUNDS.of(row)
     if bound.epsilon is not None:
         names = tuple(bound.columns)
-        return [ToldBlock(row.owner, names, Amplification(bound.epsilon), row.content_digest)]
+        return [BlockDisclosure(row.owner, names, Amplification(bound.epsilon), row.content_digest)]
     if (found := unbounded_of(row)) is not None:
         return [
-            ToldBlock(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
+            BlockDisclosure(row.owner, (name,), Amplification(math.inf), row.id, randomized=False)
             for name in found.message.told
         ]
     return _told(row.owner, _STORED.of(row), draws_of(row), anew=row.id)
 
 
-def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[ToldBlock]:
+def told_by_plan(owner: str, plan: Plan, draws: Sequence[str] | None) -> list[BlockDisclosure]:
     """Return what a release of an owner would tell; without `draws` all of it would be new.
 
     Nothing of the plan is remembered: whoever may ask could else fill the service's memory.
@@ -166,7 +166,7 @@ def forecast(
     services: Services,
     session: Session,
     study: str,
-    told: Sequence[ToldBlock],
+    told: Sequence[BlockDisclosure],
     refused: PramanaError | None = None,
     *,
     shown_to_owner: str | None,
@@ -200,7 +200,7 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
     require_no_budget(study, release)
     told, found = told_of(release), announced(session, release.study, but=release.id)
     still = tuple(t for t in found.to_come if t not in told)
-    others = Announced(found.left, still, apart=found.apart)
+    others = AnnouncedReleases(found.left, still, apart=found.apart)
     excess = _excess(study, others.owed, others.with_other(told).owed)
     if excess is not None:
         raise excess
@@ -208,11 +208,11 @@ def require_within_budget(session: Session, release: ReleaseRow) -> None:
 
 def _told(
     owner: str, costs: Sequence[_BlockCost], draws: Sequence[str] | None, *, anew: str
-) -> list[ToldBlock]:
+) -> list[BlockDisclosure]:
     # A block's digest is part of the identity: whatever an owner says, another channel is another
     # draw.
     return [
-        ToldBlock(
+        BlockDisclosure(
             owner,
             block.names,
             block.amplification,
@@ -232,7 +232,7 @@ class _BlockCost:
     digest: str
     randomized: bool
     amplification: Amplification
-    coin: CoinTold | None
+    coin: CoinDisclosure | None
 
 
 def _costs_of(row: ReleaseRow) -> tuple[_BlockCost, ...]:
@@ -241,7 +241,7 @@ def _costs_of(row: ReleaseRow) -> tuple[_BlockCost, ...]:
     return () if plan is None else _costs(plan)
 
 
-_STORED = Remembered(_costs_of)
+_STORED = ContentCache(_costs_of)
 
 
 def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
@@ -251,15 +251,17 @@ def _costs(plan: Plan) -> tuple[_BlockCost, ...]:
     )
 
 
-def _cost(block: Block) -> tuple[Amplification, CoinTold | None]:
+def _cost(block: Block) -> tuple[Amplification, CoinDisclosure | None]:
     try:
-        return Amplification.of(block.channel), CoinTold.of(block.channel)
+        return Amplification.of(block.channel), CoinDisclosure.of(block.channel)
     except LimitExceeded:
         # A bound that cannot be computed bounds nothing.
         return Amplification(math.inf), None
 
 
-def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExceeded | None:
+def _excess(
+    study: StudyRow, before: StudyDisclosure, after: StudyDisclosure
+) -> BudgetExceeded | None:
     """Return why what a release adds does not fit into the budget, or None if it does."""
     of_record = study.max_epsilon_record, before.record.determined, after.record.determined
     checked = [("a record", "record", *of_record)]
@@ -288,7 +290,7 @@ def _excess(study: StudyRow, before: StudyTold, after: StudyTold) -> BudgetExcee
 
 
 def _message(
-    study: StudyRow, found: Announced, plan: StudyPlan | None, said: Declared
+    study: StudyRow, found: AnnouncedReleases, plan: StudyPlan | None, said: PeopleDeclaration
 ) -> StudyPrivacy:
     together = told_by(found.left)
     told = told_by(found.left, different_people=True) if said.apart else together
@@ -346,7 +348,7 @@ def _message(
     )
 
 
-def _randomized(found: Announced) -> list[tuple[str, str]]:
+def _randomized(found: AnnouncedReleases) -> list[tuple[str, str]]:
     """Return owner and name of each column that was told by a channel that randomizes it."""
     return [
         (block.owner, name)
@@ -356,7 +358,7 @@ def _randomized(found: Announced) -> list[tuple[str, str]]:
     ]
 
 
-def _warnings(told: StudyTold, plan: StudyPlan | None, *, advised: bool) -> list[str]:
+def _warnings(told: StudyDisclosure, plan: StudyPlan | None, *, advised: bool) -> list[str]:
     """Return where a record has lost more than an owner, or all that agreed, can see.
 
     A study plan is `advised` where owners may have the same people: it is of use for them alone.

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from miner_service.alignment.copies import Blocks, Reports, repeated
 from miner_service.services import Services
-from miner_service.store.database import Remembered
+from miner_service.store.database import ContentCache
 from miner_service.store.releases import (
     content_of,
     find_release,
@@ -58,7 +58,7 @@ def _bound_of(row: ReleaseRow) -> Bound:
     return Bound(kind.columns(content), kind.epsilon(content), kind.unbounded(content))
 
 
-BOUNDS = Remembered(_bound_of)
+BOUNDS = ContentCache(_bound_of)
 
 
 def unbounded_of(row: ReleaseRow) -> Unbounded | None:
@@ -260,7 +260,7 @@ def _blocks(row: ReleaseRow) -> tuple[_Block, ...]:
     return tuple(_Block(b.names, b.digest, not b.channel.is_identity) for b in blocks)
 
 
-_BLOCKS = Remembered(_blocks)
+_BLOCKS = ContentCache(_blocks)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from miner_service.jobs.process import WAKE, Watch, settings_line
-from miner_service.jobs.runner import Crew
+from miner_service.jobs.runner import WorkerPool
 from miner_service.services import Services
 from miner_service.store import queue
 
@@ -26,12 +26,16 @@ _WELL = 30.0
 """After so many seconds a supervisor had begun well, and the next pause is the first again."""
 
 
-def crew_of(services: Services) -> Crew:
+def crew_of(services: Services) -> WorkerPool:
     """Return the crew that the settings ask for: a supervisor here, or those elsewhere."""
-    return ProcessCrew(services) if services.settings.jobs.workers else DistantCrew(services)
+    return (
+        ProcessWorkerPool(services)
+        if services.settings.jobs.workers
+        else DistantWorkerPool(services)
+    )
 
 
-class ProcessCrew:
+class ProcessWorkerPool:
     """Runs jobs in the workers of a supervisor that it starts.
 
     Args:
@@ -120,7 +124,7 @@ class ProcessCrew:
             self._start()
 
 
-class DistantCrew:
+class DistantWorkerPool:
     """Runs no jobs: supervisors on other machines do, as long as one gives signs of life."""
 
     def __init__(self, services: Services) -> None:

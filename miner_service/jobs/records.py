@@ -36,7 +36,7 @@ Note = Callable[[Session], None]
 
 
 @dataclass
-class _Told:
+class _NotedProgress:
     """What the store was told of a run: which share is done, which step was logged, and when."""
 
     share: float = 0.0
@@ -58,7 +58,7 @@ class Records:
         self._database = database
         self._name, self._host = name, host
         self._notes: list[Note] = []
-        self._told: dict[queue.Lease, _Told] = {}
+        self._told: dict[queue.Lease, _NotedProgress] = {}
         self._begun = False
         self._silent_runs = Watch[queue.Lease](settings.jobs.lease_seconds)
         self._silent_supervisors = Watch[str](settings.jobs.lease_seconds)
@@ -125,7 +125,7 @@ class Records:
             if row is None or lease is None:
                 return None
             run = Run(lease, row.predicted_seconds, row.predicted_bytes)
-        self._told[lease] = _Told()
+        self._told[lease] = _NotedProgress()
         return run
 
     def anything(self) -> bool:

@@ -22,9 +22,9 @@ from sqlalchemy.orm import Session
 
 from miner_service.jobs.creating import told_to
 from miner_service.kinds import kind_of
-from miner_service.kinds.base import Learned, PreparedJob
+from miner_service.kinds.base import JobResult, PreparedJob
 from miner_service.services import Services, held
-from miner_service.store.queue import Lease, Made, finish, leased, model_id, succeed
+from miner_service.store.queue import FinishedModel, Lease, finish, leased, model_id, succeed
 from miner_service.store.releases import find_release, inconsistent
 from miner_service.store.schema import JobRow
 from pramana_core.errors import (
@@ -46,7 +46,7 @@ from pramana_core.wire.releases.catalogue import KINDS
 # What the service asks of those who run its jobs, wherever they do.
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Those who run jobs, from the start of a service to its end."""
 
     @property
@@ -70,14 +70,14 @@ class Crew(Protocol):
         """Ask to stop, and wait until it is done."""
 
 
-CrewMaker = Callable[[Services], Crew]
+CrewMaker = Callable[[Services], WorkerPool]
 """Makes the crew of a service."""
 
 
 # Waiting for changes of jobs: one look at the store for all that a process follows.
 
 
-class Followed:
+class FollowedJobs:
     """The revisions of the jobs that somebody follows, looked up together while anybody does."""
 
     def __init__(self, services: Services) -> None:
@@ -178,13 +178,13 @@ log = logging.getLogger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
-Learn = Callable[[JobSpec, PreparedJob, Services, Progress], Learned]
+Learn = Callable[[JobSpec, PreparedJob, Services, Progress], JobResult]
 """Does the work of a job; calls back after each step, and lets errors of that call through."""
 
 
 def learn_model(
     spec: JobSpec, prepared: PreparedJob, services: Services, on_step: Progress
-) -> Learned:
+) -> JobResult:
     """Do the work of a job on the service's own files."""
     kind = kind_of(spec)
     return kind.learned(spec, prepared, services.aligner, services.columns, on_step)
@@ -244,9 +244,9 @@ def _ended(services: Services, lease: Lease, end: Callable[[Session, JobRow], No
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _made(message: ModelHead, kind: str) -> Made:
+def _made(message: ModelHead, kind: str) -> FinishedModel:
     tests = [test.model_dump(mode="json") for test in message.lack_of_fit]
-    return Made(
+    return FinishedModel(
         kind=kind,
         body=message.model_dump_json(),
         holds_releases=getattr(message, "holds_releases", False),
@@ -291,7 +291,7 @@ def _prepare_again(services: Services, row: JobRow, spec: JobSpec) -> PreparedJo
     return prepared
 
 
-def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: Learned) -> ModelHead:
+def _model_message(services: Services, row: JobRow, spec: JobSpec, learned: JobResult) -> ModelHead:
     with services.database.read() as session:
         rows = [find_release(session, name) for name in json.loads(row.releases)]
         told = told_to(session, row.study, rows)

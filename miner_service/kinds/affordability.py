@@ -100,7 +100,7 @@ class RecordLayout:
 def told(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool:
     """Return whether the reports tell a table, as the estimator of the job will find it.
 
-    See `Marginals.tells`.
+    See `Marginals.can_estimate`.
     """
     if spec.estimator == "log-linear":
         return True

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from miner_service.alignment.align import AlignedSource, Aligner, LoadColumns
-from miner_service.kinds.costs import Cost, Less, Work, what_fits
+from miner_service.kinds.costs import Cost, Reduction, Work, affordable_alternatives
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, LimitExceeded
 from pramana_core.pictures.svg import captioned
@@ -56,7 +56,7 @@ class PreparedJob:
 
 
 @dataclass(frozen=True)
-class Learned:
+class JobResult:
     """What a job makes: what its model's message says, of how many records, and how they fit.
 
     `filled_in` has the sets of variables of tables that were made of smaller ones.
@@ -149,7 +149,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         """Return how much work a specification is on what a job that can run would use."""
 
     @abstractmethod
-    def less_of(self, spec: SpecT, prepared: PreparedT) -> Iterable[Less[SpecT]]:
+    def less_of(self, spec: SpecT, prepared: PreparedT) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less."""
 
     @abstractmethod
@@ -160,7 +160,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         aligner: Aligner,
         load: LoadColumns,
         on_step: Progress,
-    ) -> Learned:
+    ) -> JobResult:
         """Do the work of a job.
 
         Raises:
@@ -192,7 +192,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
         cost = cost_of(spec)
         if cost.within(limits.job_seconds, limits.job_bytes):
             return cost
-        found = what_fits(self.less_of(spec, prepared), fits)
+        found = affordable_alternatives(self.less_of(spec, prepared), fits)
         allowed = Cost(limits.job_seconds, limits.job_bytes)
         raise LimitExceeded(
             f"The job would take {cost}; {allowed} are allowed.",

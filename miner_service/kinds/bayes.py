@@ -15,7 +15,7 @@ from miner_service.kinds.affordability import (
     write_document,
 )
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.costs import Reduction, Work, fewer, lower
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -127,7 +127,7 @@ class BayesClassifierKind(CountsKind[BayesClassifierSpec, BayesClassifierMessage
 
     def less(
         self, spec: BayesClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterator[Less[BayesClassifierSpec]]:
+    ) -> Iterator[Reduction[BayesClassifierSpec]]:
         names = [name for name in variables if name != spec.target]
         names.sort(key=lambda name: -layout.domain[name].size)
         yield fewer(

@@ -118,7 +118,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Less(Generic[SpecT]):
+class Reduction(Generic[SpecT]):
     """A way to ask for less of something that there are `most` of.
 
     `make` returns a specification with so many, `told` says in words how many are allowed.
@@ -130,7 +130,9 @@ class Less(Generic[SpecT]):
     least: int = 1
 
 
-def what_fits(ways: Iterable[Less[SpecT]], fits: Callable[[SpecT], bool]) -> list[str]:
+def affordable_alternatives(
+    ways: Iterable[Reduction[SpecT]], fits: Callable[[SpecT], bool]
+) -> list[str]:
     """Return, for each way to ask for less that helps, how much of it fits.
 
     Args:
@@ -148,14 +150,14 @@ def what_fits(ways: Iterable[Less[SpecT]], fits: Callable[[SpecT], bool]) -> lis
     return found
 
 
-def fewer(names: Collection[str], what: str, make: Callable[[int], SpecT]) -> Less[SpecT]:
+def fewer(names: Collection[str], what: str, make: Callable[[int], SpecT]) -> Reduction[SpecT]:
     """Return the way to ask for less by naming fewer of some variables."""
-    return Less(len(names), make, lambda most: f"of these {len(names)} {what} at most {most}")
+    return Reduction(len(names), make, lambda most: f"of these {len(names)} {what} at most {most}")
 
 
-def lower(now: int, what: str, make: Callable[[int], SpecT], least: int = 1) -> Less[SpecT]:
+def lower(now: int, what: str, make: Callable[[int], SpecT], least: int = 1) -> Reduction[SpecT]:
     """Return the way to ask for less by a smaller number."""
-    return Less(now, make, lambda most: f"`{what}` of at most {most:,}", least)
+    return Reduction(now, make, lambda most: f"`{what}` of at most {most:,}", least)
 
 
 def correction(ratios: Sequence[float]) -> float:

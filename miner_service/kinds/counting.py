@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from miner_service.kinds.affordability import RecordLayout
-from miner_service.kinds.costs import Less, Work, lower
+from miner_service.kinds.costs import Reduction, Work, lower
 from pramana_core.domain import Domain
 from pramana_core.estimation.core.loglinear import parameters
 from pramana_core.marginals.counts import CUBE_CELLS
@@ -83,7 +83,7 @@ def network(
     return work
 
 
-def less_order(spec: SpecT) -> Iterable[Less[SpecT]]:
+def less_order(spec: SpecT) -> Iterable[Reduction[SpecT]]:
     """Return the way to ask for less by fewer variables that interact."""
     if spec.estimator in ("log-linear", "pooled") and spec.interacting > 1:
         yield lower(spec.interacting, "order", lambda most: spec.model_copy(update={"order": most}))

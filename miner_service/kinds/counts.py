@@ -20,12 +20,12 @@ from miner_service.kinds.base import (
     Content,
     Held,
     JobKind,
-    Learned,
+    JobResult,
     PreparedJob,
     require_one_owner,
     said_of_copies,
 )
-from miner_service.kinds.costs import Less, Work
+from miner_service.kinds.costs import Reduction, Work
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
@@ -112,7 +112,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
     @abstractmethod
     def less(
         self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterable[Less[SpecT]]:
+    ) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less of it."""
 
     @abstractmethod
@@ -187,7 +187,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         variables = tuple(name for name in named if name in prepared.variables)
         return self.work(spec, variables, prepared.layout, prepared.records)
 
-    def less_of(self, spec: SpecT, prepared: CountsJob) -> Iterable[Less[SpecT]]:
+    def less_of(self, spec: SpecT, prepared: CountsJob) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less."""
         return self.less(spec, prepared.variables, prepared.layout)
 
@@ -198,7 +198,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         aligner: Aligner,
         load: LoadColumns,
         on_step: Progress,
-    ) -> Learned:
+    ) -> JobResult:
         """Estimate the counts that a job needs and learn its model from them.
 
         Work amid a step repeats what `on_step` was told last, so that it can be stopped there too.
@@ -209,7 +209,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         )
         content = self.learn(spec, marginals, steps)
         told = _fitting(marginals.lack_of_fit)
-        return Learned(marginals.records, content, told, marginals.filled_in)
+        return JobResult(marginals.records, content, told, marginals.filled_in)
 
 
 def _together(blocks: Sequence[tuple[PlannedRelease, tuple[Block, ...]]]) -> Plan:

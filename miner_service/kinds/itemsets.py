@@ -16,7 +16,7 @@ from miner_service.kinds.affordability import (
     require_table,
 )
 from miner_service.kinds.base import Content, part_of, render
-from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.costs import Reduction, Work, fewer, lower
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -193,7 +193,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
 
     def less(
         self, spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterator[Less[AssociationRulesSpec]]:
+    ) -> Iterator[Reduction[AssociationRulesSpec]]:
         yield lower(
             spec.max_length, "max_length", lambda most: spec.model_copy(update={"max_length": most})
         )

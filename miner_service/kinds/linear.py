@@ -18,7 +18,7 @@ from miner_service.kinds.affordability import (
     write_document,
 )
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.costs import Reduction, Work, fewer, lower
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
@@ -164,7 +164,7 @@ class LinearClassifierKind(CountsKind[LinearClassifierSpec, LinearClassifierMess
 
     def less(
         self, spec: LinearClassifierSpec, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterator[Less[LinearClassifierSpec]]:
+    ) -> Iterator[Reduction[LinearClassifierSpec]]:
         names = [name for name in variables if name != spec.target]
         names.sort(key=lambda name: -layout.domain[name].size)
         options = spec.options()

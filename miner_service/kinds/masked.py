@@ -13,12 +13,12 @@ from miner_service.kinds.base import (
     Content,
     Held,
     JobKind,
-    Learned,
+    JobResult,
     PreparedJob,
     require_one_owner,
     said_of_copies,
 )
-from miner_service.kinds.costs import Less, Work
+from miner_service.kinds.costs import Reduction, Work
 from miner_service.settings import Limits
 from pramana_core.errors import Conflict, DomainError, VariablesMissing
 from pramana_core.mixed.table import MixedTable
@@ -100,7 +100,7 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         """Return how much work it is."""
 
     @abstractmethod
-    def less(self, spec: SpecT, extent: TableExtent) -> Iterable[Less[SpecT]]:
+    def less(self, spec: SpecT, extent: TableExtent) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less of it."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         """Return how much work a specification is on the tables of a job that can run."""
         return self.work(spec, prepared.extent)
 
-    def less_of(self, spec: SpecT, prepared: TablesJob) -> Iterable[Less[SpecT]]:
+    def less_of(self, spec: SpecT, prepared: TablesJob) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less."""
         return self.less(spec, prepared.extent)
 
@@ -169,7 +169,7 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
         aligner: Aligner,
         load: LoadColumns,
         on_step: Progress,
-    ) -> Learned:
+    ) -> JobResult:
         """Put a job's tables together and learn its model from them."""
         if prepared.apart:
             tables = rows_together(prepared.needed, prepared.variables, prepared.copies, load)
@@ -183,7 +183,7 @@ class RecordsKind(JobKind[SpecT, TablesJob, MessageT]):
             )
         sources = [MaskedSource(r.source.owner, r.source.release, r.table) for r in prepared.needed]
         content = self.learn(spec, MaskedTables(tables, sources), on_step)
-        return Learned(tables[0].records, content)
+        return JobResult(tables[0].records, content)
 
 
 def _described(releases: Sequence[MaskedRelease]) -> dict[str, TableColumn]:

@@ -15,7 +15,7 @@ from miner_service.kinds.affordability import (
     require_small,
 )
 from miner_service.kinds.base import Content, part_of, render
-from miner_service.kinds.costs import Less, Work, fewer, lower
+from miner_service.kinds.costs import Reduction, Work, fewer, lower
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -164,7 +164,7 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
 
     def less(
         self, spec: BayesNetParametersSpec, _nodes: tuple[str, ...], _layout: RecordLayout
-    ) -> Iterable[Less[BayesNetParametersSpec]]:
+    ) -> Iterable[Reduction[BayesNetParametersSpec]]:
         return counting.less_order(spec)
 
     def work(
@@ -250,7 +250,7 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
 
     def less(
         self, spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout
-    ) -> Iterator[Less[BayesNetStructureSpec]]:
+    ) -> Iterator[Reduction[BayesNetStructureSpec]]:
         if spec.draws:
             yield lower(
                 spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0

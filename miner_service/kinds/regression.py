@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Less, Work, fewer
+from miner_service.kinds.costs import Reduction, Work, fewer
 from miner_service.kinds.masked import MaskedTables, RecordsKind, TableExtent
 from miner_service.settings import Limits
 from pramana_core.errors import LimitExceeded, OptionError
@@ -146,7 +146,9 @@ class RegressionKind(RecordsKind[RegressionSpec, RegressionMessage]):
         columns = KERNELS if options.model == "kernel" else 1 + terms
         return read + Work({"fitted": rows * columns**2}, 24 * rows * columns)
 
-    def less(self, spec: RegressionSpec, extent: TableExtent) -> Iterator[Less[RegressionSpec]]:
+    def less(
+        self, spec: RegressionSpec, extent: TableExtent
+    ) -> Iterator[Reduction[RegressionSpec]]:
         features = sorted(
             _features(spec, extent), key=lambda feature: -len(feature.categories or "1")
         )

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 from miner_service.alignment.align import Aligner, LoadColumns
 from miner_service.kinds.affordability import read_document, write_document
-from miner_service.kinds.base import Content, Held, JobKind, Learned, PreparedJob, render
-from miner_service.kinds.costs import Less, Work, lower
+from miner_service.kinds.base import Content, Held, JobKind, JobResult, PreparedJob, render
+from miner_service.kinds.costs import Reduction, Work, lower
 from miner_service.settings import Limits
 from pramana_core.errors import (
     Conflict,
@@ -340,7 +340,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
 
     def less_of(
         self, spec: ModelSharingSpec, prepared: ModelsJob
-    ) -> Iterator[Less[ModelSharingSpec]]:
+    ) -> Iterator[Reduction[ModelSharingSpec]]:
         """Return the ways to ask for less."""
         return self.less(spec, prepared.used)
 
@@ -351,7 +351,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
         _aligner: Aligner,
         _load: LoadColumns,
         on_step: Progress,
-    ) -> Learned:
+    ) -> JobResult:
         """Combine a job's trees.
 
         Raises:
@@ -362,7 +362,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
             on_step(0, 1)
             trees.append(source.model.to_tree())
         records, content = self.learn(spec, SharedTrees(trees, prepared.used), on_step)
-        return Learned(records, content)
+        return JobResult(records, content)
 
     def check(self, spec: ModelSharingSpec) -> None:
         options = spec.options()
@@ -419,7 +419,7 @@ class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]
 
     def less(
         self, spec: ModelSharingSpec, used: Sequence[TreeSource]
-    ) -> Iterator[Less[ModelSharingSpec]]:
+    ) -> Iterator[Reduction[ModelSharingSpec]]:
         if spec.options().draws:
             yield lower(
                 int(_pseudo_records(spec, used)),

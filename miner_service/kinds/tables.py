@@ -12,7 +12,7 @@ import numpy as np
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import RecordLayout, require_table
 from miner_service.kinds.base import Content, render
-from miner_service.kinds.costs import Less, Work, fewer
+from miner_service.kinds.costs import Reduction, Work, fewer
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.domain import Domain, Variable
@@ -134,7 +134,7 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
 
     def less(
         self, spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterator[Less[ContingencyTableSpec]]:
+    ) -> Iterator[Reduction[ContingencyTableSpec]]:
         # Of the most categories first: then any so many are allowed.
         largest = sorted(variables, key=lambda name: -layout.domain[name].size)
         yield fewer(

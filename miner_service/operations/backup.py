@@ -52,7 +52,7 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
-class BackedUp:
+class BackupSummary:
     """What is in a backup."""
 
     rows: int
@@ -60,7 +60,7 @@ class BackedUp:
     bytes: int
 
 
-def back_up(services: Services, folder: Path, progress: Progress) -> BackedUp:
+def back_up(services: Services, folder: Path, progress: Progress) -> BackupSummary:
     """Copy a store into a new folder; it is the backup of one moment, or it is not there.
 
     Raises:
@@ -109,7 +109,7 @@ def files_of(session: Session) -> Iterator[StoredFile]:
                 yield StoredFile(release.id, part.number, part.sha256)
 
 
-def _back_up(services: Services, folder: Path, progress: Progress) -> BackedUp:
+def _back_up(services: Services, folder: Path, progress: Progress) -> BackupSummary:
     for _ in range(_MOST_TRIES):
         rows, files = _read_rows(services, folder / ROWS)
         _keep_only(folder, files)
@@ -198,7 +198,7 @@ def _copy_audit(source: Path, target: Path) -> None:
         file.truncate(tail + file.read().rfind(b"\n") + 1)
 
 
-def _finish(services: Services, folder: Path, rows: int, files: list[StoredFile]) -> BackedUp:
+def _finish(services: Services, folder: Path, rows: int, files: list[StoredFile]) -> BackupSummary:
     """Write the list of all files, which makes the folder a backup."""
     digests = {file.path: file.sha256 for file in files}
     for name in (ROWS, AUDIT):
@@ -223,4 +223,4 @@ def _finish(services: Services, folder: Path, rows: int, files: list[StoredFile]
     scratch.rename(folder / LIST)
     sync_directory(folder)
     size = sum((folder / name).stat().st_size for name in digests)
-    return BackedUp(rows, len(files), size)
+    return BackupSummary(rows, len(files), size)

@@ -34,7 +34,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What was looked at, and what was found."""
 
     releases: int
@@ -44,7 +44,7 @@ class Checked:
     findings: tuple[Finding, ...]
 
 
-def check(services: Services, progress: Progress) -> Checked:
+def check(services: Services, progress: Progress) -> CheckResult:
     """Look at everything that is stored, also while services run; nothing is changed.
 
     Raises:
@@ -68,7 +68,7 @@ def check(services: Services, progress: Progress) -> Checked:
     for name in orphans(services):
         findings.append(Finding("orphan", name, "No release needs it; the next start removes it."))
     findings += _of_audit(services)
-    return Checked(len(releases), len(files), len(jobs), models, tuple(findings))
+    return CheckResult(len(releases), len(files), len(jobs), models, tuple(findings))
 
 
 def _of_release(row: ReleaseRow) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _readable(read: Callable[[str], object], text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Deleted:
+class DeletionCount:
     """How much was deleted."""
 
     releases: int
@@ -147,7 +147,7 @@ class Deleted:
     """Whether the records are gone; what an object store kept is removed by the next start."""
 
 
-def delete_study(services: Services, name: str) -> Deleted:
+def delete_study(services: Services, name: str) -> DeletionCount:
     """Delete a study; nothing of it stays on the disk but its name in the audit log.
 
     Its jobs end, as those whose rows are gone; what an owner is just sending is refused and
@@ -169,4 +169,4 @@ def delete_study(services: Services, name: str) -> Deleted:
             services.segments.drop_data(release)
         except NotReady:
             removed = False
-    return Deleted(len(releases), erased, removed)
+    return DeletionCount(len(releases), erased, removed)

@@ -29,7 +29,7 @@ from pramana_core.errors import Conflict, OptionError, StoreCorrupt
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreSummary:
     """What was restored; `made` is when the backup was."""
 
     made: str
@@ -37,7 +37,7 @@ class Restored:
     files: int
 
 
-def restore(services: Services, folder: Path, progress: Progress) -> Restored:
+def restore(services: Services, folder: Path, progress: Progress) -> RestoreSummary:
     """Bring a backup into an empty store, whatever kind of store it was made of.
 
     The store has an identity of its own, not that of the store the backup is of. Interrupted, it
@@ -72,7 +72,7 @@ def restore(services: Services, folder: Path, progress: Progress) -> Restored:
             if not is_empty(target):
                 raise _not_empty()
             rows = copy_rows(source, target)
-    return Restored(str(told["made"]), rows, len(files))
+    return RestoreSummary(str(told["made"]), rows, len(files))
 
 
 def read_list(folder: Path) -> dict[str, Any]:

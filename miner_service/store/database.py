@@ -145,7 +145,7 @@ def open_cursors(database: Database) -> Cursors:
 FoundT = TypeVar("FoundT")
 
 
-class Remembered(Generic[FoundT]):
+class ContentCache(Generic[FoundT]):
     """What follows from the identity of releases' contents alone; the last `most` are known.
 
     Of a content whose JSON is longer than `longest` characters nothing is kept.

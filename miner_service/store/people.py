@@ -115,7 +115,7 @@ def awaited_owners(session: Session, study: str, now: datetime) -> set[str]:
 T = TypeVar("T")
 
 
-class Gathering(Generic[T]):
+class Batcher(Generic[T]):
     """What gathers while that which came before is done, all at once, by one thread."""
 
     def __init__(self, name: str, do: Callable[[list[T]], None]) -> None:
@@ -139,17 +139,17 @@ class Gathering(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _PendingChange:
     change: Callable[[Session], Any]
     future: Future[Any]
 
 
-class Together:
+class GroupedCommits:
     """Changes that gather while others are committed, by one thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._gathering = Gathering("committing", self._commit)
+        self._gathering = Batcher("committing", self._commit)
 
     def submit(self, change: Callable[[Session], T]) -> Future[T]:
         """Ask for a change; return what has its value once it is committed.
@@ -160,10 +160,10 @@ class Together:
         """
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()  # whoever waits may go away; the change is made
-        self._gathering.add(_Wanted(change, future))
+        self._gathering.add(_PendingChange(change, future))
         return future
 
-    def _commit(self, gathered: list[_Wanted]) -> None:
+    def _commit(self, gathered: list[_PendingChange]) -> None:
         made: list[tuple[Future[Any], Any]] = []
         refused: list[tuple[Future[Any], PramanaError]] = []
         try:

@@ -73,7 +73,7 @@ def finish(
 
 
 @dataclass(frozen=True)
-class Made:
+class FinishedModel:
     """A model as its row holds it: its kind, its JSON, and what of that is looked up."""
 
     kind: str
@@ -82,7 +82,7 @@ class Made:
     lack_of_fit: str | None
 
 
-def succeed(session: Session, row: JobRow, made: Made, now: datetime) -> None:
+def succeed(session: Session, row: JobRow, made: FinishedModel, now: datetime) -> None:
     """Store a job's model and end the job, in one transaction."""
     row.model = model_id(row.id)
     row.progress = 1.0

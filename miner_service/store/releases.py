@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from miner_service.store.database import Remembered
+from miner_service.store.database import ContentCache
 from miner_service.store.people import new_id, no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
@@ -79,7 +79,7 @@ def _content_message(row: ReleaseRow) -> Any:
     return kind_of_release(row).message.model_validate_json(row.content)
 
 
-_CONTENTS = Remembered(_content_message, most=64, longest=1 << 17)
+_CONTENTS = ContentCache(_content_message, most=64, longest=1 << 17)
 """The messages of what releases hold: plans are long to read, and shown again and again."""
 
 

@@ -45,12 +45,12 @@ class PatientConnection(psycopg.Connection[Any]):
         """Wait for an answer. Raises OperationalError when patience is at its end."""
         try:
             return super().wait(_until(gen, self._patience), *arguments, **options)
-        except _Silence as error:
+        except _NoAnswer as error:
             self.pgconn.finish()
             raise psycopg.OperationalError("no answer within the time allowed") from error
 
 
-class _Silence(Exception):
+class _NoAnswer(Exception):
     """There was no answer in time."""
 
 
@@ -62,7 +62,7 @@ def _until(work: Any, seconds: float) -> Generator[Any, Any, Any]:
         while True:
             ready = yield state
             if not ready and time.monotonic() > end:
-                raise _Silence
+                raise _NoAnswer
             state = work.send(ready)
     except StopIteration as stop:
         return stop.value

@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import Connection, create_engine, event
 
-from miner_service.store.sql_database import READ_ONLY, SqlDatabase
 from miner_service.store.failures import answering
 from miner_service.store.migrations import HEAD
+from miner_service.store.sql_database import READ_ONLY, SqlDatabase
 from pramana_core.opening import create_private
 
 _PRAGMAS = (

@@ -22,11 +22,11 @@ from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.design.compared import ComparedDesigns
-    from owner_agent.design.designing import Wishes
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.design.designing import DesignArguments
+    from owner_agent.state.surroundings import Environment
 
 
-class Learning(StrEnum):
+class LearningGoal(StrEnum):
     """What the analyst will learn."""
 
     counts = "counts"
@@ -51,7 +51,7 @@ def design(
         tuple[float, float] | None,
         typer.Option(help="Instead: no belief of the first may grow to the second."),
     ] = None,
-    learn: Annotated[Learning | None, typer.Option(help="What will be learned.")] = None,
+    learn: Annotated[LearningGoal | None, typer.Option(help="What will be learned.")] = None,
     length: Annotated[int | None, typer.Option(help="The longest itemset.")] = None,
     minimum_support: Annotated[
         float | None, typer.Option(help="Cells of a smaller expected share do not count.")
@@ -85,13 +85,13 @@ def design(
     json: JsonOption = False,
 ) -> None:
     """Compare all ways to randomize by their predicted errors; nothing is read but a count."""
-    from owner_agent.design.designing import Wishes
+    from owner_agent.design.designing import DesignArguments
 
     require_countable(records)
     wanted, error = _targets(target or [])
     kind = None if learn is None else learn.value
     asked = (gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
-    wishes = Wishes(*asked, target=wanted)
+    wishes = DesignArguments(*asked, target=wanted)
     study = surroundings_of(context) if left_in_study else None
     _compare(spec, site, wishes, study, error, family, (write, write_study_plan), json=json)
 
@@ -118,8 +118,8 @@ def _targets(given: list[str]) -> tuple[str | None, float | None]:
 def _compare(
     spec: Path | None,
     site: Path,
-    wishes: Wishes,
-    study: Surroundings | None,
+    wishes: DesignArguments,
+    study: Environment | None,
     target: float | None,
     family: str | None,
     files: tuple[Path | None, Path | None],

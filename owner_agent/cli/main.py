@@ -9,7 +9,7 @@ from __future__ import annotations
 import typer
 
 from owner_agent.cli import design, keys, peer, predict, reading, releasing, sending
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import run
 
@@ -35,10 +35,10 @@ COMMANDS = (
 
 def main() -> None:
     """Run the command."""
-    run(build(Surroundings()), extra="owner")
+    run(build(Environment()), extra="owner")
 
 
-def build(surroundings: Surroundings) -> typer.Typer:
+def build(surroundings: Environment) -> typer.Typer:
     """Return the command-line application in some surroundings."""
     # A traceback with local variables would print cells of the table.
     app = typer.Typer(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from owner_agent.site.mistakes import HELP, Choice
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import OptionError
 
 SITE = Path("site.toml")
@@ -32,8 +32,8 @@ def require_countable(records: int | None) -> None:
         )
 
 
-def surroundings_of(context: typer.Context) -> Surroundings:
+def surroundings_of(context: typer.Context) -> Environment:
     """Return the surroundings that the application was built in."""
-    found = context.find_object(Surroundings)
+    found = context.find_object(Environment)
     assert found is not None  # noqa: S101 - `build` gives them to every command
     return found

@@ -20,7 +20,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.joint import JointOutcome
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.surroundings import Environment
 
 AcceptOption = Annotated[
     bool,
@@ -77,7 +77,7 @@ def learn(
     print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
 
 
-def _session(path: Path, surroundings: Surroundings, peers: Path, consent: Consent) -> JointOutcome:
+def _session(path: Path, surroundings: Environment, peers: Path, consent: Consent) -> JointOutcome:
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.app import PeerServer

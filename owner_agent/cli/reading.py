@@ -24,7 +24,7 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.report.report import PlanReport
     from owner_agent.site.site import Site
-    from owner_agent.state.surroundings import Surroundings
+    from owner_agent.state.surroundings import Environment
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -152,7 +152,7 @@ def plan(
 
 def _measured(
     site: Site,
-    surroundings: Surroundings,
+    surroundings: Environment,
     records: int | None,
     prior: Path | None,
     threshold: float,

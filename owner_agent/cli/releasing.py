@@ -73,7 +73,7 @@ def publish(
     from owner_agent.report.plan_shown import show_adopted
     from owner_agent.report.report import warnings
     from owner_agent.report.summaries import study_json
-    from owner_agent.report.whole_study import Outlook, outlook_of, show_study_briefly
+    from owner_agent.report.whole_study import StudyForecast, outlook_of, show_study_briefly
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -87,7 +87,7 @@ def publish(
     if not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), told)
-    if isinstance(told, Outlook) and told.forecast.refused is not None:
+    if isinstance(told, StudyForecast) and told.forecast.refused is not None:
         # What the miner would refuse is told before anything is randomized, and why.
         require_agreed_by(opened, plan.adopted, surroundings)
         told.require_accepted()
@@ -113,13 +113,13 @@ def mask(
     json: JsonOption = False,
 ) -> None:
     """Mask the confidential columns, report on them, and publish them if asked to."""
-    from owner_agent.release.masked import MaskedNow
+    from owner_agent.release.masked import PreparedMask
     from owner_agent.report.masked import report_of
     from owner_agent.report.masked_shown import MASKED
 
     options = PublishOptions(part_records, accept_added_loss)
     asked = Asked(site, publish, report, no_report, json)
-    _release(context, MaskedNow, report_of, MASKED, asked, options)
+    _release(context, PreparedMask, report_of, MASKED, asked, options)
 
 
 def share_model(
@@ -132,12 +132,12 @@ def share_model(
     json: JsonOption = False,
 ) -> None:
     """Learn a tree, make it anonymous or private, show it, and publish it if asked to."""
-    from owner_agent.release.tree import SharedNow
+    from owner_agent.release.tree import PreparedTree
     from owner_agent.report.trees import TREE, report_of
 
     options = PublishOptions(accept_added_loss=accept_added_loss)
     asked = Asked(site, publish, report, no_report, json)
-    _release(context, SharedNow, report_of, TREE, asked, options)
+    _release(context, PreparedTree, report_of, TREE, asked, options)
 
 
 def new_epoch(

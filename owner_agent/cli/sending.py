@@ -13,7 +13,7 @@ from pramana_core.errors import ConfigError, OptionError
 from pramana_core.terminal import console, print_json
 
 if TYPE_CHECKING:
-    from owner_agent.site.adopting import Adopted
+    from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.site import Site
 
 
@@ -74,9 +74,9 @@ def serve(
     ] = False,
 ) -> None:
     """Run the local agent, which publishes when told to over HTTP."""
-    from owner_agent.http.serving import Listen, serve_agent
+    from owner_agent.http.serving import ListenAddress, serve_agent
 
-    listen = Listen(host, port, allow_remote=allow_remote, ready_file=ready_file)
+    listen = ListenAddress(host, port, allow_remote=allow_remote, ready_file=ready_file)
     serve_agent(site, surroundings_of(context), listen)
 
 
@@ -121,11 +121,11 @@ def fetch(
 ) -> None:
     """Write the plan that the miner holds the owners to into a file, and say what it says."""
     from owner_agent.release.agreement import agreed_plan
-    from owner_agent.site.adopting import Adopted, write_study_plan
+    from owner_agent.site.adopting import AdoptedPlan, write_study_plan
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
-    adopted = Adopted(agreed_plan(opened, surroundings_of(context)), opened.owner)
+    adopted = AdoptedPlan(agreed_plan(opened, surroundings_of(context)), opened.owner)
     write_study_plan(adopted.plan, file)
     _show(adopted, json=json)
     if not json:
@@ -149,7 +149,7 @@ def show(
 ) -> None:
     """Say what the plan bounds, and what it has this owner report, how often and with whom."""
     from owner_agent.release.agreement import agreed_plan
-    from owner_agent.site.adopting import Adopted, read_study_plan
+    from owner_agent.site.adopting import AdoptedPlan, read_study_plan
     from owner_agent.site.site import load_site
 
     if file is not None and miner:
@@ -159,7 +159,7 @@ def show(
         plan = agreed_plan(opened, surroundings_of(context))
     else:
         plan = read_study_plan(file or _named(opened))
-    _show(Adopted(plan, opened.owner), json=json)
+    _show(AdoptedPlan(plan, opened.owner), json=json)
 
 
 def _named(site: Site) -> Path:
@@ -172,7 +172,7 @@ def _named(site: Site) -> Path:
     return site.folder / site.file.study_plan.file
 
 
-def _show(adopted: Adopted, *, json: bool) -> None:
+def _show(adopted: AdoptedPlan, *, json: bool) -> None:
     from owner_agent.report.plan_shown import show_adopted
     from owner_agent.site.adopting import adopted_json
 

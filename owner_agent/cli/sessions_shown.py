@@ -17,7 +17,7 @@ from owner_agent.release.ledger import PEER
 
 if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
-    from owner_agent.peer.session import Kept
+    from owner_agent.peer.session import SessionResult
     from owner_agent.release.ledger import Entry
     from pramana_core.errors import PramanaError
 
@@ -61,7 +61,7 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
         )
 
 
-def shared_json(kept: Sequence[Kept]) -> list[dict[str, Any]]:
+def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
     """Return the families whose parameters were shared, by session, for scripts."""
     return [
         {
@@ -135,7 +135,9 @@ def show_told(console: Console, told: Sequence[Disclosure], groupings: int | Non
     )
 
 
-def show_peer_lines(console: Console, entries: Sequence[Entry], kept: Sequence[Kept] = ()) -> None:
+def show_peer_lines(
+    console: Console, entries: Sequence[Entry], kept: Sequence[SessionResult] = ()
+) -> None:
     """Print what the ledger says went to peers, and to whom; `kept` tells of shared parameters."""
     sent = [entry for entry in entries if entry.miner.startswith(PEER)]
     if not sent:

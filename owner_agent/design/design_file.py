@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from owner_agent.report.whole_study import Left
+from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.mistakes import all_mistakes, toml
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site, read_toml
@@ -214,7 +214,7 @@ def of_site(site: Site) -> DesignFile:
     )
 
 
-def within(file: DesignFile, left: Left) -> DesignFile:
+def within(file: DesignFile, left: RemainingBudget) -> DesignFile:
     """Return a design file whose demands stay within what a study's budget leaves.
 
     A joint block counts with its whole epsilon for each of its columns, so what the tightest column
@@ -234,7 +234,7 @@ def within(file: DesignFile, left: Left) -> DesignFile:
     return file.model_copy(update={"whole_record": whole, "variables": variables})
 
 
-def _capped(demand: SomeDemand, most: float | None, left: Left) -> SomeDemand:
+def _capped(demand: SomeDemand, most: float | None, left: RemainingBudget) -> SomeDemand:
     if most is None:
         return demand
     if most < _NOTHING_LEFT:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from owner_agent.design.compared import ComparedDesigns, Strongest
 from owner_agent.design.design_file import DesignFile, within
-from owner_agent.report.whole_study import Left
+from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.planning import raise_together
 from pramana_core.design import (
     Comparison,
@@ -38,7 +38,7 @@ STRONGEST = "strongest privacy"
 
 
 @dataclass(frozen=True)
-class Wishes:
+class DesignArguments:
     """What a command line says; it goes before what the design file says.
 
     `left` is what the study leaves: no demand, neither here nor in the file, may go beyond it.
@@ -52,7 +52,7 @@ class Wishes:
     minimum_support: float | None = None
     interactions: int | None = None
     records: int | None = None
-    left: Left | None = None
+    left: RemainingBudget | None = None
     target: str | None = None
 
     def over(self, file: DesignFile) -> DesignFile:

@@ -26,7 +26,7 @@ from owner_agent.report.summaries import ledger_json
 from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.table.table import read_table
 from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.progress import StagedProgress, unwatched
@@ -78,10 +78,10 @@ class Agent:
     site: Path
     token: str
     publications: Publications
-    surroundings: Surroundings
+    surroundings: Environment
 
 
-def create_app(site: Path, token: str, surroundings: Surroundings) -> FastAPI:
+def create_app(site: Path, token: str, surroundings: Environment) -> FastAPI:
     """Return the agent's application for a site file."""
 
     def people() -> str | None:

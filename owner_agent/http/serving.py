@@ -20,7 +20,7 @@ from owner_agent.state.private_files import (
     write_new,
     write_replacing,
 )
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
@@ -28,7 +28,7 @@ _TOKEN_BYTES = 32
 
 
 @dataclass(frozen=True)
-class Listen:
+class ListenAddress:
     """Where to listen.
 
     Raises:
@@ -73,7 +73,7 @@ def agent_token(state: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def serve_agent(site: Path, surroundings: Surroundings, listen: Listen) -> None:
+def serve_agent(site: Path, surroundings: Environment, listen: ListenAddress) -> None:
     """Serve until told to stop.
 
     Raises:
@@ -112,7 +112,7 @@ class _Announcing(uvicorn.Server):
             write_replacing(self._ready_file, ready.encode())
 
 
-def _bind(listen: Listen) -> socket.socket:
+def _bind(listen: ListenAddress) -> socket.socket:
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     # Said to be TCP, so that asyncio lets small answers go at once (TCP_NODELAY).
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

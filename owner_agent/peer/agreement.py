@@ -7,12 +7,12 @@ from pathlib import Path
 
 from owner_agent.peer.exchange.costs import require_stated
 from owner_agent.peer.exchange.incoming import announced_plan, check_package
-from owner_agent.peer.identity.identity import Pinned, pinned, statement_of
+from owner_agent.peer.identity.identity import PublicIdentity, pinned, statement_of
 from owner_agent.peer.protocol.messages import (
-    Agreed,
     Offer,
     Package,
     Proposal,
+    ResultAgreement,
     Stated,
     Statements,
 )
@@ -30,7 +30,7 @@ from pramana_core.plan import Plan
 
 def consent(
     site: Site,
-    known: Mapping[str, Pinned],
+    known: Mapping[str, PublicIdentity],
     caller: str,
     proposal: Proposal,
     study_plan: str | None,
@@ -158,7 +158,7 @@ def _require_followed(mine: Session, owner: str, package: Package) -> None:
 
 def stated(
     mine: Session,
-    everybody: Mapping[str, Pinned],
+    everybody: Mapping[str, PublicIdentity],
     kind: type[Stated],
     statements: Statements,
     owners: Sequence[str],
@@ -228,7 +228,9 @@ def _require_asked(owner: str, offer: Offer, asked: Sequence[str]) -> None:
         )
 
 
-def agree_on_result(mine: Session, everybody: Mapping[str, Pinned], statements: Statements) -> None:
+def agree_on_result(
+    mine: Session, everybody: Mapping[str, PublicIdentity], statements: Statements
+) -> None:
     """Check that everybody who makes the result ready signed it, and that it is this owner's.
 
     So whoever begins a session cannot let two owners write different results.
@@ -238,7 +240,7 @@ def agree_on_result(mine: Session, everybody: Mapping[str, Pinned], statements: 
     """
     proposal = mine.proposal
     signers = proposal.participants if task_of(proposal).shared else [proposal.initiator]
-    told = stated(mine, everybody, Agreed, statements, signers)
+    told = stated(mine, everybody, ResultAgreement, statements, signers)
     first = mine.digest or told[signers[0]].digest
     others = [owner for owner in signers if told[owner].digest != first]
     if others:
@@ -275,7 +277,7 @@ def agree_on_announcements(mine: Session, own: str) -> None:
         require_stated(owner, announcement, own)
 
 
-def require_unchanged(path: Path, site: Site, known: Mapping[str, Pinned]) -> None:
+def require_unchanged(path: Path, site: Site, known: Mapping[str, PublicIdentity]) -> None:
     """Check that what the custodian decided is what this owner was started with.
 
     Args:

@@ -25,13 +25,13 @@ from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
 from owner_agent.state.private_files import write_replacing
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.surroundings import WaitingTimes
 from pramana_core.errors import LimitExceeded, OptionError, PeerUnreachable
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 
 
 @dataclass(frozen=True)
-class Doors:
+class RouteContext:
     """What the routes need."""
 
     participant: Participant
@@ -39,7 +39,7 @@ class Doors:
 
 
 @dataclass(frozen=True)
-class Called:
+class AuthenticatedRequest:
     """An authenticated request: who, about which session ("" where none is named), and what."""
 
     caller: str
@@ -57,7 +57,7 @@ def create_peer_app(participant: Participant) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
     )
-    app.state.doors = Doors(participant, Gate.of(participant.known, participant.site.state))
+    app.state.doors = RouteContext(participant, Gate.of(participant.known, participant.site.state))
     add_handlers(app)
     return app
 
@@ -78,8 +78,8 @@ def _router() -> APIRouter:
     return router
 
 
-async def _called(request: Request) -> Called:
-    doors: Doors = request.app.state.doors
+async def _called(request: Request) -> AuthenticatedRequest:
+    doors: RouteContext = request.app.state.doors
     name, around = doors.participant.name, doors.participant.surroundings
     path = request.scope["raw_path"].decode("ascii")
     announced = await run_in_threadpool(
@@ -87,10 +87,12 @@ async def _called(request: Request) -> Called:
     )
     body = await _body(request, around.patience)
     caller = await run_in_threadpool(doors.gate.let_in, announced, body, around.now())
-    return Called(caller, request.path_params.get("session", ""), body, doors.participant)
+    return AuthenticatedRequest(
+        caller, request.path_params.get("session", ""), body, doors.participant
+    )
 
 
-async def _body(request: Request, patience: Patience) -> bytes:
+async def _body(request: Request, patience: WaitingTimes) -> bytes:
     """Read a body up to the length that was announced for it.
 
     Raises:
@@ -118,7 +120,7 @@ async def _body(request: Request, patience: Patience) -> bytes:
         ) from None
 
 
-CalledDependency = Annotated[Called, Depends(_called)]
+CalledDependency = Annotated[AuthenticatedRequest, Depends(_called)]
 
 
 def _route(step: Step[Any, Any]) -> Callable[..., PeerMessage]:

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.peer.exchange.incoming import Received
+from owner_agent.peer.exchange.incoming import ReceivedColumns
 from owner_agent.peer.exchange.packages import counted_names
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.wire.parts import Keys
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CountedColumns:
     """Own true columns and the peers' as received, in the order of the pseudonyms `keys`."""
 
     plan: Plan
@@ -56,7 +56,7 @@ class Counted:
         return self._digests[name]
 
 
-def counted_from(holding: Holding, received: Sequence[Received]) -> Counted:
+def counted_from(holding: LocalRecords, received: Sequence[ReceivedColumns]) -> CountedColumns:
     """Return the columns that this owner counts families from.
 
     Args:
@@ -68,7 +68,7 @@ def counted_from(holding: Holding, received: Sequence[Received]) -> Counted:
     columns = {name: holding.columns[name] for name in holding.names}
     for one in received:
         columns |= one.columns
-    return Counted(plan, holding.keys, columns)
+    return CountedColumns(plan, holding.keys, columns)
 
 
 def smallest_cell(columns: Sequence[Codes]) -> int:

@@ -42,7 +42,7 @@ _FILE = "peers-met.json"
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-class Met(Message):
+class LatestDisclosure(Message):
     """The newest session of a study in which a peer gave something away.
 
     `beginning` is when that peer last began anew after a loss, as it said in that session.
@@ -55,7 +55,7 @@ class Met(Message):
 
 
 class _Memory(Message):
-    met: tuple[Met, ...] = ()
+    met: tuple[LatestDisclosure, ...] = ()
 
 
 def remember_peers(
@@ -68,7 +68,7 @@ def remember_peers(
     """Write down, durably and before anything is fetched, which peers give something away."""
     sharing = learners(proposal) if task_of(proposal).shared else ()
     now = [
-        Met(
+        LatestDisclosure(
             study=proposal.study,
             peer=peer,
             session=proposal.session,
@@ -130,7 +130,7 @@ def require_remembered(state: Path, own: str, offers: Mapping[str, Offer]) -> No
             )
 
 
-def _met(state: Path) -> tuple[Met, ...]:
+def _met(state: Path) -> tuple[LatestDisclosure, ...]:
     path = state / _FILE
     if not path.exists():
         return ()
@@ -157,7 +157,7 @@ _UNFINISHED = ".unfinished-"
 
 
 @dataclass(frozen=True)
-class Staged:
+class StagedFiles:
     """Files that are written durably but do not have their name yet."""
 
     hidden: Path
@@ -175,12 +175,12 @@ class Staged:
         shutil.rmtree(self.hidden, ignore_errors=True)
 
 
-def staged_in(results: Path, session: str) -> Staged:
+def staged_in(results: Path, session: str) -> StagedFiles:
     """Return where a session's files are before and after they have their name."""
-    return Staged(results / f"{_UNFINISHED}{session}", results / session)
+    return StagedFiles(results / f"{_UNFINISHED}{session}", results / session)
 
 
-def stage(results: Path, session: str, files: Mapping[str, bytes]) -> Staged:
+def stage(results: Path, session: str, files: Mapping[str, bytes]) -> StagedFiles:
     """Write the result of a session where nobody looks for it yet."""
     with storing("a folder", results):
         results.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.peer.counted import Counted, counted_from
+from owner_agent.peer.counted import CountedColumns, counted_from
 from owner_agent.peer.floor import (
-    Telling,
+    ColumnDisclosure,
     require_enough,
     require_enough_before,
     shared_nodes,
@@ -25,7 +25,7 @@ from owner_agent.peer.memory import (
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.session import all_kept
 from owner_agent.peer.tasks.catalogue import learners, task_of
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 
 
@@ -33,9 +33,9 @@ from pramana_core.learn.networks.bayes_net import LearnedFamily
 class ExactTables:
     """What a session would tell exactly; see `findings.Told`."""
 
-    tellings: tuple[Telling, ...]
+    tellings: tuple[ColumnDisclosure, ...]
 
-    def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+    def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
         """Write down what is told now, unless that would be too much.
 
         Raises:
@@ -46,21 +46,21 @@ class ExactTables:
         remember(holding.site.state, known, self._more(holding, proposal, known, now))
 
     def _more(
-        self, holding: Holding, proposal: Proposal, known: list[Disclosure], now: datetime
+        self, holding: LocalRecords, proposal: Proposal, known: list[Disclosure], now: datetime
     ) -> list[Disclosure]:
         more = added(known, self.tellings, study=proposal.study, session=proposal.session, now=now)
         require_few(holding.site.owner, known, more, holding.site.peer.groupings)
         return more
 
-    def require_allowed(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+    def require_allowed(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
         """Check that `enter` would allow it; nothing is written. Raises as that does."""
         self._more(holding, proposal, recalled(holding.site.state), now)
 
 
 def exact_tables(
-    holding: Holding,
+    holding: LocalRecords,
     proposal: Proposal,
-    counted: Counted,
+    counted: CountedColumns,
     families: Sequence[LearnedFamily],
     now: datetime,
 ) -> ExactTables:
@@ -83,7 +83,7 @@ def exact_tables(
     return told
 
 
-def require_tellable_before(holding: Holding, proposal: Proposal, now: datetime) -> None:
+def require_tellable_before(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
     """Check what is this owner's alone, before anything is announced.
 
     What the peers' columns are is not known yet; that this owner's own records or values are others

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from owner_agent.peer.counted import Counted, counted_from
+from owner_agent.peer.counted import CountedColumns, counted_from
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from pramana_core.errors import SmallCounts
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 
 
-def require_enough_before(holding: Holding, proposal: Proposal) -> None:
+def require_enough_before(holding: LocalRecords, proposal: Proposal) -> None:
     """Check what of the families is this owner's alone, before anything is announced.
 
     A cell of the whole table is no larger than the one of these margins that it lies in.
@@ -37,7 +37,10 @@ def require_enough_before(holding: Holding, proposal: Proposal) -> None:
 
 
 def require_enough(
-    holding: Holding, proposal: Proposal, families: Iterable[LearnedFamily], counted: Counted
+    holding: LocalRecords,
+    proposal: Proposal,
+    families: Iterable[LearnedFamily],
+    counted: CountedColumns,
 ) -> None:
     """Check every family that this owner is about to share, by the columns it was counted from.
 
@@ -48,17 +51,17 @@ def require_enough(
         _require_enough(holding, proposal, family.node, family.parents, counted)
 
 
-def shared_nodes(holding: Holding, proposal: Proposal) -> tuple[str, ...]:
+def shared_nodes(holding: LocalRecords, proposal: Proposal) -> tuple[str, ...]:
     """Return the nodes whose families this owner learns in a session that it is a learner of."""
     return holding.names if proposal.partition == "vertical" else variables_of(proposal)
 
 
 def _require_enough(
-    holding: Holding,
+    holding: LocalRecords,
     proposal: Proposal,
     node: str,
     parents: Sequence[str],
-    counted: Counted,
+    counted: CountedColumns,
 ) -> None:
     floor, owner = holding.site.peer.smallest_count, holding.site.owner
     if counted.smallest_cell(counted.names(node, parents)) >= floor:
@@ -85,7 +88,7 @@ Groups = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Telling:
+class ColumnDisclosure:
     """What a session would tell of one own column.
 
     Attributes:
@@ -108,8 +111,8 @@ class Telling:
 
 
 def tellings(
-    holding: Holding, counted: Counted, families: Iterable[Sequence[str]], floor: int
-) -> tuple[Telling, ...]:
+    holding: LocalRecords, counted: CountedColumns, families: Iterable[Sequence[str]], floor: int
+) -> tuple[ColumnDisclosure, ...]:
     """Return what families tell of each own column in them.
 
     Args:
@@ -128,7 +131,7 @@ def tellings(
     if not floor or all(counted.smallest_cell([n, *sorted(theirs)]) >= floor for n in parted):
         met |= {name: [theirs] for name in parted}
     return tuple(
-        Telling(
+        ColumnDisclosure(
             column=holding.plan.columns[name],
             variable=name,
             content=counted.digest(name),

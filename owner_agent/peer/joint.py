@@ -34,9 +34,9 @@ from owner_agent.peer.protocol.steps import (
 )
 from owner_agent.peer.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.surroundings import WaitingTimes
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
-from pramana_core.privacy import StudyTold
+from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.problems import problem_of
 
@@ -52,7 +52,7 @@ class JointOutcome:
     folder: Path
     digest: str
     unconfirmed: tuple[str, ...]
-    told: StudyTold
+    told: StudyDisclosure
 
 
 def run_session(
@@ -71,7 +71,7 @@ def run_session(
     name, session = participant.name, proposal.session
     ends = participant.clock() + proposal.seconds
     others = [participant.partners(other).within(ends) for other in proposal.others(name)]
-    led = _Led(participant, others, proposal, watch, ends)
+    led = _Coordinator(participant, others, proposal, watch, ends)
     with participant.leading(proposal):
         try:
             agreed = led.made_ready()
@@ -95,7 +95,7 @@ def run_session(
 
 
 @dataclass(frozen=True)
-class _Led:
+class _Coordinator:
     """A session as its initiator leads it: `participant` itself, and the `others`."""
 
     participant: Participant
@@ -110,7 +110,7 @@ class _Led:
         return [self.participant, *self.others]
 
     @property
-    def patience(self) -> Patience:
+    def patience(self) -> WaitingTimes:
         """For how long this owner waits."""
         return self.participant.surroundings.patience
 

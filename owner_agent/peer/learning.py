@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from owner_agent.peer.counted import Counted, counted_from
-from owner_agent.peer.earlier import Staged
+from owner_agent.peer.counted import CountedColumns, counted_from
+from owner_agent.peer.earlier import StagedFiles
 from owner_agent.peer.exact import exact_tables
 from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.incoming import (
-    Received,
+    ReceivedColumns,
     horizontal_marginals,
     receive,
     session_entry,
@@ -23,15 +23,15 @@ from owner_agent.peer.floor import shared_nodes
 from owner_agent.peer.noise import noisy_tables
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.protocol.steps import Peer
-from owner_agent.peer.session import Kept, Session, keep, kept_of
+from owner_agent.peer.session import Session, SessionResult, keep, kept_of
 from owner_agent.peer.tasks.catalogue import entitled, task_of
-from owner_agent.peer.tasks.holding import Holding
-from owner_agent.peer.tasks.task import Findings, ToldRecord
+from owner_agent.peer.tasks.holding import LocalRecords
+from owner_agent.peer.tasks.task import Findings, RecordDisclosure
 from owner_agent.release.fingerprints import recognized
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import Conflict
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Marginals, ReportTables
@@ -63,7 +63,7 @@ def learn(
 
 
 def _learned_with_noise(
-    mine: Session, counted: Counted, received: list[Received], watch: Progress
+    mine: Session, counted: CountedColumns, received: list[ReceivedColumns], watch: Progress
 ) -> Findings:
     """Learn from noisy tables of the agreed families, which are all that is told."""
     proposal, holding = mine.proposal, mine.holding
@@ -77,7 +77,11 @@ def _learned_with_noise(
 
 
 def _learned(
-    mine: Session, counted: Counted, own: ReportTables, received: list[Received], watch: Progress
+    mine: Session,
+    counted: CountedColumns,
+    own: ReportTables,
+    received: list[ReceivedColumns],
+    watch: Progress,
 ) -> Findings:
     proposal, holding = mine.proposal, mine.holding
     marginals: Marginals
@@ -90,7 +94,9 @@ def _learned(
     return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
 
 
-def _received(mine: Session, partners: Callable[[str], Peer], watch: Progress) -> list[Received]:
+def _received(
+    mine: Session, partners: Callable[[str], Peer], watch: Progress
+) -> list[ReceivedColumns]:
     own, received = mine.holding.site.owner, []
     for sender in mine.proposal.participants:
         if entitled(mine.proposal, mine.holdings, sender, own):
@@ -100,7 +106,7 @@ def _received(mine: Session, partners: Callable[[str], Peer], watch: Progress) -
     return received
 
 
-def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> Received:
+def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> ReceivedColumns:
     session = mine.proposal.session
 
     def fetch(number: int) -> bytes:
@@ -114,7 +120,7 @@ def _fetched(mine: Session, peer: Peer, sender: str, package: Package) -> Receiv
 _PAUSE = 0.25
 
 
-def enter_session(holding: Holding, proposal: Proposal, now: datetime) -> None:
+def enter_session(holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
     """Write down that this owner takes part: its offer, and later its parameters, go to all.
 
     Raises:
@@ -134,9 +140,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
             ledger.mark(entry, state, now)
 
 
-def enter_package(
-    session: Session, peer: str, surroundings: Surroundings, consent: Consent
-) -> None:
+def enter_package(session: Session, peer: str, surroundings: Environment, consent: Consent) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
     Something else may have left since they were announced, so the ledger is looked at again, with
@@ -168,11 +172,11 @@ def enter_package(
         _enter(ledger, replace(entry, draws=draws), surroundings.now())
 
 
-def enter_told(session: Session, told: ToldRecord, surroundings: Surroundings) -> None:
+def enter_told(session: Session, told: RecordDisclosure, surroundings: Environment) -> None:
     """Write down what this owner's families tell, with nobody else publishing meanwhile.
 
     Raises:
-        PramanaError: it may not be told; what `ToldRecord.enter` raises.
+        PramanaError: it may not be told; what `RecordDisclosure.enter` raises.
         Conflict: another publication did not end.
     """
     with _publishing(session.holding.site.state, surroundings):
@@ -190,14 +194,14 @@ def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
     ledger.mark(found, "sending", now, entry.release_id)
 
 
-def _drawn_now(draw: Draw, holding: Holding, entries: tuple[Entry, ...]) -> Draw:
+def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) -> Draw:
     if not draw.randomized:
         return draw
     return replace(draw, population=population_of(holding.keys, draw.draw_id, entries))
 
 
 @contextmanager
-def _publishing(state: Path, surroundings: Surroundings) -> Iterator[None]:
+def _publishing(state: Path, surroundings: Environment) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
         for left in reversed(range(max(1, surroundings.lock_attempts))):
@@ -222,14 +226,14 @@ def _lines(session: Session, ledger: Ledger) -> list[Entry]:
     return [e for e in ledger.entries() if e.release_id == session.proposal.session]
 
 
-def write_agreed(session: Session, staged: Staged) -> Path:
+def write_agreed(session: Session, staged: StagedFiles) -> Path:
     """Write a result that all agreed to, and first, durably, the proof of that; return its folder.
 
     Raises:
         OSError: it cannot be written now. The proof stays, so that it is written later.
     """
     state, proposal = session.holding.site.state, session.proposal
-    kept = kept_of(state, proposal.session) or Kept(proposal=proposal)
+    kept = kept_of(state, proposal.session) or SessionResult(proposal=proposal)
     done = {"digest": session.digest, "agreed": session.agreed}
     keep(state, kept.model_copy(update=done))
     return staged.publish()

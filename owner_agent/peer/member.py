@@ -10,14 +10,14 @@ from pathlib import Path
 from owner_agent.peer.agreement import agree_on_result
 from owner_agent.peer.earlier import stage
 from owner_agent.peer.exchange.outgoing import forget
-from owner_agent.peer.identity.identity import PeerIdentity, Pinned
+from owner_agent.peer.identity.identity import PeerIdentity, PublicIdentity
 from owner_agent.peer.learning import close_lines, mark_session, write_agreed
-from owner_agent.peer.protocol.messages import Agreed, NetworkPart, Signed
+from owner_agent.peer.protocol.messages import NetworkPart, ResultAgreement, Signed
 from owner_agent.peer.protocol.steps import STATUS, Peer
 from owner_agent.peer.session import Session, no_session
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import (
     Forbidden,
     KeyFileError,
@@ -64,8 +64,8 @@ class Member:
     site: Site
     path: Path
     identity: PeerIdentity
-    known: Mapping[str, Pinned]
-    surroundings: Surroundings
+    known: Mapping[str, PublicIdentity]
+    surroundings: Environment
     partners: Partners
     tell: Tell = untold
     session: Session | None = None
@@ -127,7 +127,7 @@ class Member:
             with self.own_affairs():
                 raise
 
-    def everybody(self) -> dict[str, Pinned]:
+    def everybody(self) -> dict[str, PublicIdentity]:
         """Return the public identities of all owners it may meet, its own among them."""
         return {**self.known, self.name: self.identity.public}
 
@@ -199,7 +199,7 @@ class Member:
             mine.staged = stage(results, mine.proposal.session, files)
         mine.digest = digest_of_files(files)
         mine.phase = "ready"
-        return mine.sign_once(self.identity, Agreed(digest=mine.digest))
+        return mine.sign_once(self.identity, ResultAgreement(digest=mine.digest))
 
     def write(self, mine: Session) -> None:
         """Give a result that all agreed to its name. Raises StateError; harmless if repeated."""

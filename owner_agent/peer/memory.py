@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from owner_agent.peer.floor import Telling
+from owner_agent.peer.floor import ColumnDisclosure
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import OtherGroupings, StoreCorrupt
@@ -98,7 +98,7 @@ def remember(state: Path, known: Sequence[Disclosure], more: Iterable[Disclosure
 
 def added(
     known: Sequence[Disclosure],
-    tellings: Iterable[Telling],
+    tellings: Iterable[ColumnDisclosure],
     *,
     study: str,
     session: str,

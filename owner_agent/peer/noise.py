@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from owner_agent.peer.counted import Counted
+from owner_agent.peer.counted import CountedColumns
 from owner_agent.peer.exact import recalled
 from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.memory import remember
@@ -29,7 +29,7 @@ from owner_agent.peer.noisy_tables import (
     with_noise,
 )
 from owner_agent.peer.protocol.messages import Proposal
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from owner_agent.release.ledger import NOISE, Draw, Entry, Form, Ledger
 from owner_agent.release.refusals import population_of, sketch_of
 from owner_agent.site.mistakes import GaussianNoise, LaplaceNoise
@@ -60,7 +60,7 @@ class NoisyTables:
         """The digests of the tables that were not told before: what costs something."""
         return [digest for digest in self.now if self.before[digest] is None]
 
-    def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+    def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
         """Write the noise into the ledger and keep the tables, before they are told.
 
         Raises:
@@ -80,7 +80,9 @@ class NoisyTables:
         for digest, table in self.now.items():
             keep_table(state, digest, table)
 
-    def _entry(self, holding: Holding, proposal: Proposal, epsilon: float, now: datetime) -> Entry:
+    def _entry(
+        self, holding: LocalRecords, proposal: Proposal, epsilon: float, now: datetime
+    ) -> Entry:
         told = hashlib.sha256("\n".join(sorted(self.fresh)).encode()).hexdigest()
         identity = f"{NOISE}{proposal.session}"
         population = population_of(holding.keys, identity, ())
@@ -99,9 +101,9 @@ class NoisyTables:
 
 
 def noisy_tables(
-    holding: Holding,
+    holding: LocalRecords,
     proposal: Proposal,
-    counted: Counted,
+    counted: CountedColumns,
     families: Sequence[tuple[str, ...]],
     draw: DrawNoise = NoiseMechanism.draw,
 ) -> NoisyTables:
@@ -152,7 +154,7 @@ def noise_spent(entries: Sequence[Entry]) -> float:
     return sum(spent.values())
 
 
-def require_affordable(holding: Holding, entries: Sequence[Entry]) -> None:
+def require_affordable(holding: LocalRecords, entries: Sequence[Entry]) -> None:
     """Check that one more session's noise stays within what the site file allows in all.
 
     Raises:
@@ -170,7 +172,7 @@ def require_affordable(holding: Holding, entries: Sequence[Entry]) -> None:
         )
 
 
-def _told_meanwhile(holding: Holding) -> Conflict:
+def _told_meanwhile(holding: LocalRecords) -> Conflict:
     owner = holding.site.owner
     return Conflict(
         f"Another process of {owner} told some of the same counts meanwhile, with other noise.",
@@ -179,7 +181,7 @@ def _told_meanwhile(holding: Holding) -> Conflict:
     )
 
 
-def _demand(holding: Holding) -> LaplaceNoise | GaussianNoise:
+def _demand(holding: LocalRecords) -> LaplaceNoise | GaussianNoise:
     demand = holding.site.peer.noise
     assert demand is not None  # noqa: S101 - asked only where there is one
     return demand

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, ValidationError
 
-from owner_agent.peer.counted import Counted, first_order
+from owner_agent.peer.counted import CountedColumns, first_order
 from owner_agent.randomize.draws import library
 from owner_agent.site.mistakes import GaussianNoise, LaplaceNoise
 from owner_agent.state.history import state_directory
@@ -159,7 +159,7 @@ class TableLayout:
         return np.transpose(kept, np.argsort(self.order))[np.ix_(*self.places)]
 
 
-def layout_of(counted: Counted, names: Sequence[str]) -> TableLayout:
+def layout_of(counted: CountedColumns, names: Sequence[str]) -> TableLayout:
     """Return how the table over some columns is kept."""
     sizes = counted.plan.reported_sizes
     parts = [counted.digest(name) for name in names]
@@ -169,7 +169,7 @@ def layout_of(counted: Counted, names: Sequence[str]) -> TableLayout:
     return TableLayout(whole.hexdigest(), tuple(names), order, places)
 
 
-def exact_table(counted: Counted, names: Sequence[str]) -> Counts:
+def exact_table(counted: CountedColumns, names: Sequence[str]) -> Counts:
     """Return the true table over some columns. Raises LimitExceeded."""
     shape = [int(counted.plan.reported_sizes[name]) for name in names]
     _require_few_cells(names, shape)
@@ -250,7 +250,7 @@ def _require_few_cells(names: Sequence[str], shape: Sequence[int]) -> None:
         )
 
 
-def _places(counted: Counted, name: str, size: int) -> npt.NDArray[np.int64]:
+def _places(counted: CountedColumns, name: str, size: int) -> npt.NDArray[np.int64]:
     """Return a place for each code: those that occur in the order in which they do first."""
     present, first = np.unique(counted.columns[name], return_index=True)
     places = np.empty(size, dtype=np.int64)

@@ -52,8 +52,8 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.session_file import SessionFile, followed
 from owner_agent.peer.protocol.steps import Answer, Request, Step
 from owner_agent.peer.session import (
-    Kept,
     Session,
+    SessionResult,
     earlier_status,
     error_of,
     families_of,
@@ -68,7 +68,7 @@ from owner_agent.release.left import not_known_by_miner
 from owner_agent.release.refusals import known_entries
 from owner_agent.state.lock import publishing_alone
 from pramana_core.errors import Conflict, Forbidden, NotFound, OtherGroupings, PramanaError
-from pramana_core.privacy import StudyTold
+from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import unwatched
 
 
@@ -191,7 +191,7 @@ class Participant(Member):
         mine.phase = "agreed"
         return mine.status()
 
-    def told(self, mine: Session) -> StudyTold:
+    def told(self, mine: Session) -> StudyDisclosure:
         """Return what the columns that all announced tell of a record."""
         return session_told(mine.proposal, mine.announcements, mine.holding.study_plan)
 
@@ -353,7 +353,7 @@ class Participant(Member):
                         enter_told(mine, findings.told, self.surroundings)
                     mark_session(mine, "sending", self.surroundings.now())
                     families = families_of(part.families)
-                    keep(self.site.state, Kept(proposal=mine.proposal, families=families))
+                    keep(self.site.state, SessionResult(proposal=mine.proposal, families=families))
                     mine.sign_once(self.identity, part)
                 mine.own_files = dict(findings.files or {})
                 mine.phase = "learned"

@@ -16,7 +16,7 @@ from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.identity.identity import (
     Call,
     PeerIdentity,
-    Pinned,
+    PublicIdentity,
     client_context,
     load_identity,
     pinned,
@@ -37,7 +37,7 @@ from owner_agent.peer.protocol.steps import (
 from owner_agent.peer.session import all_kept, error_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import KnownPeer, Site, load_site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import PeerDeviated, PeerUnreachable
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
 
@@ -58,9 +58,9 @@ class RemotePartner:
     def __init__(
         self,
         peer: KnownPeer,
-        certificate: Pinned,
+        certificate: PublicIdentity,
         identity: PeerIdentity,
-        surroundings: Surroundings,
+        surroundings: Environment,
     ):
         self._peer = peer
         self._identity = identity
@@ -203,7 +203,7 @@ class RemotePartner:
 @contextmanager
 def opened(
     path: Path,
-    surroundings: Surroundings,
+    surroundings: Environment,
     tell: Tell,
     accepts: Consent = Consent(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:

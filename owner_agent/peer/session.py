@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from owner_agent.peer.earlier import Staged, staged_in
+from owner_agent.peer.earlier import StagedFiles, staged_in
 from owner_agent.peer.exchange.outgoing import Outgoing
 from owner_agent.peer.identity.identity import PeerIdentity, state
 from owner_agent.peer.protocol.messages import (
@@ -26,7 +26,7 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.peer.tasks.catalogue import variables_of
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from owner_agent.site.site import Site
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
@@ -57,7 +57,7 @@ class Session:
     """
 
     proposal: Proposal
-    holding: Holding
+    holding: LocalRecords
     ends: float
     heard: float
     phase: Phase = "offered"
@@ -68,7 +68,7 @@ class Session:
     own: dict[str, Signed] = field(default_factory=dict)
     progress: tuple[int, int] = (0, 0)
     own_files: dict[str, bytes] | None = None
-    staged: Staged | None = None
+    staged: StagedFiles | None = None
     digest: str | None = None
     agreed: Statements | None = None
     problem: ProblemDetail | None = None
@@ -183,7 +183,7 @@ class SharedFamily(Message):
         return f"{self.node} given {', '.join(self.parents)}" if self.parents else self.node
 
 
-class Kept(Message):
+class SessionResult(Message):
     """One session: what was shared, and, once the result may be written, why."""
 
     proposal: Proposal
@@ -197,21 +197,21 @@ def families_of(told: list[FamilyMessage]) -> tuple[SharedFamily, ...]:
     return tuple(SharedFamily(node=family.node, parents=family.parents) for family in told)
 
 
-def keep(state: Path, kept: Kept) -> None:
+def keep(state: Path, kept: SessionResult) -> None:
     """Write down a session, durably, in place of what was known of it."""
     folder = private_directory(state_directory(state) / _FOLDER)
     path = folder / f"{kept.proposal.session}.json"
     write_replacing(path, kept.model_dump_json().encode())
 
 
-def kept_of(state: Path, session: str) -> Kept | None:
+def kept_of(state: Path, session: str) -> SessionResult | None:
     """Return what was kept of a session, or None. Raises StoreCorrupt."""
     # What a peer names may be no number of a session but a path.
     path = state / _FOLDER / f"{session}.json"
     if not re.fullmatch(r"[0-9a-f]{32}", session) or not path.exists():
         return None
     try:
-        return Kept.model_validate_json(path.read_bytes())
+        return SessionResult.model_validate_json(path.read_bytes())
     except ValidationError:
         raise StoreCorrupt(
             f"{path} is not what was kept of a session.",
@@ -220,7 +220,7 @@ def kept_of(state: Path, session: str) -> Kept | None:
         ) from None
 
 
-def all_kept(state: Path) -> list[Kept]:
+def all_kept(state: Path) -> list[SessionResult]:
     """Return what was kept of every session. Raises StoreCorrupt."""
     found = (kept_of(state, path.stem) for path in sorted((state / _FOLDER).glob("*.json")))
     return [kept for kept in found if kept is not None]

@@ -28,7 +28,7 @@ Together = tuple[Transition, tuple[int, ...], list[Places], Places]
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class ChoiceGroups:
     """A sampled channel's choices by their channels and sizes.
 
     Attributes:
@@ -44,7 +44,7 @@ class Alike:
     axes: Places
 
     @classmethod
-    def of(cls, choices: Sequence[Choice], sizes: Sequence[int]) -> Alike:
+    def of(cls, choices: Sequence[Choice], sizes: Sequence[int]) -> ChoiceGroups:
         """Find out which choices are alike."""
         kinds: dict[tuple[Transition, tuple[int, ...]], int] = {}
         axes = np.zeros((len(choices), max(len(c.axes) for c in choices)), dtype=np.intp)

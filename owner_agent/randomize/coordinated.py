@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.alike import Alike
+from owner_agent.randomize.alike import ChoiceGroups
 from owner_agent.randomize.draws import coins, words
 from owner_agent.randomize.sampling import (
     COUNTED_CELLS,
@@ -94,7 +94,7 @@ def _chosen_cells(
 
     Where a choice has more than 2^64 it is N x variables codes, those of others as if withheld.
     """
-    alike = Alike.of(channel.choices, channel.sizes)
+    alike = ChoiceGroups.of(channel.choices, channel.sizes)
     counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in alike.kinds)
     shape = (len(chosen),) if counted else (len(chosen), len(true))
     cells: Codes = np.zeros(shape, dtype=np.uint64)

@@ -61,7 +61,7 @@ Source = Callable[[int, Inputs], npt.NDArray[np.uint32]]
 """`(counter, inputs)` gives words `4 counter` to `4 counter + 3` of each input, N x 4."""
 
 
-class Words:
+class UniformWords:
     """An endless row of uniform words for each of N records.
 
     Words are made when they are asked for; the last four of each record are held, so asking in
@@ -93,25 +93,25 @@ class Words:
             self._held = counter, self._source(counter, self._inputs)
         return self._held[1][:, place].astype(np.uint32)
 
-    def of(self, rows: npt.NDArray[np.intp]) -> Words:
+    def of(self, rows: npt.NDArray[np.intp]) -> UniformWords:
         """Return the words of some of the records, in the order of `rows`."""
         held = None if self._held is None else (self._held[0], self._held[1][rows])
-        return Words(self._source, self._inputs[rows], first=self._first, held=held)
+        return UniformWords(self._source, self._inputs[rows], first=self._first, held=held)
 
-    def after(self, count: int) -> Words:
+    def after(self, count: int) -> UniformWords:
         """Return the words that follow the first `count` of every record."""
-        return Words(self._source, self._inputs, first=self._first + count, held=self._held)
+        return UniformWords(self._source, self._inputs, first=self._first + count, held=self._held)
 
-    def dealt(self, hands: int) -> tuple[Words, ...]:
+    def dealt(self, hands: int) -> tuple[UniformWords, ...]:
         """Return endless rows that share no word: of every record each takes every `hands`-th."""
 
-        def hand(place: int) -> Words:
+        def hand(place: int) -> UniformWords:
             def source(counter: int, inputs: Inputs) -> Draws:
-                whole = Words(self._source, inputs, first=self._first + place)
+                whole = UniformWords(self._source, inputs, first=self._first + place)
                 indices = range(PER_CALL * counter, PER_CALL * (counter + 1))
                 return np.stack([whole.word(hands * index) for index in indices], axis=1)
 
-            return Words(source, self._inputs)
+            return UniformWords(source, self._inputs)
 
         return tuple(hand(place) for place in range(hands))
 
@@ -121,7 +121,7 @@ def words_below(n: int) -> int:
     return 1 if n <= RESOLUTION else 2
 
 
-def uniform_below(words: Words, n: int, index: int, stride: int) -> Codes:
+def uniform_below(words: UniformWords, n: int, index: int, stride: int) -> Codes:
     """Return an exactly uniform integer below `n` for each record, by rejection.
 
     Args:
@@ -146,7 +146,7 @@ def uniform_below(words: Words, n: int, index: int, stride: int) -> Codes:
     return number
 
 
-def uniform_columns(words: Words, sizes: Sequence[int]) -> list[Codes]:
+def uniform_columns(words: UniformWords, sizes: Sequence[int]) -> list[Codes]:
     """Return, for each size, an exactly uniform integer below it for each record; independent."""
     *starts, stride = itertools.accumulate(map(words_below, sizes), initial=0)
     return [uniform_below(words, n, at, stride) for n, at in zip(sizes, starts, strict=True)]
@@ -226,7 +226,7 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
 
 def words(
     secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes, epoch: int = 0
-) -> Words:
+) -> UniformWords:
     """Return the records' uniform 32-bit words: AES-256(block key, input), four at a time.
 
     The input is the pseudonym with the record's true cell in the block XORed into its last 64
@@ -272,7 +272,7 @@ def words(
         # A study's name holds no zero byte, so that no two of these are the same.
         return _key(secrets, info + (b"\x00%d" % counter if counter else b""))
 
-    return Words(lambda counter, rows: _encrypt(key(counter), rows), inputs)
+    return UniformWords(lambda counter, rows: _encrypt(key(counter), rows), inputs)
 
 
 def _key(secrets: Secrets, info: bytes) -> bytes:

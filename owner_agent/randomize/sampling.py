@@ -14,8 +14,8 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.alike import Alike
-from owner_agent.randomize.draws import Draws, Words, below, uniform_below, uniform_columns
+from owner_agent.randomize.alike import ChoiceGroups
+from owner_agent.randomize.draws import Draws, UniformWords, below, uniform_below, uniform_columns
 from owner_agent.randomize.unit_sampling import sample
 from pramana_core.channels import (
     Choice,
@@ -37,7 +37,7 @@ COUNTED_CELLS = 1 << 64
 """Up to so many cells of a block a record's has a number of 64 bits."""
 
 
-def sample_block(block: Block, cells: Codes, words: Words) -> dict[str, Codes]:
+def sample_block(block: Block, cells: Codes, words: UniformWords) -> dict[str, Codes]:
     """Return the reports of a block's variables, drawn together.
 
     Args:
@@ -103,7 +103,7 @@ def sample_columns(
     channel: Transition,
     sizes: Sequence[int],  # noqa: ARG001 - the samplers' arguments
     cells: Codes,  # noqa: ARG001
-    words: Words,  # noqa: ARG001
+    words: UniformWords,  # noqa: ARG001
 ) -> list[Codes]:
     """Return the reports of each of a channel's variables (see `sample_block`).
 
@@ -121,7 +121,9 @@ def sample_columns(
 
 
 @sample_columns.register
-def _(channel: UnitTransition, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+def _(
+    channel: UnitTransition, sizes: Sequence[int], cells: Codes, words: UniformWords
+) -> list[Codes]:
     reported = channel.report_sizes(sizes) or tuple(sizes)
     return split(sample(channel, cells, words), reported)
 
@@ -167,7 +169,7 @@ def split(cells: Codes, sizes: Sequence[int]) -> list[Codes]:
 
 
 @sample_columns.register
-def _(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+def _(channel: Mixture, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:
     """Keep the record by two words; else draw each variable uniformly (FRAPP 5)."""
     columns = split(cells, sizes)
     if channel.is_identity:
@@ -181,14 +183,14 @@ def _(channel: Mixture, sizes: Sequence[int], cells: Codes, words: Words) -> lis
 
 
 @sample_columns.register
-def _(channel: OneHot, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:  # noqa: ARG001
+def _(channel: OneHot, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:  # noqa: ARG001
     """Flip each item by a word of its own (MASK, FRAPP 7)."""
     (flipped,) = _items(words, (channel.size,), channel.flip_units)
     return [flipped ^ np.uint64(1) << cells.astype(np.uint64)]
 
 
 @sample_columns.register
-def _(channel: CutAndPaste, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+def _(channel: CutAndPaste, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:
     """Insert every item by a word of its own, and keep a uniform subset of the record's items.
 
     An item is reported if it is kept or inserted, so that drawing both for every item is the same
@@ -207,7 +209,7 @@ def _(channel: CutAndPaste, sizes: Sequence[int], cells: Codes, words: Words) ->
 
 
 @sample_columns.register
-def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:
     """Choose a subset by the first word and report it by the words after; withhold the others."""
     bounds = np.cumsum([choice.weight for choice in channel.choices]).astype(np.uint64)
     # A word above all bounds chooses nothing, and everything stays withheld.
@@ -216,7 +218,7 @@ def _(channel: Sampled, sizes: Sequence[int], cells: Codes, words: Words) -> lis
 
 
 @sample_columns.register
-def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+def _(channel: Product, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:
     """Draw by each channel alone, by words that no other has."""
     true = split(cells, sizes)
     reported: list[Codes] = []
@@ -228,7 +230,7 @@ def _(channel: Product, sizes: Sequence[int], cells: Codes, words: Words) -> lis
 
 
 @sample_columns.register
-def _(channel: Coordinated, sizes: Sequence[int], cells: Codes, words: Words) -> list[Codes]:
+def _(channel: Coordinated, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:
     """Let the first word be the record's coin (see `coordinated`), and report by those after."""
     chosen = chosen_by_coin(channel, words.word(0))
     return sample_choices(channel.choices, sizes, split(cells, sizes), chosen, words.after(1))
@@ -248,7 +250,7 @@ def sample_choices(
     sizes: Sequence[int],
     true: Sequence[Codes],
     chosen: npt.NDArray[np.integer],
-    words: Words,
+    words: UniformWords,
 ) -> list[Codes]:
     """Report each record's choice and withhold its other variables.
 
@@ -262,7 +264,7 @@ def sample_choices(
     reported: list[Codes] = [
         np.full(len(chosen), size, dtype=code_dtype(size + 1)) for size in sizes
     ]
-    alike = Alike.of(choices, sizes)
+    alike = ChoiceGroups.of(choices, sizes)
     for part in alike.parts(len(chosen)):
         codes = np.stack([column[part] for column in true])
         own = words.of(np.arange(part.start, part.stop))
@@ -278,7 +280,7 @@ def sample_choices(
     return reported
 
 
-def _items(words: Words, sizes: Sequence[int], units: int) -> list[Codes]:
+def _items(words: UniformWords, sizes: Sequence[int], units: int) -> list[Codes]:
     """Return a set of items for each variable, each item in it with probability units / 2^32."""
     sets: list[Codes] = []
     index = 0

@@ -12,7 +12,7 @@ from functools import singledispatch
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.draws import Words, uniform_below, words_below
+from owner_agent.randomize.draws import UniformWords, uniform_below, words_below
 from pramana_core.channels import (
     RESOLUTION,
     Grouped,
@@ -29,7 +29,7 @@ _FEW_REPORTS = 12
 """Up to this many reports, comparing with every boundary is faster than searching."""
 
 
-def sample(channel: UnitTransition, codes: Codes, words: Words) -> Codes:
+def sample(channel: UnitTransition, codes: Codes, words: UniformWords) -> Codes:
     """Return the report of each record.
 
     Args:
@@ -56,7 +56,7 @@ def rows_by_label(
 
 
 @singledispatch
-def _sample(channel: UnitTransition, codes: Codes, words: Words) -> Codes:
+def _sample(channel: UnitTransition, codes: Codes, words: UniformWords) -> Codes:
     """Report as many as there are boundaries of the record's row of P at or below its draw."""
     draws = words.word(0)
     boundaries = np.cumsum(channel.units(), axis=1).astype(np.uint64)
@@ -76,12 +76,12 @@ def _sample(channel: UnitTransition, codes: Codes, words: Words) -> Codes:
 
 
 @_sample.register
-def _(channel: Identity, codes: Codes, words: Words) -> Codes:  # noqa: ARG001 - by its class
+def _(channel: Identity, codes: Codes, words: UniformWords) -> Codes:  # noqa: ARG001 - by its class
     return codes
 
 
 @_sample.register
-def _(channel: Symmetric, codes: Codes, words: Words) -> Codes:
+def _(channel: Symmetric, codes: Codes, words: UniformWords) -> Codes:
     """Keep below `keep_units`; above, each other category has `off_units` draws, in order."""
     if channel.off_units == 0:
         return codes
@@ -98,7 +98,7 @@ def _(channel: Symmetric, codes: Codes, words: Words) -> Codes:
 
 
 @_sample.register
-def _(channel: RandomSymmetric, codes: Codes, words: Words) -> Codes:
+def _(channel: RandomSymmetric, codes: Codes, words: UniformWords) -> Codes:
     """Report by the symmetric channel that the record's words after the first choose (FRAPP 4).
 
     Over the uniform choices each other category has `off_units` draws of the first word on
@@ -118,7 +118,7 @@ def _(channel: RandomSymmetric, codes: Codes, words: Words) -> Codes:
 
 
 @_sample.register
-def _(channel: Grouped, codes: Codes, words: Words) -> Codes:
+def _(channel: Grouped, codes: Codes, words: UniformWords) -> Codes:
     """Sample inside each group by the group's own channel; the group never changes."""
     size = channel.shape[0]
     group_of = np.empty(size, dtype=np.int64)
@@ -136,7 +136,7 @@ def _(channel: Grouped, codes: Codes, words: Words) -> Codes:
 
 
 @_sample.register
-def _(channel: StructuralZeros, codes: Codes, words: Words) -> Codes:
+def _(channel: StructuralZeros, codes: Codes, words: UniformWords) -> Codes:
     """Sample among the possible categories by the inner channel."""
     possible = np.array(channel.possible)
     place_of = np.full(channel.size, len(possible))

@@ -7,11 +7,11 @@ from http import HTTPStatus
 
 from owner_agent.release.client import Miner
 from owner_agent.release.left import remember
-from owner_agent.site.adopting import FETCH, Adopted, short
+from owner_agent.site.adopting import FETCH, AdoptedPlan, short
 from owner_agent.site.site import Site
 from owner_agent.state.history import noted
 from owner_agent.state.keys import KeyStore, RetryKey
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     ConfigError,
@@ -25,7 +25,7 @@ from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import InvitationAccept, TokenIssued
 
 
-def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
+def agreed_plan(site: Site, surroundings: Environment) -> StudyPlan:
     """Return the plan that a site's study has at its miner.
 
     Raises:
@@ -46,7 +46,7 @@ def agreed_plan(site: Site, surroundings: Surroundings) -> StudyPlan:
     return told
 
 
-def require_agreed_by(site: Site, adopted: Adopted | None, surroundings: Surroundings) -> None:
+def require_agreed_by(site: Site, adopted: AdoptedPlan | None, surroundings: Environment) -> None:
     """Ask a site's miner, and check that `require_agreed` and `require_one_secret` hold.
 
     Raises:
@@ -73,7 +73,7 @@ def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
         miner.linkage(study, linkage).require_accepted()
 
 
-def require_agreed(adopted: Adopted | None, miner: Miner, study: str) -> None:
+def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
     """Check that the miner holds all owners to the very plan that this one follows, or to none.
 
     Raises:
@@ -132,7 +132,7 @@ _NOTHING_TO_GET = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """The miner knows no such invitation, or gave its answer to somebody else."""
 
 
-def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
+def join(site: Site, secret: str, surroundings: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
     A secret that somebody finds later is worth nothing: the answer is only for this state
@@ -177,7 +177,7 @@ def join(site: Site, secret: str, surroundings: Surroundings) -> TokenIssued:
     return issued
 
 
-def rotate(site: Site, surroundings: Surroundings) -> TokenIssued:
+def rotate(site: Site, surroundings: Environment) -> TokenIssued:
     """Replace the token of the site's study by a new one, and use it, which ends the old one.
 
     Raises:

@@ -19,7 +19,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tls import TlsFiles
 from pramana_core.errors import NotFound, PramanaError, ProtocolUnsupported, Refused, Unreachable
 from pramana_core.study_plan import StudyPlan
@@ -65,7 +65,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Manner:
+class RetryPolicy:
     """How requests are sent: over what, how often, and what is said where they fail.
 
     `transport` None is the network; `attempts` is how often a request is tried before the miner
@@ -88,7 +88,7 @@ class Calls:
     The token is in no text that this makes.
     """
 
-    def __init__(self, url: str, token: str | None, manner: Manner):
+    def __init__(self, url: str, token: str | None, manner: RetryPolicy):
         headers = {PROTOCOL_HEADER: PROTOCOL}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -123,7 +123,7 @@ class Calls:
         """Return an answer as a message.
 
         Raises:
-            PramanaError: the miner refused, as `Manner.refusal` says it.
+            PramanaError: the miner refused, as `RetryPolicy.refusal` says it.
             ProtocolUnsupported: it does not speak this side's version of the protocol.
             Unreachable: what answered does not speak the contract.
         """
@@ -235,14 +235,14 @@ class Miner:
         self,
         url: str,
         token: str | None,
-        surroundings: Surroundings,
+        surroundings: Environment,
         timeout: httpx.Timeout | float = TIMEOUT,
         tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
     ):
         self._calls = Calls(
             url,
             token,
-            Manner(
+            RetryPolicy(
                 refusal=_refused,
                 remedy="Check the address in the site file and that the miner is running.",
                 transport=surroundings.transport,
@@ -258,7 +258,7 @@ class Miner:
         cls,
         site: Site,
         token: str | None,
-        surroundings: Surroundings,
+        surroundings: Environment,
         timeout: httpx.Timeout | float = TIMEOUT,
     ) -> Self:
         """Return a site's miner, spoken to as its site file says."""

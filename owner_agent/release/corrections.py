@@ -18,7 +18,7 @@ import numpy as np
 from owner_agent.randomize.draws import draw_id
 from owner_agent.randomize.stream import Randomized, randomize
 from owner_agent.release.ledger import Entry, Ledger
-from owner_agent.release.memory import Memory, Recollection, load_memory, save_memory
+from owner_agent.release.memory import Memory, RememberedReports, load_memory, save_memory
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
 from owner_agent.release.refusals import require_reported
 from owner_agent.site.mistakes import Choice
@@ -103,7 +103,7 @@ class OwnRecords:
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class ReleaseHistory:
     """What left before: the ledger's entries, and what is remembered of the study's reports."""
 
     state: Path
@@ -113,7 +113,9 @@ class Past:
     beginning: int = 0
 
     @classmethod
-    def of(cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str) -> Past:
+    def of(
+        cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str
+    ) -> ReleaseHistory:
         """Read the memory of a study; what it lacks is added from the outbox where that has it.
 
         Raises:
@@ -171,7 +173,7 @@ class Correction:
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class CorrectedRelease:
     """Reports that may leave, and by which draws they were made.
 
     Attributes:
@@ -210,7 +212,7 @@ class Settled:
         }
         return memory.with_reports(made.keys, reports).with_release(content)
 
-    def remember(self, past: Past, content: str) -> None:
+    def remember(self, past: ReleaseHistory, content: str) -> None:
         """Write down, durably and before anything of them leaves, what these reports are.
 
         Args:
@@ -251,11 +253,11 @@ def is_drawn(block: Block) -> bool:
 def settle(
     plan: Plan,
     records: OwnRecords,
-    past: Past,
+    past: ReleaseHistory,
     choice: Choice | None,
     epoch: int,
     content: Content = lambda made: made.digest,
-) -> Settled:
+) -> CorrectedRelease:
     """Return the reports of records as they may leave, given what left before.
 
     Args:
@@ -285,8 +287,11 @@ def settle(
 
 
 def examine(
-    plan: Plan, records: OwnRecords, past: Past, content: Content = lambda made: made.digest
-) -> Settled:
+    plan: Plan,
+    records: OwnRecords,
+    past: ReleaseHistory,
+    content: Content = lambda made: made.digest,
+) -> CorrectedRelease:
     """Return reports in which every record keeps the one it had, and where that is another.
 
     Args:
@@ -310,11 +315,11 @@ def examine(
             if found.reported or forgotten:
                 corrections.append(replace(found, forgotten=forgotten))
     made = Randomized(plan, made.keys, columns)
-    return Settled(made, identities, epochs, tuple(corrections))
+    return CorrectedRelease(made, identities, epochs, tuple(corrections))
 
 
 def _compared(
-    block: Block, identity: str, made: Randomized, recollection: Recollection
+    block: Block, identity: str, made: Randomized, recollection: RememberedReports
 ) -> tuple[Correction, dict[str, Codes]]:
     """Compare a block's reports with those remembered; return the columns with the old ones."""
     known, before = recollection.by(identity)
@@ -331,13 +336,13 @@ def _compared(
 
 
 def _renewed(
-    settled: Settled, correction: Correction, block: Block, records: OwnRecords, epoch: int
-) -> Settled:
+    settled: CorrectedRelease, correction: Correction, block: Block, records: OwnRecords, epoch: int
+) -> CorrectedRelease:
     """Draw all records of a block anew, in an epoch in which nobody was reported before."""
     made = records.drawn(Plan((block,)), {block.name: epoch})
     whole = settled.randomized
     anew = replace(correction, renewed=True)
-    return Settled(
+    return CorrectedRelease(
         Randomized(whole.plan, whole.keys, {**whole.columns, **made.columns}),
         {**settled.identities, block.name: records.identity(block, epoch)},
         {**settled.epochs, block.name: epoch},

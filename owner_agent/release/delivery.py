@@ -11,7 +11,7 @@ from owner_agent.release.client import Miner
 from owner_agent.release.ledger import Entry, EntryState, Ledger
 from owner_agent.release.left import require_known
 from owner_agent.release.outbox import PreparedRelease
-from owner_agent.site.adopting import Adopted
+from owner_agent.site.adopting import AdoptedPlan
 from pramana_core.errors import ReleaseNotOpen, TransportError, Unreachable
 from pramana_core.progress import Progress
 from pramana_core.wire.releases import Release
@@ -53,7 +53,7 @@ class Delivery:
             found = self._miner.releases(self._entry.study)
         require_known(found, self._ledger.entries(), self._miner.url)
 
-    def require_agreed(self, adopted: Adopted | None) -> None:
+    def require_agreed(self, adopted: AdoptedPlan | None) -> None:
         """Check that the miner is there, takes the token, and has the plan that this owner adopted.
 
         And that no other owner has another linkage secret. Unless it has heard of the release: then

@@ -19,7 +19,7 @@ from owner_agent.release.ledger import Draw, Entry, EntryState, Form
 from owner_agent.site.site import Site
 from owner_agent.state.history import WAYS_OUT, noted
 from owner_agent.state.private_files import private_directory, write_replacing
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.command import ANCHORS
 from pramana_core.audit.verifying import Anchor, contradiction, read_anchors, written
@@ -165,7 +165,7 @@ def _drawn_once(releases: Iterable[Release], told: StudyPrivacy) -> bool:
     )
 
 
-def asked_briefly(site: Site, surroundings: Surroundings) -> Miner:
+def asked_briefly(site: Site, surroundings: Environment) -> Miner:
     """Return a site's miner, which is asked once and not waited for. Raises Unauthenticated."""
     token = TokenStore(site.state).load(site.miner.study)
     briefly = surroundings.patience.brief
@@ -173,7 +173,7 @@ def asked_briefly(site: Site, surroundings: Surroundings) -> Miner:
 
 
 def not_known_by_miner(
-    site: Site, entries: Iterable[Entry], surroundings: Surroundings
+    site: Site, entries: Iterable[Entry], surroundings: Environment
 ) -> str | None:
     """Check that the ledger knows all that the site's miner has; say why if that is not known.
 
@@ -202,7 +202,7 @@ def not_known_by_miner(
 # were told: a miner that shows each of them another log is found out, too.
 
 
-def remember(state: Path, miner: Miner, surroundings: Surroundings) -> str | None:
+def remember(state: Path, miner: Miner, surroundings: Environment) -> str | None:
     """Ask a miner for the state of its audit log, and keep it.
 
     A miner that cannot tell it, or not now, has done nothing wrong: there is then nothing to keep.
@@ -222,7 +222,7 @@ def remember(state: Path, miner: Miner, surroundings: Surroundings) -> str | Non
         return f"the state of the miner's audit log could not be kept: {error}"
 
 
-def _remembered(state: Path, url: str, told: Anchor, surroundings: Surroundings) -> str | None:
+def _remembered(state: Path, url: str, told: Anchor, surroundings: Environment) -> str | None:
     path = anchors_path(state, url)
     known = _kept(path) if path.exists() else ()
     if known and (known[-1].log, known[-1].entries, known[-1].head) == _state_of(told):

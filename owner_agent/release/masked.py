@@ -208,7 +208,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class MaskPlan:
     """A table with what is to be done to it, before it is masked.
 
     Attributes:
@@ -269,7 +269,7 @@ class Chosen:
         return values_of(self.secrets.draw, self.table.record_ids, codes, names)
 
 
-def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
+def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> MaskPlan:
     """Read a site's table and settle how it is masked.
 
     Raises:
@@ -302,7 +302,7 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
         how.append(_written(section.limits))
     identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
     choice = Choice(method, options, advice)
-    chosen = Chosen(table, keys, choice, section.copies, section.limits, identity, secrets, study)
+    chosen = MaskPlan(table, keys, choice, section.copies, section.limits, identity, secrets, study)
     try:
         _ = chosen.message
     except ValidationError as error:
@@ -314,7 +314,7 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> Chosen:
     return chosen
 
 
-def masked_copies(chosen: Chosen, watch: StagedProgress) -> tuple[Masked, ...]:
+def masked_copies(chosen: MaskPlan, watch: StagedProgress) -> tuple[Masked, ...]:
     """Mask a table, each copy by noise of its own.
 
     Raises:
@@ -333,7 +333,7 @@ def masked_copies(chosen: Chosen, watch: StagedProgress) -> tuple[Masked, ...]:
     return tuple(made)
 
 
-def _cut(chosen: Chosen, masked: Masked, *, first: bool) -> Masked:
+def _cut(chosen: MaskPlan, masked: Masked, *, first: bool) -> Masked:
     """Return a copy cut to the bounds; the first has what that costs among its warnings."""
     if not chosen.bounds:
         return masked
@@ -348,7 +348,7 @@ def _cut(chosen: Chosen, masked: Masked, *, first: bool) -> Masked:
     )
 
 
-def outgoing(chosen: Chosen, copies: Iterable[Masked]) -> Outgoing:
+def outgoing(chosen: MaskPlan, copies: Iterable[Masked]) -> Outgoing:
     """Return masked records as they leave."""
     message = chosen.message
     columns: dict[str, npt.NDArray[Any]] = {
@@ -447,14 +447,14 @@ def check_masking(site: Site) -> MaskCheck:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class MaskedNow(Leaving):
+class PreparedMask(Leaving):
     """A table masked: `chosen` is the table and how it is masked, `copies` are the masked ones."""
 
     kind = MASKED
     command = "owner-agent mask --publish"
     section = "mask"
 
-    chosen: Chosen
+    chosen: MaskPlan
     copies: tuple[Masked, ...]
 
     @classmethod

@@ -34,7 +34,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
+class DrawReports:
     """The reports made by one draw: which rows of the memory have one, and their codes."""
 
     known: Mask
@@ -52,13 +52,13 @@ class Memory:
     """
 
     keys: Keys = field(default_factory=lambda: np.zeros(0, dtype=f"V{KEY_BYTES}"))
-    draws: Mapping[str, Remembered] = field(default_factory=dict)
+    draws: Mapping[str, DrawReports] = field(default_factory=dict)
     releases: frozenset[str] = frozenset()
 
-    def of(self, keys: Keys) -> Recollection:
+    def of(self, keys: Keys) -> RememberedReports:
         """Return what is remembered of some records, in any order."""
         place, there = locate(keys, self.keys)
-        return Recollection(self, place, there)
+        return RememberedReports(self, place, there)
 
     def with_reports(
         self, keys: Keys, reports: Mapping[str, Mapping[str, Codes]], *, replacing: bool = False
@@ -100,7 +100,7 @@ class Memory:
             return np.concatenate([codes, np.zeros(added, codes.dtype)])[order]
 
         draws = {
-            draw: Remembered(
+            draw: DrawReports(
                 np.concatenate([one.known, np.zeros(added, dtype=np.bool_)])[order],
                 {name: grown(codes) for name, codes in one.columns.items()},
             )
@@ -110,7 +110,7 @@ class Memory:
 
 
 @dataclass(frozen=True, eq=False)
-class Recollection:
+class RememberedReports:
     """What a memory holds of N records."""
 
     memory: Memory
@@ -129,7 +129,7 @@ class Recollection:
 
 
 def _refuse_other(
-    before: Remembered, place: npt.NDArray[np.intp], columns: Mapping[str, Codes]
+    before: DrawReports, place: npt.NDArray[np.intp], columns: Mapping[str, Codes]
 ) -> None:
     """Check that records at some places were not reported differently. Raises Conflict."""
     known = before.known[place]
@@ -144,11 +144,11 @@ def _refuse_other(
 
 
 def _updated(
-    before: Remembered | None,
+    before: DrawReports | None,
     rows: int,
     place: npt.NDArray[np.intp],
     columns: Mapping[str, Codes],
-) -> Remembered:
+) -> DrawReports:
     """Return a draw's reports with those of the records at some places."""
     known = np.zeros(rows, dtype=np.bool_) if before is None else before.known.copy()
     known[place] = True
@@ -158,7 +158,7 @@ def _updated(
             np.zeros(rows, codes.dtype) if before is None else before.columns[name].copy()
         )
         stored[name][place] = codes
-    return Remembered(known, stored)
+    return DrawReports(known, stored)
 
 
 def load_memory(state: Path, study: str) -> Memory:
@@ -236,14 +236,14 @@ def _read(table: pa.Table) -> Memory:
     if metadata.get(b"format") != _FORMAT:
         raise ValueError("another format")
     combined = table.combine_chunks()
-    draws: dict[str, Remembered] = {}
+    draws: dict[str, DrawReports] = {}
     for column in combined.column_names[1:]:
         draw, _, name = column.partition(_SEPARATOR)
         held = combined.column(column)
         known = held.is_valid().to_numpy()
         codes = held.fill_null(0).to_numpy()
-        before = draws.get(draw, Remembered(known, {}))
-        draws[draw] = Remembered(known, {**before.columns, name: codes})
+        before = draws.get(draw, DrawReports(known, {}))
+        draws[draw] = DrawReports(known, {**before.columns, name: codes})
     return Memory(
         key_array(combined.column(KEY_COLUMN)), draws, frozenset(json.loads(metadata[b"releases"]))
     )

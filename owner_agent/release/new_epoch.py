@@ -23,7 +23,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
@@ -52,7 +52,7 @@ class NewEpoch:
     asked: bool
 
 
-def begin_new_epoch(site: Site, surroundings: Surroundings, *, anyway: bool = False) -> NewEpoch:
+def begin_new_epoch(site: Site, surroundings: Environment, *, anyway: bool = False) -> NewEpoch:
     """Count what the miner has as left, and have everything from here on drawn anew.
 
     Args:
@@ -98,7 +98,7 @@ def begin_new_epoch(site: Site, surroundings: Surroundings, *, anyway: bool = Fa
 
 
 def import_draw_key(
-    store: KeyStore, secret: bytes, surroundings: Surroundings, *, anyway: bool = False
+    store: KeyStore, secret: bytes, surroundings: Environment, *, anyway: bool = False
 ) -> bool:
     """Store a draw key; one that may have been used elsewhere draws nothing as it drew there.
 
@@ -159,7 +159,7 @@ def _remembers_more(state: Path, known: tuple[Entry, ...]) -> bool:
 
 
 def _asked(
-    site: Site, surroundings: Surroundings, known: tuple[Entry, ...]
+    site: Site, surroundings: Environment, known: tuple[Entry, ...]
 ) -> tuple[Entry, ...] | None:
     """Return what the miner has and the ledger does not know; None if there is nobody to ask."""
     if site.file.miner is None:

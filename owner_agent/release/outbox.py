@@ -56,7 +56,7 @@ class PreparedRelease:
 
 
 @dataclass(frozen=True)
-class ToldDraws:
+class DrawIdentities:
     """What a manifest says of the draws of each block, in order: see `ReleaseCreate`."""
 
     draws: tuple[str, ...]
@@ -77,11 +77,11 @@ class Outgoing:
     keys: Keys = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
     columns: Mapping[str, Values] = field(default_factory=dict)
     linkage: str | None = None
-    draws: ToldDraws | None = None
+    draws: DrawIdentities | None = None
 
     @classmethod
     def of(
-        cls, randomized: Randomized, linkage: str | None = None, draws: ToldDraws | None = None
+        cls, randomized: Randomized, linkage: str | None = None, draws: DrawIdentities | None = None
     ) -> Outgoing:
         """Return randomized records."""
         message = PlanMessage.from_plan(randomized.plan)

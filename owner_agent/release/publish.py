@@ -22,7 +22,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.site.site import Site
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.progress import StagedProgress
@@ -76,7 +76,7 @@ class PublishOutcome:
 def publish(
     kind: type[Made],
     site: Site,
-    surroundings: Surroundings,
+    surroundings: Environment,
     options: PublishOptions,
     watch: StagedProgress = lambda _stage, _done, _total: None,
     show: Callable[[Made], object] = lambda _now: None,
@@ -122,7 +122,7 @@ def publish(
         if prepared is None:
             ledger.begin()
             prepared = prepare(outbox, now.outgoing(), options.part_records)
-        entry = entered(ledger, now.entry(site, prepared.manifest, surroundings.now()), outbox)
+        entry = upsert_entry(ledger, now.entry(site, prepared.manifest, surroundings.now()), outbox)
         with Miner.of(site, token, surroundings) as miner:
             delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, now.command)
             # A miner that is not there hears of nothing, and nothing is written down for it.
@@ -158,7 +158,7 @@ def _outcome(
     )
 
 
-def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
+def withdraw(site: Site, name: str, surroundings: Environment) -> Entry:
     """Ask the miner to use a release no more; what left stays in the ledger.
 
     Raises:
@@ -189,7 +189,7 @@ def withdraw(site: Site, name: str, surroundings: Surroundings) -> Entry:
         return entry
 
 
-def entered(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
+def upsert_entry(ledger: Ledger, new: Entry, outbox: Path) -> Entry:
     """Return the entry of a release, written down if it was not; discard others that never left."""
     for other in ledger.entries():
         here = (other.miner, other.study, other.kind) == (new.miner, new.study, new.kind)

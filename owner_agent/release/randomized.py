@@ -10,18 +10,18 @@ from typing import Self
 
 from owner_agent.randomize.draws import pseudonyms, random_epoch
 from owner_agent.release.composition import planned_draws
-from owner_agent.release.corrections import OwnRecords, Past, Settled, settle
+from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
 from owner_agent.release.delivery import Delivery
 from owner_agent.release.fingerprints import recognized, values_of
 from owner_agent.release.leaving import Leaving
 from owner_agent.release.ledger import Draw
 from owner_agent.release.options import PublishOptions
-from owner_agent.release.outbox import Outgoing, ToldDraws
+from owner_agent.release.outbox import DrawIdentities, Outgoing
 from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
-from owner_agent.site.planning import Planned, planned
+from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.table.encode import Encoded, encode
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress, StagedProgress
@@ -35,9 +35,9 @@ class RandomizedNow(Leaving):
     kind = RANDOMIZED
     command = "owner-agent publish"
 
-    plan: Planned
-    settled: Settled
-    past: Past
+    plan: PlannedSite
+    settled: CorrectedRelease
+    past: ReleaseHistory
     linkage: str
 
     @classmethod
@@ -46,7 +46,7 @@ class RandomizedNow(Leaving):
         site: Site,
         watch: StagedProgress,
         options: PublishOptions,
-        surroundings: Surroundings,
+        surroundings: Environment,
         /,
     ) -> Self:
         """Randomize a site's table; what was reported before is reported again.
@@ -59,7 +59,7 @@ class RandomizedNow(Leaving):
         secrets, study = KeyStore(site.state).load(), site.miner.study
         entries = known_entries(site.state)
         records, table = read_records(site, study, plan, secrets, partial(watch, "pseudonyms"))
-        past = Past.of(site.state, entries, secrets, study)
+        past = ReleaseHistory.of(site.state, entries, secrets, study)
         choice = options.corrections or site.file.corrections
         epoch = random_epoch(surroundings.random_bytes)
         settled = settle(plan.plan, records, past, choice, epoch)
@@ -101,7 +101,7 @@ class RandomizedNow(Leaving):
         self.settled.remember(self.past, self.identity)
 
 
-def told_draws(plan: Plan, draws: Sequence[Draw]) -> ToldDraws:
+def told_draws(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
     """Return what the miner is told of the draws: two opaque identities per block, in order.
 
     Those of the draws are equal in two releases exactly if every record's draw is the same, so that
@@ -112,7 +112,7 @@ def told_draws(plan: Plan, draws: Sequence[Draw]) -> ToldDraws:
     """
     by_variable = {draw.variable: draw for draw in draws}
     firsts = [by_variable[block.names[0]] for block in plan.blocks]
-    return ToldDraws(
+    return DrawIdentities(
         tuple(_told(b"pramana/told/1", *draw.identity) for draw in firsts),
         tuple(_told(b"pramana/told-keyed/1", draw.draw_id) for draw in firsts),
     )
@@ -123,7 +123,7 @@ def _told(about: bytes, *parts: str) -> str:
 
 
 def read_records(
-    site: Site, study: str, plan: Planned, secrets: Keys, progress: Progress
+    site: Site, study: str, plan: PlannedSite, secrets: Keys, progress: Progress
 ) -> tuple[OwnRecords, Encoded]:
     """Return the table, and its records with their pseudonyms in a study, in the table's order.
 

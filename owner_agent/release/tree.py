@@ -23,7 +23,7 @@ from owner_agent.release.fingerprints import recognized
 from owner_agent.release.leaving import Leaving
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import known_entries
-from owner_agent.release.tree_table import SECTION, Chosen, choose
+from owner_agent.release.tree_table import SECTION, TreePlan, choose
 from owner_agent.site.site import Site
 from owner_agent.state.history import state_directory
 from owner_agent.state.keys import KeyStore
@@ -56,14 +56,14 @@ FOLDER = "private-trees"
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SavedDraw:
     """A private tree, and how many others were drawn of some of its columns."""
 
     tree: SharedTree
     others: int
 
 
-def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
+def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedDraw:
     """Return the private tree of a table: the one that was drawn before, or a new one, kept.
 
     Raises:
@@ -83,10 +83,10 @@ def private_tree(chosen: Chosen, state: Path, watch: StagedProgress) -> Drawn:
         raise _corrupt(path)
     names = set(chosen.columns.table.names)
     others = [_columns(other) for other in folder.glob("*.json") if other != path]
-    return Drawn(tree, sum(bool(names & found) for found in others))
+    return SavedDraw(tree, sum(bool(names & found) for found in others))
 
 
-def _draw(chosen: Chosen) -> SharedTree:
+def _draw(chosen: TreePlan) -> SharedTree:
     from owner_agent.randomize.noise import TreeNoise
     from pramana_core.model_sharing.private import (
         PrivateOptions,
@@ -132,7 +132,7 @@ def _corrupt(path: Path) -> StoreCorrupt:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class GrownTree:
     """A tree as it would leave, and how it came about.
 
     Attributes:
@@ -143,7 +143,7 @@ class Made:
         others: how many other private trees were drawn here of some of its columns.
     """
 
-    chosen: Chosen
+    chosen: TreePlan
     tree: SharedTree
     grown: SharedTree | None = None
     pruned: Pruned | None = None
@@ -186,7 +186,7 @@ class Made:
             ) from None
 
 
-def make(chosen: Chosen, state: Path, watch: StagedProgress) -> Made:
+def make(chosen: TreePlan, state: Path, watch: StagedProgress) -> GrownTree:
     """Return the tree of a table as it would leave.
 
     Raises:
@@ -197,7 +197,7 @@ def make(chosen: Chosen, state: Path, watch: StagedProgress) -> Made:
     section = chosen.section
     if section.private is not None:
         drawn = private_tree(chosen, state, watch)
-        return Made(chosen, drawn.tree, others=drawn.others)
+        return GrownTree(chosen, drawn.tree, others=drawn.others)
     growth = GrowthOptions(
         criterion=section.growth.criterion,
         max_depth=section.growth.max_depth,
@@ -220,7 +220,7 @@ def make(chosen: Chosen, state: Path, watch: StagedProgress) -> Made:
             pruned = prune(grown, required.required, options)
         tree = pruned.tree
     watch("growing", 2, 2)
-    return Made(chosen, released_form(tree, section.tell), grown, pruned)
+    return GrownTree(chosen, released_form(tree, section.tell), grown, pruned)
 
 
 @contextmanager
@@ -243,14 +243,14 @@ _CRUMB = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class SharedNow(Leaving):
+class PreparedTree(Leaving):
     """A tree as it would leave: `made` is the tree, and how it came about."""
 
     kind = KNOWLEDGE
     command = "owner-agent share-model --publish"
     section = SECTION
 
-    made: Made
+    made: GrownTree
 
     @classmethod
     def of(cls, site: Site, watch: StagedProgress, /, *_how: object) -> Self:

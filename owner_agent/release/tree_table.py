@@ -106,7 +106,7 @@ FORM = "tree/1"
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class TreePlan:
     """A table with the tree that is asked of it, before it is grown.
 
     Attributes:
@@ -163,7 +163,7 @@ class Chosen:
         return values_of(self.draw_key, self.columns.record_ids, codes, names)
 
 
-def choose(site: Site, draw_key: bytes) -> Chosen:
+def choose(site: Site, draw_key: bytes) -> TreePlan:
     """Read a site's table and settle what tree is learned from it.
 
     Raises:
@@ -185,7 +185,9 @@ def choose(site: Site, draw_key: bytes) -> Chosen:
     )
     how = section.model_dump_json(exclude={"missing": True, "private": {"max_epsilon"}})
     identity = keyed_digest(draw_key, FORM.encode(), how.encode(), *_content(columns))
-    return Chosen(columns, schema, attributes, classes, section, _openly(site), identity, draw_key)
+    return TreePlan(
+        columns, schema, attributes, classes, section, _openly(site), identity, draw_key
+    )
 
 
 def _taxonomies(section: ShareModelSection) -> dict[str, Taxonomy]:

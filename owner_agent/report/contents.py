@@ -18,7 +18,7 @@ from owner_agent.report.measures import (
 )
 from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.report.within_blocks import joint_prior, seen
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import RESOLUTION, Choice, RandomSymmetric
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
@@ -230,7 +230,7 @@ class BlockReport:
 
 
 def variable_report(
-    plan: Planned, block: Block, name: str, records: int, assumed: Assumptions, bounds: Bounds
+    plan: PlannedSite, block: Block, name: str, records: int, assumed: Assumptions, bounds: Bounds
 ) -> VariableReport:
     """Report on one variable of a block, which has these bounds."""
     reasons: Reasons = {}
@@ -262,7 +262,7 @@ def _attack(block: Block, name: str, assumed: Assumptions) -> Attack:
 
 
 def block_report(
-    plan: Planned, block: Block, records: int, assumed: Assumptions, bounds: Bounds
+    plan: PlannedSite, block: Block, records: int, assumed: Assumptions, bounds: Bounds
 ) -> BlockReport:
     """Report on a block's variables together, which has these bounds."""
     reasons: Reasons = {}
@@ -309,6 +309,6 @@ def _choices(block: Block) -> tuple[ChoiceReport, ...]:
     )
 
 
-def holds_sensitive(plan: Planned, block: Block) -> bool:
+def holds_sensitive(plan: PlannedSite, block: Block) -> bool:
     """Whether some variable of a block is sensitive."""
     return any(name in plan.sensitive for name in block.names)

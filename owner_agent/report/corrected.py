@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from owner_agent.release.composition import spent
-from owner_agent.release.corrections import Correction, Past, examine
+from owner_agent.release.corrections import Correction, ReleaseHistory, examine
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.randomized import read_records
 from owner_agent.report.measures import finite
 from owner_agent.site.mistakes import Choice
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import InputError, KeyFileError
@@ -79,7 +79,7 @@ class Corrected:
         return tuple(line for line in said if line is not None)
 
 
-def corrected_of(site: Site, plan: Planned, watch: Progress) -> Corrected | None:
+def corrected_of(site: Site, plan: PlannedSite, watch: Progress) -> Corrected | None:
     """Compare the table with what left; None where nothing has left to the site's studies.
 
     Args:
@@ -116,12 +116,12 @@ def corrected_of(site: Site, plan: Planned, watch: Progress) -> Corrected | None
 
 
 def _compared(
-    site: Site, study: str, plan: Planned, entries: Sequence[Entry], watch: Progress
+    site: Site, study: str, plan: PlannedSite, entries: Sequence[Entry], watch: Progress
 ) -> tuple[Correction, ...]:
     """Compare the table with what left in one study."""
     secrets = KeyStore(site.state).load()
     records, _ = read_records(site, study, plan, secrets, watch)
-    past = Past.of(site.state, entries, secrets, study)
+    past = ReleaseHistory.of(site.state, entries, secrets, study)
     return examine(plan.plan, records, past).corrections
 
 

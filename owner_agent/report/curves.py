@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from owner_agent.report.measures import finite
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import (
     Grouped,
     StructuralZeros,
@@ -164,7 +164,7 @@ SUM_TOLERANCE = 1e-6
 """Beliefs typed to six digits sum to 1 no better than this."""
 
 
-def read_priors(path: Path, plan: Planned) -> Priors:
+def read_priors(path: Path, plan: PlannedSite) -> Priors:
     """Read beliefs from a JSON file `{variable: [probability of each category]}`.
 
     Raises:
@@ -188,7 +188,7 @@ def read_priors(path: Path, plan: Planned) -> Priors:
     return {name: _prior(name, given, plan) for name, given in content.items()}
 
 
-def _prior(name: str, given: Any, plan: Planned) -> tuple[float, ...]:
+def _prior(name: str, given: Any, plan: PlannedSite) -> tuple[float, ...]:
     if name not in plan.variables:
         raise OptionError(
             f"The prior names a variable {name!r}, which the plan does not have.",

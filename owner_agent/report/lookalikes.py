@@ -5,14 +5,14 @@ from __future__ import annotations
 from owner_agent.release.fingerprints import recognized, values_of
 from owner_agent.release.ledger import Draw, Ledger
 from owner_agent.report.losses import new_draws
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KEY_LENGTH, KeyStore
 from owner_agent.table.encode import Encoded
 from pramana_core.errors import KeyFileError
 
 
-def lookalikes(site: Site, plan: Planned, table: Encoded) -> tuple[str, ...]:
+def lookalikes(site: Site, plan: PlannedSite, table: Encoded) -> tuple[str, ...]:
     """Return a sentence for each column that has the values of another one.
 
     The other is in the same plan, or left before under its name. For the owner's own eyes: that two

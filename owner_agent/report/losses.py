@@ -17,7 +17,7 @@ from owner_agent.release.composition import (
 from owner_agent.release.corrections import is_drawn, newest_epoch
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.report.measures import finite, loss_text
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import KeyFileError
@@ -80,7 +80,7 @@ class Losses:
         }
 
 
-def losses_of(site: Site, plan: Planned, renewed: Collection[str] = ()) -> Losses | None:
+def losses_of(site: Site, plan: PlannedSite, renewed: Collection[str] = ()) -> Losses | None:
     """Return the loss of every column of the plan, or None where nothing has left this site.
 
     The records are taken to be those that left before: under other record ids the same draw would
@@ -136,7 +136,7 @@ def compare(
 
 
 def known_draws(
-    site: Site, plan: Planned, renewed: Collection[str] = ()
+    site: Site, plan: PlannedSite, renewed: Collection[str] = ()
 ) -> tuple[Draw, ...] | None:
     """Return the draws that publishing would make, or None without keys or a study.
 
@@ -169,7 +169,7 @@ def known_draws(
     )
 
 
-def new_draws(plan: Planned) -> tuple[Draw, ...]:
+def new_draws(plan: PlannedSite) -> tuple[Draw, ...]:
     """Return a plan's draws as those of a randomization that never was."""
     blocks = plan.plan.blocks
     identities = {block.name: f"planned {block.digest}" for block in blocks}

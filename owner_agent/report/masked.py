@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.release.masked import MaskedNow, protection
+from owner_agent.release.masked import PreparedMask, protection
 from owner_agent.report.releases import ReleaseReport
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first
 from pramana_core.mask.core.influence import Influence
@@ -49,7 +49,7 @@ class NamedRecord:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaskReport(ReleaseReport[MaskedNow]):
+class MaskReport(ReleaseReport[PreparedMask]):
     """What masking would release; `measures` are of the first copy: the others are drawn alike."""
 
     measures: Measures
@@ -203,7 +203,7 @@ class MaskReport(ReleaseReport[MaskedNow]):
         }
 
 
-def report_of(made: MaskedNow, watch: StagedProgress) -> MaskReport:
+def report_of(made: PreparedMask, watch: StagedProgress) -> MaskReport:
     """Measure a masked table.
 
     Raises:

@@ -19,7 +19,7 @@ from owner_agent.report.page import Shown, show_warnings
 from owner_agent.report.report import LISTED_CHOICES, WIDE, PlanReport, listed, shares_reported
 from owner_agent.report.thresholds import ALARMING, POSTERIOR
 from owner_agent.report.whole_study import (
-    Outlook,
+    StudyForecast,
     alarming,
     budget,
     cells,
@@ -27,7 +27,7 @@ from owner_agent.report.whole_study import (
     owners,
     show_study,
 )
-from owner_agent.site.adopting import Adopted, told_lines
+from owner_agent.site.adopting import AdoptedPlan, told_lines
 from pramana_core.pictures.svg import short
 from pramana_core.privacy import PRIOR
 from pramana_core.progress import Progress
@@ -69,9 +69,9 @@ def _drawn(plan: PlanReport, tick: Progress) -> dict[str, Any]:
     }
 
 
-def _study(told: Outlook | str | None) -> dict[str, Any] | None:
+def _study(told: StudyForecast | str | None) -> dict[str, Any] | None:
     """Return what the page says of the whole study."""
-    if not isinstance(told, Outlook):
+    if not isinstance(told, StudyForecast):
         return None
     return {
         "name": told.study,
@@ -90,7 +90,7 @@ def _spaced(text: str) -> str:
     return text.replace("%", " %")
 
 
-def show_adopted(console: Console, adopted: Adopted | None) -> None:
+def show_adopted(console: Console, adopted: AdoptedPlan | None) -> None:
     """Print what the plan that a site follows says of all owners and of this one."""
     for line in () if adopted is None else told_lines(adopted):
         console.print(line, markup=False)

@@ -29,10 +29,10 @@ from owner_agent.report.losses import Losses
 from owner_agent.report.measures import Bounds, number
 from owner_agent.report.summaries import study_json
 from owner_agent.report.thresholds import ALARMING, BELIEF, POSTERIOR
-from owner_agent.report.whole_study import Outlook
+from owner_agent.report.whole_study import StudyForecast
 from owner_agent.report.within_blocks import joint_prior, require_believable
-from owner_agent.site.adopting import Adopted, adopted_json
-from owner_agent.site.planning import Planned
+from owner_agent.site.adopting import AdoptedPlan, adopted_json
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.protection import share_proven
 from pramana_core.errors import OptionError, PramanaError
 from pramana_core.plan import Block
@@ -68,9 +68,9 @@ class PlanReport:
     curves: dict[str, StrengthCurve | str]
     losses: Losses | None
     corrected: Corrected | None
-    study: Outlook | str | None
+    study: StudyForecast | str | None
     warnings: tuple[str, ...]
-    adopted: Adopted | None = None
+    adopted: AdoptedPlan | None = None
 
     def widths(self) -> dict[str, list[float]]:
         """Return each variable's half width at each of `record_counts`, where it has one."""
@@ -110,12 +110,12 @@ class PlanReport:
 
 
 def report(
-    plan: Planned,
+    plan: PlannedSite,
     records: int,
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
     losses: Losses | None = None,
     corrected: Corrected | None = None,
-    study: Outlook | str | None = None,
+    study: StudyForecast | str | None = None,
     tick: Progress = unwatched,
 ) -> PlanReport:
     """Report on a plan.
@@ -166,7 +166,7 @@ def report(
     )
 
 
-def warnings(plan: Planned) -> tuple[str, ...]:
+def warnings(plan: PlannedSite) -> tuple[str, ...]:
     """Return a sentence for everything that the custodian should not approve unawares.
 
     That is each sensitive variable of which some report proves its value or nearly anything, all
@@ -216,15 +216,15 @@ def shares_reported(plan: PlanReport, block: BlockReport) -> str:
     return " ".join(said)
 
 
-def _together(plan: Planned) -> Bounds:
+def _together(plan: PlannedSite) -> Bounds:
     return Bounds.together([b for b in plan.plan.blocks if holds_sensitive(plan, b)])
 
 
-def _is_mixed(plan: Planned, block: Block) -> bool:
+def _is_mixed(plan: PlannedSite, block: Block) -> bool:
     return holds_sensitive(plan, block) and not plan.sensitive.issuperset(block.names)
 
 
-def _mixed(plan: Planned, block: Block) -> str:
+def _mixed(plan: PlannedSite, block: Block) -> str:
     public = [name for name in block.names if name not in plan.sensitive]
     redrawn = [name for name in block.names if name in plan.sensitive]
     return (

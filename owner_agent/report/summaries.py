@@ -9,7 +9,7 @@ from owner_agent.release.composition import Unbounded, left_draws, spent
 from owner_agent.release.ledger import Entry, Form
 from owner_agent.release.new_epoch import NewEpoch
 from owner_agent.report.measures import finite
-from owner_agent.report.whole_study import Outlook
+from owner_agent.report.whole_study import StudyForecast
 
 
 def ledger_json(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -33,10 +33,10 @@ def new_epoch_json(begun: NewEpoch) -> dict[str, Any]:
     }
 
 
-def study_json(study: Outlook | str | None) -> dict[str, Any]:
+def study_json(study: StudyForecast | str | None) -> dict[str, Any]:
     """Return what the miner says of the whole study, or why it says nothing."""
     return {
-        "study": study.as_dict() if isinstance(study, Outlook) else None,
+        "study": study.as_dict() if isinstance(study, StudyForecast) else None,
         "study_unknown": study if isinstance(study, str) else None,
     }
 

@@ -11,7 +11,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from owner_agent.release.tree import Made, SharedNow
+from owner_agent.release.tree import GrownTree, PreparedTree
 from owner_agent.report.page import Shown
 from owner_agent.report.releases import ReleaseReport, printing
 from pramana_core.mixed.table import NumericColumn
@@ -50,7 +50,7 @@ class TreeFigures:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TreeReport(ReleaseReport[SharedNow]):
+class TreeReport(ReleaseReport[PreparedTree]):
     """What sharing a tree would release, in figures of the owner's own records.
 
     Attributes:
@@ -180,7 +180,7 @@ class TreeReport(ReleaseReport[SharedNow]):
         }
 
 
-def report_of(now: SharedNow, _watch: StagedProgress | None = None) -> TreeReport:
+def report_of(now: PreparedTree, _watch: StagedProgress | None = None) -> TreeReport:
     """Measure a tree that would leave on the owner's own records."""
     made = now.made
     chosen = made.chosen
@@ -198,7 +198,7 @@ def report_of(now: SharedNow, _watch: StagedProgress | None = None) -> TreeRepor
     )
 
 
-def _figures(now: SharedNow, tree: SharedTree) -> TreeFigures:
+def _figures(now: PreparedTree, tree: SharedTree) -> TreeFigures:
     chosen = now.made.chosen
     places = tree.leaf_of(chosen.attributes)
     leaves = tree.leaves
@@ -224,7 +224,7 @@ class Drawing:
     text: str
 
 
-def drawings_of(made: Made) -> tuple[Drawing, ...]:
+def drawings_of(made: GrownTree) -> tuple[Drawing, ...]:
     """Return pictures of the tree with nothing required, if anything is, and of what would leave.
 
     Where one was cut back to the other they are one picture, in which what is gone is pale.

@@ -21,10 +21,10 @@ from owner_agent.release.randomized import told_draws
 from owner_agent.report.losses import known_draws
 from owner_agent.report.measures import number
 from owner_agent.report.thresholds import ALARMING
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.wire.base import People, holding, meaning
@@ -38,7 +38,7 @@ from pramana_core.wire.privacy import (
 
 
 @dataclass(frozen=True)
-class ToldChange:
+class LossChange:
     """What something is told by before a release and after it; None: it is told as it is."""
 
     what: str
@@ -47,7 +47,7 @@ class ToldChange:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class StudyForecast:
     """The study before and after a release of `owner`, by a plan for all owners or its own."""
 
     owner: str
@@ -64,23 +64,23 @@ class Outlook:
         return len(self.forecast.after.owners)
 
     @property
-    def record(self) -> tuple[ToldChange, ToldChange]:
+    def record(self) -> tuple[LossChange, LossChange]:
         """What is told of a record over the study: columns independent, columns determined."""
         before, after = self.forecast.before.record, self.forecast.after.record
         return _both("the study", before, after)
 
     @property
-    def own(self) -> tuple[ToldChange, ToldChange]:
+    def own(self) -> tuple[LossChange, LossChange]:
         """What this owner alone tells of a record."""
         before, after = (self._own(moment) for moment in self._moments)
         return _both(self.owner, before, after)
 
     @property
-    def columns(self) -> tuple[ToldChange, ...]:
+    def columns(self) -> tuple[LossChange, ...]:
         """What the draws of each of this owner's columns tell of it."""
         before, after = (self._columns(moment) for moment in self._moments)
         return tuple(
-            ToldChange(name, before.get(name, NOTHING), now) for name, now in after.items()
+            LossChange(name, before.get(name, NOTHING), now) for name, now in after.items()
         )
 
     def require_accepted(self) -> None:
@@ -111,7 +111,7 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingBudget:
     """What a study's budget leaves, in epsilons; None: no limit.
 
     `column` is the least that any of some columns has left.
@@ -123,8 +123,8 @@ class Left:
 
 
 def outlook_of(
-    site: Site, plan: Planned, surroundings: Surroundings, renewed: Collection[str] = ()
-) -> Outlook | str | None:
+    site: Site, plan: PlannedSite, surroundings: Environment, renewed: Collection[str] = ()
+) -> StudyForecast | str | None:
     """Ask the miner what publishing would add; or say why it could not be asked.
 
     None where the site has no miner. The plan, the identities of its draws and the fingerprint of
@@ -153,7 +153,7 @@ def outlook_of(
         return f"this site has not joined the study {site.miner.study!r} yet."
     except PramanaError as error:
         return error.message
-    return Outlook(site.owner, told)
+    return StudyForecast(site.owner, told)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class PeopleStatement:
         return f"{said}: {meaning(self.people)}."
 
 
-def people_told(site: Site, surroundings: Surroundings) -> PeopleStatement | str | None:
+def people_told(site: Site, surroundings: Environment) -> PeopleStatement | str | None:
     """Ask the miner what a study says of its people, and whether the secret fits the others'.
 
     None where there is no miner, and why not where it could not be asked. The fingerprint of the
@@ -192,7 +192,9 @@ def people_told(site: Site, surroundings: Surroundings) -> PeopleStatement | str
         return error.message
 
 
-def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundings) -> Left:
+def left_in_study(
+    site: Site, variables: Sequence[str], surroundings: Environment
+) -> RemainingBudget:
     """Ask the miner what the study's budget leaves for a record, and for these columns.
 
     Raises:
@@ -204,14 +206,14 @@ def left_in_study(site: Site, variables: Sequence[str], surroundings: Surroundin
     limit = told.budget.max_epsilon_column
     left = told.budget.left_for_columns
     column = None if limit is None else min([limit, *(left.get(n, limit) for n in variables)])
-    return Left(told.study, told.budget.left_for_record, column)
+    return RemainingBudget(told.study, told.budget.left_for_record, column)
 
 
 def _both(
     what: str, before: ExtremesMessage | None, after: ExtremesMessage | None
-) -> tuple[ToldChange, ToldChange]:
+) -> tuple[LossChange, LossChange]:
     then, now = (_extremes(told) for told in (before, after))
-    return ToldChange(what, then[0], now[0]), ToldChange(what, then[1], now[1])
+    return LossChange(what, then[0], now[0]), LossChange(what, then[1], now[1])
 
 
 def _extremes(told: ExtremesMessage | None) -> tuple[Amplification, Amplification]:
@@ -223,11 +225,11 @@ def _extremes(told: ExtremesMessage | None) -> tuple[Amplification, Amplificatio
 # What people read of the whole study: in full beside a plan, in a few lines before publishing.
 
 
-def show_study(console: Console, told: Outlook | str | None) -> None:
+def show_study(console: Console, told: StudyForecast | str | None) -> None:
     """Print what the whole study tells before and after the release, or why that is not known."""
     if isinstance(told, str):
         _show_unknown(console, told)
-    if not isinstance(told, Outlook):
+    if not isinstance(told, StudyForecast):
         return
     table = Table(
         title=f"What the whole study {escape(told.study)} tells of a record, with this release",
@@ -257,11 +259,11 @@ def show_study(console: Console, told: Outlook | str | None) -> None:
     _show_refusal(console, told)
 
 
-def show_study_briefly(console: Console, told: Outlook | str | None) -> None:
+def show_study_briefly(console: Console, told: StudyForecast | str | None) -> None:
     """Print what is told of a record over the study, and what its budget leaves."""
     if isinstance(told, str):
         _show_unknown(console, told, soft_wrap=True)
-    if not isinstance(told, Outlook):
+    if not isinstance(told, StudyForecast):
         return
     independent, determined = told.record
     console.print(told.forecast.after.people_said, markup=False, soft_wrap=True)
@@ -287,7 +289,7 @@ def show_people(console: Console, told: PeopleStatement | str | None) -> None:
         console.print(said, style="yellow", markup=False, soft_wrap=True)
 
 
-def show_left(console: Console, left: Left | None) -> None:
+def show_left(console: Console, left: RemainingBudget | None) -> None:
     """Print within what a study's budget leaves a plan was designed."""
     if left is None:
         return
@@ -299,14 +301,14 @@ def show_left(console: Console, left: Left | None) -> None:
     )
 
 
-def left_json(left: Left | None) -> dict[str, Any]:
+def left_json(left: RemainingBudget | None) -> dict[str, Any]:
     """Return what a study's budget leaves, where it was asked for."""
     if left is None:
         return {}
     return {"left_in_study": {"study": left.study, "record": left.record, "column": left.column}}
 
 
-def lines(told: Outlook) -> Iterator[tuple[str, ToldChange]]:
+def lines(told: StudyForecast) -> Iterator[tuple[str, LossChange]]:
     """Yield what is told by what, in words: columns, this owner, all owners."""
     for change in told.columns:
         yield f"{change.what}, its own draws", change
@@ -316,7 +318,7 @@ def lines(told: Outlook) -> Iterator[tuple[str, ToldChange]]:
         yield f"{who}: columns determined", determined
 
 
-def cells(change: ToldChange) -> tuple[str, str, str]:
+def cells(change: LossChange) -> tuple[str, str, str]:
     """Return epsilon, gamma and what a belief grows to, each before and after where they differ."""
     if change.after is None:
         return "told as it is", "", ""
@@ -327,7 +329,7 @@ def cells(change: ToldChange) -> tuple[str, str, str]:
     )
 
 
-def budget(told: Outlook) -> Iterator[str]:
+def budget(told: StudyForecast) -> Iterator[str]:
     """Yield what the study's budget is and what it leaves; nothing where there is none."""
     now, then = told.forecast.before.budget, told.forecast.after.budget
     if now.max_epsilon_record is not None and then.left_for_record is not None:
@@ -341,7 +343,7 @@ def budget(told: Outlook) -> Iterator[str]:
         yield f"Its budget for each column is epsilon {number(now.max_epsilon_column)}."
 
 
-def alarming(told: Outlook) -> bool:
+def alarming(told: StudyForecast) -> bool:
     """Whether a belief can come next to a proof by all that the study tells."""
     after = told.record[1].after
     return after is not None and after.grown(PRIOR) >= ALARMING
@@ -360,21 +362,21 @@ def grown(told: Amplification) -> str:
     return f"{posterior:.1%}"
 
 
-def _change(change: ToldChange, write: Callable[[Amplification], str]) -> str:
+def _change(change: LossChange, write: Callable[[Amplification], str]) -> str:
     before, after = (
         "as it is" if told is None else write(told) for told in (change.before, change.after)
     )
     return after if before == after else f"{before} → {after}"
 
 
-def _told(change: ToldChange) -> str:
+def _told(change: LossChange) -> str:
     """Say what a belief grows to, by how much epsilon, and how it was before."""
     now, before = change.after or NOTHING, change.before or NOTHING
     earlier = "" if now == before else f"; before: {grown(before)}, {number_of(before)}"
     return f"{grown(now)} (epsilon {number_of(now)}{earlier})"
 
 
-def owners(told: Outlook) -> str:
+def owners(told: StudyForecast) -> str:
     """Say how many owners have told something."""
     return "1 owner" if told.owners == 1 else f"{told.owners} owners"
 
@@ -388,7 +390,7 @@ def _show_unknown(console: Console, why: str, *, soft_wrap: bool = False) -> Non
     )
 
 
-def _show_refusal(console: Console, told: Outlook) -> None:
+def _show_refusal(console: Console, told: StudyForecast) -> None:
     if told.forecast.refused is not None:
         console.print(
             f"The miner would refuse this release. {told.forecast.refused}",

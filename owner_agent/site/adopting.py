@@ -39,7 +39,7 @@ _LISTED = 4
 
 
 @dataclass(frozen=True)
-class Adopted:
+class AdoptedPlan:
     """A study's plan and the owner who adopted it.
 
     Raises:
@@ -108,7 +108,7 @@ class Adopted:
             )
 
 
-def adopted(section: StudyPlanSection, folder: Path, owner: str) -> Adopted:
+def adopted(section: StudyPlanSection, folder: Path, owner: str) -> AdoptedPlan:
     """Read the plan that a site file names.
 
     Args:
@@ -128,7 +128,7 @@ def adopted(section: StudyPlanSection, folder: Path, owner: str) -> Adopted:
             remedy="Read it with `owner-agent study-plan show`; if you approve it, write its digest"
             " into the site file. Another plan draws anew, and its loss adds to what left.",
         )
-    return Adopted(plan, owner)
+    return AdoptedPlan(plan, owner)
 
 
 def read_study_plan(path: Path) -> StudyPlan:
@@ -212,7 +212,7 @@ _HARDLY = 5e-4
 _NAMED = 12
 
 
-def adopted_json(adopted: Adopted | None) -> dict[str, Any] | None:
+def adopted_json(adopted: AdoptedPlan | None) -> dict[str, Any] | None:
     """Return what a plan says of an owner as JSON; an infinite number is null."""
     if adopted is None:
         return None
@@ -229,7 +229,7 @@ def adopted_json(adopted: Adopted | None) -> dict[str, Any] | None:
     }
 
 
-def told_lines(adopted: Adopted) -> Iterator[str]:
+def told_lines(adopted: AdoptedPlan) -> Iterator[str]:
     """Yield the same in sentences."""
     plan, owner = adopted.plan, adopted.owner
     names = [name for name, _ in plan.owners]
@@ -253,12 +253,12 @@ def told_lines(adopted: Adopted) -> Iterator[str]:
         )
 
 
-def silent(adopted: Adopted) -> float:
+def silent(adopted: AdoptedPlan) -> float:
     """Return the share of records of which the owner reports nothing."""
     return 1 - sum(one.weight for one, _ in _own_sets(adopted)) / RESOLUTION
 
 
-def together_with(adopted: Adopted) -> dict[str, float]:
+def together_with(adopted: AdoptedPlan) -> dict[str, float]:
     """Return the share of records that are reported by the owner and by each other one."""
     owners = [name for name, _ in adopted.plan.owners]
     units: dict[str, int] = dict.fromkeys((n for n in owners if n != adopted.owner), 0)
@@ -269,7 +269,7 @@ def together_with(adopted: Adopted) -> dict[str, float]:
     return {name: weight / RESOLUTION for name, weight in units.items() if weight}
 
 
-def _own_sets(adopted: Adopted) -> Iterator[tuple[StudySet, int]]:
+def _own_sets(adopted: AdoptedPlan) -> Iterator[tuple[StudySet, int]]:
     place = [name for name, _ in adopted.plan.owners].index(adopted.owner)
     for one in adopted.plan.sets:
         if any(part.owner == place for part in one.parts):

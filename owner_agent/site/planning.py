@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from owner_agent.site.adopting import Adopted, adopted
+from owner_agent.site.adopting import AdoptedPlan, adopted
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection
@@ -26,7 +26,7 @@ from pramana_core.wire.channels import PlanMessage
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedSite:
     """A site's variables and its plan, which protects every sensitive one.
 
     Raises:
@@ -38,14 +38,14 @@ class Planned:
     sensitive: frozenset[str]
     columns: dict[str, str]
     """The table's column of every variable."""
-    adopted: Adopted | None = None
+    adopted: AdoptedPlan | None = None
     """The study's plan that it follows, where it follows one."""
 
     def __post_init__(self) -> None:
         raise_together(_unprotected(self.plan.blocks, self.sensitive))
 
 
-def planned(site: Site) -> Planned:
+def planned(site: Site) -> PlannedSite:
     """Build and check a site's plan.
 
     Raises:
@@ -84,7 +84,7 @@ def planned(site: Site) -> Planned:
     if study is not None:
         study.require_followed(plan)
     columns = {v.name: v.source for v in site.file.variables}
-    return Planned(variables, plan, sensitive, columns, study)
+    return PlannedSite(variables, plan, sensitive, columns, study)
 
 
 def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:

@@ -40,7 +40,7 @@ def require_protected(block: Block, sensitive: frozenset[str]) -> None:
     Raises:
         UnprotectedVariable: a sensitive variable would leave as it is, or could be read off.
     """
-    if parts := [*_different(block, sensitive), *_apart(block)]:
+    if parts := [*_different(block, sensitive), *_split_product(block)]:
         for part in parts:
             require_protected(part, sensitive)
         return
@@ -79,7 +79,7 @@ def share_proven(block: Block, name: str) -> float:
             for choice in choices
             if axis in choice.axes
         )
-    for part in _apart(block):
+    for part in _split_product(block):
         if name in part.names:
             return share_proven(part, name)
     return int(_proven_units(block, name).max()) / RESOLUTION
@@ -220,7 +220,7 @@ def _estimated_parts(block: Block) -> list[Block]:
     return [block]
 
 
-def _apart(block: Block) -> list[Block]:
+def _split_product(block: Block) -> list[Block]:
     """Return the variables of each channel of a product as a block of their own; else nothing."""
     return [Block(block.variables[places], channel) for places, channel in block.channel.factors]
 

@@ -19,7 +19,7 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True)
-class Patience:
+class WaitingTimes:
     """In seconds, for how long an agent waits for others, and how often it does what it repeats."""
 
     work: float = 600.0
@@ -51,7 +51,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Environment:
     """Transport, clock, patience and randomness, all replaceable.
 
     `transport` None is the network; `attempts` is how often a request is tried before the miner
@@ -65,4 +65,4 @@ class Surroundings:
     random_bytes: Callable[[int], bytes] = secrets.token_bytes
     attempts: int = 5
     lock_attempts: int = 20
-    patience: Patience = Patience()
+    patience: WaitingTimes = WaitingTimes()

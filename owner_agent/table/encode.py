@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.randomize.sampling import impossible_records
-from owner_agent.site.planning import Planned, raise_together
+from owner_agent.site.planning import PlannedSite, raise_together
 from owner_agent.site.site import Site, VariableSection
 from owner_agent.table.table import TextTable, read_table
 from pramana_core.domain import Variable
@@ -57,7 +57,7 @@ class Inspection:
     problems: tuple[PramanaError, ...]
 
 
-def inspect(site: Site, plan: Planned) -> Inspection:
+def inspect(site: Site, plan: PlannedSite) -> Inspection:
     """Read a site's table and encode it, collecting every problem of its content.
 
     For the owner's own eyes: rows are named that hold a combination called impossible, and where
@@ -69,7 +69,7 @@ def inspect(site: Site, plan: Planned) -> Inspection:
     return _inspected(site, plan, rows_text)
 
 
-def _inspected(site: Site, plan: Planned, tell: Callable[[Mask], str]) -> Inspection:
+def _inspected(site: Site, plan: PlannedSite, tell: Callable[[Mask], str]) -> Inspection:
     """Inspect a table, with `tell` to say which records hold an impossible combination."""
     names = [site.file.record_id, *(name for v in site.file.variables for name in v.sources)]
     table = read_table(site.table, names)
@@ -85,7 +85,7 @@ def _inspected(site: Site, plan: Planned, tell: Callable[[Mask], str]) -> Inspec
     return Inspection(table.rows, Encoded(record_ids, columns), tuple(problems))
 
 
-def encode(site: Site, plan: Planned) -> Encoded:
+def encode(site: Site, plan: PlannedSite) -> Encoded:
     """Read and encode a site's table; of records that are impossible only the number is told.
 
     Raises:
@@ -153,7 +153,7 @@ def encode_column(table: TextTable, section: VariableSection, variable: Variable
 
 
 def _impossible_combinations(
-    plan: Planned, columns: Mapping[str, Codes], tell: Callable[[Mask], str]
+    plan: PlannedSite, columns: Mapping[str, Codes], tell: Callable[[Mask], str]
 ) -> list[PramanaError]:
     """Return a problem for each block some of whose records are what it calls impossible."""
     problems: list[PramanaError] = []

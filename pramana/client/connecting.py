@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from owner_agent.release.client import Calls, Manner
+from owner_agent.release.client import Calls, RetryPolicy
 from owner_agent.state.private_files import refuse_if_open_to_others
 from owner_agent.state.tls import TlsFiles
-from pramana.client.line import Line, study_path
+from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
@@ -197,9 +197,11 @@ def connect(
     remedy = "Check the address, and that the miner is running."
     names = (ca_file, client_certificate, client_key)
     tls = TlsFiles(*(None if name is None else Path(name) for name in names))
-    manner = Manner(error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls)
+    manner = RetryPolicy(
+        error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
+    )
     secret = token_from(token, token_file).text
-    return _opened(Miner(Line(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
+    return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
 
 
 def _opened(miner: Miner) -> Miner:
@@ -241,7 +243,7 @@ class Miner:
     No printed form and no error has the token.
     """
 
-    def __init__(self, line: Line):
+    def __init__(self, line: MinerConnection):
         self._line = line
         self._studies: list[StudyMessage] = []
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
 from pramana.client.asking import Served, warnings_in
-from pramana.client.line import Line, job_path, model_path
+from pramana.client.line import MinerConnection, job_path, model_path
 from pramana.frames.sentences import joined
 from pramana.frames.tables import shown
 from pramana_core.errors import JobCancelled, NotReady, OptionError, PramanaError
@@ -29,7 +29,9 @@ class Job(Generic[ModelT]):
     It runs there whether anybody waits or not; `Study.job(id)` finds it again later.
     """
 
-    def __init__(self, line: Line, message: JobMessage, read: Callable[[ModelMessage], ModelT]):
+    def __init__(
+        self, line: MinerConnection, message: JobMessage, read: Callable[[ModelMessage], ModelT]
+    ):
         self._line = line
         self._message = message
         self._read = read

@@ -22,7 +22,7 @@ Item = TypeVar("Item", bound=Message)
 
 
 @dataclass(frozen=True, repr=False)
-class Line:
+class MinerConnection:
     """The requests to one miner, with a clock in seconds and a way to wait, both replaceable."""
 
     calls: Calls

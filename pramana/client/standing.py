@@ -97,7 +97,7 @@ class Alignment:
 
 
 @dataclass(frozen=True)
-class Told:
+class Disclosure:
     """What everything that left for a study tells of one person, as the miner states it.
 
     Attributes:
@@ -130,7 +130,7 @@ class Told:
     _message: StudyPrivacy
 
     @classmethod
-    def of(cls, message: StudyPrivacy) -> Told:
+    def of(cls, message: StudyPrivacy) -> Disclosure:
         """Return what a message says."""
         record, several = message.record.determined, message.at_several
         return cls(

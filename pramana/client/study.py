@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
 from pramana.client.asking import fitted, job_of, learner_of, spec_of, table_frame, written
 from pramana.client.job import Job
-from pramana.client.line import Line, job_path, study_path
-from pramana.client.standing import Alignment, Told, releases_frame
+from pramana.client.line import MinerConnection, job_path, study_path
+from pramana.client.standing import Alignment, Disclosure, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.regression import source_of
 from pramana.estimators.saved import LearnedFrom
@@ -51,7 +51,7 @@ class Study:
     Its printed form is how it stood when it was asked for last; `refresh()` asks again.
     """
 
-    def __init__(self, line: Line, message: StudyMessage):
+    def __init__(self, line: MinerConnection, message: StudyMessage):
         self._line = line
         self._message = message
         self._owners: list[Owner] = []
@@ -111,13 +111,13 @@ class Study:
         self._alignment = Alignment.of(self._line.ask(AlignmentMessage, "GET", path))
         return self._alignment
 
-    def told(self) -> Told:
+    def told(self) -> Disclosure:
         """Return what everything that left tells of one person, as the miner states it.
 
         `epsilon` and `gamma` are of the whole record; `to_frame()` has owners and columns, too.
         """
         path = study_path(self.name, "/privacy")
-        return Told.of(self._line.ask(StudyPrivacy, "GET", path))
+        return Disclosure.of(self._line.ask(StudyPrivacy, "GET", path))
 
     def jobs(self) -> pd.DataFrame:
         """Return the jobs, one a row, the oldest first.

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from pramana.demo.folders import Folder, owners
 from pramana.demo.outcome import DemoOutcome
-from pramana.demo.run import STUDY, Rest, Say, conclude, open_study, write_secret, write_sites
+from pramana.demo.run import STUDY, RestClient, Say, conclude, open_study, write_secret, write_sites
 from pramana.demo.scenario import Scenario
 
 
@@ -28,7 +28,7 @@ def organize(root: Path, scenario: Scenario, miner: str, admin_token: Path, *, s
     wanted = [owner for owner in owners(scenario) if not folder.invitation(owner).exists()]
     if not wanted:
         return
-    with Rest(miner, admin_token.read_text().strip()) as admin:
+    with RestClient(miner, admin_token.read_text().strip()) as admin:
         write_sites(folder, scenario, miner, seed=seed, private_network=True)
         for owner, secret in open_study(admin, STUDY, scenario.title, wanted).items():
             write_secret(folder.invitation(owner), secret)
@@ -50,7 +50,7 @@ def finish(
         say: told of progress.
     """
     began = time.monotonic()
-    with TemporaryDirectory() as truth, Rest(miner, admin_token.read_text().strip()) as admin:
+    with TemporaryDirectory() as truth, RestClient(miner, admin_token.read_text().strip()) as admin:
         drawn = write_sites(Folder(Path(truth)), scenario, miner, seed=seed, private_network=True)
         sites = list(drawn.values())
         return conclude(Folder(root), scenario, admin, sites, seed=seed, began=began, say=say)

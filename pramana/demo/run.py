@@ -35,7 +35,7 @@ _POLL_SECONDS = 0.1
 _DEADLINE_SECONDS = 3600.0
 
 
-class Rest:
+class RestClient:
     """A service's REST interface as one caller sees it; leaving the context closes it.
 
     Args:
@@ -114,7 +114,7 @@ class Rest:
         raise EstimationError(f"{path} did not finish within {_DEADLINE_SECONDS:.0f} seconds.")
 
 
-def open_study(admin: Rest, study: str, title: str, owners: list[str]) -> dict[str, str]:
+def open_study(admin: RestClient, study: str, title: str, owners: list[str]) -> dict[str, str]:
     """Create a study and invite its owners; return each owner's invitation secret."""
     admin.post("/v1/studies", {"name": study, "title": title, "people": "same"})
     return {
@@ -123,13 +123,13 @@ def open_study(admin: Rest, study: str, title: str, owners: list[str]) -> dict[s
     }
 
 
-def publish(agent: Rest) -> dict[str, Any]:
+def publish(agent: RestClient) -> dict[str, Any]:
     """Have an owner's agent publish, and wait until its release is sealed."""
     started = agent.post("/v1/publications")
     return agent.wait(f"/v1/publications/{started['id']}")
 
 
-def learn(analyst: Rest, study: str, structure: dict[str, list[str]]) -> BayesNetMessage:
+def learn(analyst: RestClient, study: str, structure: dict[str, list[str]]) -> BayesNetMessage:
     """Run the job and fetch its model."""
     spec = {"kind": "bayes-net-parameters", "structure": structure}
     job = analyst.post(f"/v1/studies/{study}/jobs", {"spec": spec})
@@ -170,7 +170,7 @@ def demonstrate(
             "miner_service",
             *("serve", "--data", str(folder.miner), "--admin-token-file", str(token_file)),
         )
-        admin = callers.enter_context(Rest(url, token_file.read_text().strip()))
+        admin = callers.enter_context(RestClient(url, token_file.read_text().strip()))
         say("making tables and keys, inviting the owners", 0.08)
         sites = write_sites(folder, scenario, url, seed=seed)
         _keys(folder, list(sites.values()), seed)
@@ -206,7 +206,7 @@ def write_sites(
 def conclude(
     folder: Folder,
     scenario: Scenario,
-    analyst: Rest,
+    analyst: RestClient,
     sites: list[Path],
     *,
     seed: int | None,
@@ -234,11 +234,11 @@ def conclude(
     return outcome
 
 
-def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> Rest:
+def _start_agent(processes: Processes, owner: str, site: Path, invitation: Path) -> RestClient:
     run("owner_agent", "join", "--secret-file", str(invitation), "--site", str(site))
     url = processes.serve(f"agent-{owner}", "owner_agent", "serve", "--site", str(site))
     token = (site.parent / ".pramana" / "agent.token").read_text(encoding="utf-8").strip()
-    return Rest(url, token)
+    return RestClient(url, token)
 
 
 def _keys(folder: Folder, sites: list[Path], seed: int | None) -> None:

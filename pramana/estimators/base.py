@@ -19,7 +19,7 @@ from pramana.estimators.saved import (
     plain,
     register,
 )
-from pramana.estimators.showing import Shown
+from pramana.estimators.showing import PlotMixin
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts, estimate
@@ -37,7 +37,7 @@ _DIGITS = 12
 """So much of a plan's digest is printed."""
 
 
-class Estimator(Shown, ABC):
+class Estimator(PlotMixin, ABC):
     """A learner: options in the constructor, `fit`, and attributes that end with an underscore.
 
     After `fit`:

@@ -11,7 +11,7 @@ from pramana.frames.tables import shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
-from pramana_core.learn.rules.documents import Found, read_found, write_found
+from pramana_core.learn.rules.documents import RuleFindings, read_found, write_found
 from pramana_core.learn.rules.drawing import itemsets_chart, rules_chart
 from pramana_core.learn.rules.export import itemsets_frame, rules_frame
 from pramana_core.learn.rules.itemsets import chosen_items, items_wanted
@@ -83,7 +83,7 @@ class FrequentItemsets(Estimator):
     """
 
     kind = "association-rules"
-    model_: Found
+    model_: RuleFindings
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class FrequentItemsets(Estimator):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         self.model_ = self._found(counts, on_step)
 
-    def _found(self, counts: EstimatedCounts, on_step: Progress) -> Found:
+    def _found(self, counts: EstimatedCounts, on_step: Progress) -> RuleFindings:
         options = RuleOptions(
             self.minimum_support,
             self.max_length,
@@ -142,7 +142,7 @@ class FrequentItemsets(Estimator):
             self.consistent,
         )
         items = _wanted(counts.domain, self.variables, self.present, self.items)
-        return Found(mine_itemsets(counts.marginals, items, options, on_step))
+        return RuleFindings(mine_itemsets(counts.marginals, items, options, on_step))
 
     def asked(self) -> dict[str, Any]:
         """Return what a miner is asked for: without a limit, the widest that there is there."""
@@ -266,7 +266,7 @@ class AssociationRules(FrequentItemsets):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         found = self._found(counts, on_step).itemsets
         rules = derive_rules(found, counts.marginals, self.minimum_confidence, certain=self.certain)
-        self.model_ = Found(found, rules)
+        self.model_ = RuleFindings(found, rules)
 
     def _picture(self) -> Picture:
         return rules_chart(self.model_.itemsets.domain, self.model_.rules)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pramana_core.learn.networks.search.structure_learning import LearnedLink
 
 
-class Shown:
+class PlotMixin:
     """What every estimator has of pictures: `plot`, and what a notebook shows."""
 
     kind: ClassVar[str]

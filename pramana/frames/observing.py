@@ -75,7 +75,7 @@ def observed_categories(
         >>> pm.observed_categories(people)
         {'age': ['23', '31', '40', '64'], 'sex': ['f', 'm']}
     """
-    from pramana.simulate.columns import Done, listed, made
+    from pramana.simulate.columns import ColumnChanges, listed, made
     from pramana.simulate.tables import MOST_INTERVALS
 
     table = as_frame(frame, "frame")
@@ -87,7 +87,7 @@ def observed_categories(
             f"intervals must be a whole number from 2 to {MOST_INTERVALS}, not {shown(intervals)}.",
             where="intervals",
         )
-    done = Done(len(table), intervals)
+    done = ColumnChanges(len(table), intervals)
     found = [made(_texts(table[n]), n, done, asked=columns is not None) for n in names]
     variables = [one[0] for one in found if one is not None]
     if done.left_out and (columns is not None or not variables):

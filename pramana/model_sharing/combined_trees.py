@@ -26,7 +26,7 @@ from pramana.showing.html import plain as plain_html
 from pramana_core.errors import InputError, OptionError, TableError
 from pramana_core.learn.common.documents import write_json
 from pramana_core.model_sharing.combination.combining import (
-    Combined,
+    CombinedModel,
     CombineOptions,
     Method,
     combine,
@@ -323,7 +323,7 @@ class CombinedTrees(Estimator):
             )
         return combine_options(self.get_params())
 
-    def _combined(self, made: Combined, contents: list[KnowledgeModelMessage]) -> None:
+    def _combined(self, made: CombinedModel, contents: list[KnowledgeModelMessage]) -> None:
         self.model_ = made.model
         self.n_trees_, self.n_pseudo_records_ = len(made.owners), made.pseudo_records
         self.notes_ = made.notes

@@ -12,13 +12,13 @@ from owner_agent.release.refusals import same_people
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
 from pramana.reporting.reports import NO_BOUND, Reports, require_yes_or_no, required_prior
-from pramana.reporting.tabulating import Drawn
+from pramana.reporting.tabulating import BlockDraw
 from pramana.showing.html import card
 from pramana_core.errors import OptionError
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification, composed
 from pramana_core.privacy.amplification import PRIOR
-from pramana_core.privacy.study import CoinTold, StudyTold, ToldBlock, told_by
+from pramana_core.privacy.study import BlockDisclosure, CoinDisclosure, StudyDisclosure, told_by
 from pramana_core.study_plan import StudyPlan
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ class Account:
         0.321
     """
 
-    told: tuple[ToldBlock, ...]
+    told: tuple[BlockDisclosure, ...]
     different_people: bool = False
 
     @cached_property
-    def _sums(self) -> StudyTold:
+    def _sums(self) -> StudyDisclosure:
         return told_by(self.told, different_people=self.different_people)
 
     @cached_property
@@ -173,26 +173,26 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
         {'department': 5.99, 'sex': 2.77, 'admitted': 2.77}
     """
     require_yes_or_no(different_people, "different_people")
-    told: list[ToldBlock] = []
+    told: list[BlockDisclosure] = []
     seen: dict[str, list[_Population]] = {}
     for number, (owner, one) in enumerate(_listed(what), start=1):
         if isinstance(one, StudyPlan):
             for name, _ in one.owners:
                 if one.reports(name):
-                    drawn = Drawn(f"{owner}{name}", one.block(name), f"plan {number}")
+                    drawn = BlockDraw(f"{owner}{name}", one.block(name), f"plan {number}")
                     told += _blocks(drawn, drawn.draw)
         elif isinstance(one, Reports) and one.draws is not None:
             joined = len({drawn.owner for drawn in one.draws}) > 1
             for drawn in one.draws:
                 name = drawn.owner if joined or not owner else owner
                 told += _blocks(
-                    Drawn(name, drawn.block, drawn.draw),
+                    BlockDraw(name, drawn.block, drawn.draw),
                     f"{drawn.draw} {_population(seen, drawn, one.pseudonyms)}",
                 )
         else:
             plan = one if isinstance(one, Plan) else one.plan
             for block in plan.blocks:
-                told += _blocks(Drawn(owner, block, ""), f"plan {number}: {block.digest}")
+                told += _blocks(BlockDraw(owner, block, ""), f"plan {number}: {block.digest}")
     return Account(tuple(told), different_people)
 
 
@@ -223,18 +223,18 @@ def _listed(what: Sequence[Told]) -> list[tuple[str, Plan | StudyPlan | Reports]
     return found
 
 
-def _blocks(drawn: Drawn, identity: str) -> Iterable[ToldBlock]:
+def _blocks(drawn: BlockDraw, identity: str) -> Iterable[BlockDisclosure]:
     channel = drawn.block.channel
     if channel.withheld:
         return
     randomized = not channel.is_identity
-    yield ToldBlock(
+    yield BlockDisclosure(
         drawn.owner,
         drawn.block.names,
         Amplification.of(channel) if randomized else NO_BOUND,
         identity,
         randomized,
-        CoinTold.of(channel),
+        CoinDisclosure.of(channel),
     )
 
 
@@ -247,7 +247,9 @@ class _Population:
     keys: Pseudonyms
 
 
-def _population(seen: dict[str, list[_Population]], drawn: Drawn, keys: Pseudonyms | None) -> str:
+def _population(
+    seen: dict[str, list[_Population]], drawn: BlockDraw, keys: Pseudonyms | None
+) -> str:
     """Return which people draws are of: those of the newest reports who may be the same."""
     if keys is None:
         return ""

@@ -13,7 +13,7 @@ from pramana.frames.tables import Frame, as_frame, shown
 from pramana.owner.keys import Keys
 from pramana.owner.record_ids import RecordId, record_ids
 from pramana.reporting.reports import PSEUDONYM, Reports, require_plan
-from pramana.reporting.tabulating import Drawn
+from pramana.reporting.tabulating import BlockDraw
 from pramana_core.errors import KeyFileError, OptionError, TableError
 from pramana_core.plan import Plan
 from pramana_core.terminal import progress_bar
@@ -97,7 +97,7 @@ def randomize(
             made = draw(plan, secrets, study, known, codes)
     owner = keys.fingerprints["draw"]
     people = hashlib.sha256(made.keys.tobytes()).hexdigest()
-    draws = tuple(Drawn(owner, b, draw_id(secrets, study, b), people) for b in plan.blocks)
+    draws = tuple(BlockDraw(owner, b, draw_id(secrets, study, b), people) for b in plan.blocks)
     return Reports(plan, made.columns, made.keys, draws, study)
 
 

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import Frame, as_frame, shown
-from pramana.reporting.tabulating import Drawn
+from pramana.reporting.tabulating import BlockDraw
 from pramana_core.channels import RESOLUTION
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
@@ -56,12 +56,12 @@ class _DrawnMessage(Message):
     people: str
 
     @classmethod
-    def of(cls, drawn: Drawn) -> _DrawnMessage:
+    def of(cls, drawn: BlockDraw) -> _DrawnMessage:
         block = BlockMessage.model_validate(drawn.block.as_dict())
         return cls(owner=drawn.owner, block=block, draw=drawn.draw, people=drawn.people)
 
-    def to_drawn(self) -> Drawn:
-        return Drawn(self.owner, self.block.to_block(), self.draw, self.people)
+    def to_drawn(self) -> BlockDraw:
+        return BlockDraw(self.owner, self.block.to_block(), self.draw, self.people)
 
 
 class _Described(Message):
@@ -86,7 +86,7 @@ class Contents:
     plan: Plan
     codes: Mapping[str, Codes]
     pseudonyms: Pseudonyms | None
-    draws: tuple[Drawn, ...] | None
+    draws: tuple[BlockDraw, ...] | None
     study: str | None
 
 

@@ -12,7 +12,7 @@ from miner_service.store.files.segments import KeyText
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import shown
 from pramana.reporting.reports import Reports, require_reports
-from pramana.reporting.tabulating import Drawn
+from pramana.reporting.tabulating import BlockDraw
 from pramana_core.errors import OptionError, PlanError, RecordsDoNotAlign
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
@@ -158,7 +158,7 @@ def _side_by_side(reports: Sequence[Reports], masks: Sequence[Mask | None]) -> R
         require_one_coin(owners, codes)
     first, chosen = present[0]
     known = first.pseudonyms
-    drawn: list[Drawn] | None = []
+    drawn: list[BlockDraw] | None = []
     for one, _ in present:
         drawn = None if drawn is None or one.draws is None else [*drawn, *one.draws]
     return Reports(

@@ -21,7 +21,7 @@ from pramana.reporting.files import (
     write_contents,
     write_labels,
 )
-from pramana.reporting.tabulating import Drawn, warn_of_misfits
+from pramana.reporting.tabulating import BlockDraw, warn_of_misfits
 from pramana.showing.charts import plotted, privacy_chart
 from pramana.showing.html import DIGITS, card
 from pramana_core.domain import Domain
@@ -157,7 +157,7 @@ class Reports:
     plan: Plan
     codes: Mapping[str, Codes]
     pseudonyms: Pseudonyms | None = None
-    draws: tuple[Drawn, ...] | None = None
+    draws: tuple[BlockDraw, ...] | None = None
     study: str | None = None
 
     def __post_init__(self) -> None:

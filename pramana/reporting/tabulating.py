@@ -84,7 +84,7 @@ def tabulated_each(
 
 
 @dataclass(frozen=True)
-class Drawn:
+class BlockDraw:
     """One block of one owner, as it was drawn.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.simulate.study import Fits, Series, Trials, fitted
+from pramana.simulate.study import ModelFits, Series, Trials, fitted
 from pramana_core import ties
 from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
@@ -128,7 +128,7 @@ class NetworkOutcome:
     clean: Series
     distance: dict[str, dict[str, float | None]]
     links: tuple[dict[str, Any], ...]
-    fits: Fits
+    fits: ModelFits
 
     @property
     def better_than_no_links(self) -> bool | None:
@@ -201,7 +201,9 @@ def simulate(
     distance = {"randomized": _distance(randomized), "clean": _distance(clean)}
     links = tuple(_links(found, reference.structure))
     series = (randomized, clean)
-    return NetworkOutcome(trials, options, reference, *series, distance, links, Fits(tuple(fits)))
+    return NetworkOutcome(
+        trials, options, reference, *series, distance, links, ModelFits(tuple(fits))
+    )
 
 
 class _Steps:
@@ -234,7 +236,7 @@ def _part(on_step: OnShare, index: int, runs: int) -> Callable[[float, float], O
 
 
 @dataclass(frozen=True, eq=False)
-class _Learned:
+class _LearnedNetwork:
     marginals: EstimatedMarginals
     structure: LearnedStructure
     network: BayesNet
@@ -248,7 +250,7 @@ class _Learner:
     seed: int
     tick: Tick
 
-    def __call__(self, counts: ReportedCounts, plan: Plan, on_step: OnShare) -> _Learned:
+    def __call__(self, counts: ReportedCounts, plan: Plan, on_step: OnShare) -> _LearnedNetwork:
         started = time.perf_counter()
         estimator = self.options.estimator
         marginals = EstimatedMarginals(counts, plan, estimator=estimator, tick=self.tick)
@@ -261,7 +263,7 @@ class _Learner:
             on_step=lambda done, total: on_step(done / max(total, done, 1)),
         )
         network = fitted(marginals, learned.structure)
-        return _Learned(marginals, learned, network, time.perf_counter() - started)
+        return _LearnedNetwork(marginals, learned, network, time.perf_counter() - started)
 
 
 class _Comparison:
@@ -272,7 +274,7 @@ class _Comparison:
         self._by_class = by_class
         self._entropy = divergence_or_none(reference, reference, 0.0)
 
-    def __call__(self, learned: _Learned) -> dict[str, float | None]:
+    def __call__(self, learned: _LearnedNetwork) -> dict[str, float | None]:
         structure = learned.network.structure
         errors = compare(structure, self._reference.structure, by_class=self._by_class)
         unlinked = fitted(learned.marginals, Structure.of(dict.fromkeys(structure.nodes, ())))

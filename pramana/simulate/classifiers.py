@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pramana.simulate.study import Fits, Series, Trials, spread
+from pramana.simulate.study import ModelFits, Series, Trials, spread
 from pramana_core import ties
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Codes, Marginals
@@ -40,7 +40,7 @@ class ClassifierOutcome:
     estimator: Estimator
     options: Mapping[str, Any]
     runs: Series
-    fits: Fits
+    fits: ModelFits
 
     @property
     def better_than_majority(self) -> bool:
@@ -107,7 +107,7 @@ def simulate(
             }
         )
         on_step((trial.index + 1) / trials.runs)
-    series, fitting = Series(tuple(runs)), Fits(tuple(fits))
+    series, fitting = Series(tuple(runs)), ModelFits(tuple(fits))
     return ClassifierOutcome(learner, target, trials, estimator, options, series, fitting)
 
 

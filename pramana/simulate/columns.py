@@ -52,7 +52,7 @@ def intervals_for(records: int) -> int:
 
 
 @dataclass
-class Done:
+class ColumnChanges:
     """What was done to the columns of so many records, by their names, for a result's reader.
 
     `intervals` is how many of one width were asked for, if any.
@@ -94,7 +94,7 @@ def listed(bad: dict[str, str]) -> str:
 
 
 def made(
-    column: pd.Series[str], name: str, done: Done, *, asked: bool
+    column: pd.Series[str], name: str, done: ColumnChanges, *, asked: bool
 ) -> tuple[Variable, Codes] | None:
     """Return a column as a variable and its codes; None where it is left out.
 
@@ -231,7 +231,7 @@ def _kept(column: pd.Series[str]) -> pd.Series[bool]:
     return (shares >= _RARE) & (np.arange(len(shares)) < _MOST_KEPT)
 
 
-def _without_rare(column: pd.Series[str], name: str, done: Done) -> pd.Series[str]:
+def _without_rare(column: pd.Series[str], name: str, done: ColumnChanges) -> pd.Series[str]:
     if column.nunique() <= MOST_CATEGORIES:
         return column
     kept = _kept(column)

@@ -50,7 +50,7 @@ class Fold:
 
 
 @dataclass(eq=False)
-class Kept:
+class PreparedTable:
     """A table, and what was made of it for the cells of an experiment.
 
     Raises:
@@ -138,7 +138,7 @@ def owner_stream(fold: Fold, options: SimulationOptions, owner: int) -> np.rando
 
 
 @dataclass(frozen=True)
-class Made:
+class FoldModels:
     """What a method makes of a fold.
 
     Attributes:
@@ -154,4 +154,4 @@ class Made:
     pseudo_records: int | None = None
 
 
-Way = Callable[[Kept, Fold, SimulationOptions], Made]
+Way = Callable[[PreparedTable, Fold, SimulationOptions], FoldModels]

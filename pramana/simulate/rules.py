@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pramana.simulate.study import Fits, Series, Trial, Trials
+from pramana.simulate.study import ModelFits, Series, Trial, Trials
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
 from pramana_core.learn.rules.mining import mine_itemsets
@@ -101,7 +101,7 @@ class RulesOutcome:
     estimator: Estimator
     lengths: pd.DataFrame
     totals: Series
-    fits: Fits
+    fits: ModelFits
     modelled_from: int | None
 
     def means(self) -> pd.DataFrame:
@@ -158,7 +158,7 @@ def simulate(
         totals.append(overall(truth, found) | {"seconds": seconds})
         on_step((trial.index + 1) / trials.runs)
     lengths = pd.concat(tables, ignore_index=True)
-    series, fitting = Series(tuple(totals)), Fits(tuple(fits))
+    series, fitting = Series(tuple(totals)), ModelFits(tuple(fits))
     return RulesOutcome(trials, mining, estimator, lengths, series, fitting, modelled)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pramana.simulate.kept import Fold, Kept, Made
+from pramana.simulate.kept import Fold, FoldModels, PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.options import SimulationOptions
 from pramana.simulate.study import Series, spread
@@ -104,7 +104,7 @@ def simulate(
     table: SharingTable,
     options: SimulationOptions,
     on_step: OnShare = lambda _share: None,
-    kept: Kept | None = None,
+    kept: PreparedTable | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Simulation:
     """Simulate sharing on a table.
@@ -121,7 +121,7 @@ def simulate(
         LimitExceeded: a product of trees is too large.
         NotInstalled: scikit-learn is not installed.
     """
-    held = kept or Kept(table, dict(options.taxonomies) or None)
+    held = kept or PreparedTable(table, dict(options.taxonomies) or None)
     folds = held.folds(options)
     rows = []
     on_step(0.0)
@@ -134,7 +134,7 @@ def simulate(
 
 
 def _measured(
-    kept: Kept, fold: Fold, options: SimulationOptions, made: Made, seconds: float
+    kept: PreparedTable, fold: Fold, options: SimulationOptions, made: FoldModels, seconds: float
 ) -> FoldResult:
     test, true = kept.attributes.rows(fold.test), kept.codes[fold.test]
     basis = kept.basis(fold, options)

@@ -35,7 +35,7 @@ Numbers = Mapping[str, float | None]
 
 
 @dataclass(frozen=True)
-class Fits:
+class ModelFits:
     """How the reports of each run fit the log-linear models that counts were taken from, if any."""
 
     runs: tuple[tuple[LackOfFit, ...], ...]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pramana.simulate.columns import Codes, Done, codes_of, listed, made
+from pramana.simulate.columns import Codes, ColumnChanges, codes_of, listed, made
 from pramana.simulate.sources import TableSource
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, TableError, TableUnreadable
@@ -59,7 +59,7 @@ def read_source(
         )
     frame = read_text(path)
     names = _wanted(path, frame, variables)
-    done = Done(len(frame), intervals)
+    done = ColumnChanges(len(frame), intervals)
     found: list[Variable] = []
     codes: dict[str, Codes] = {}
     for name in names:
@@ -176,7 +176,7 @@ def _split(text: str, present: Sequence[str]) -> list[str]:
     return names
 
 
-def _of_plan(column: pd.Series[str], variable: Variable, done: Done) -> Codes | None:
+def _of_plan(column: pd.Series[str], variable: Variable, done: ColumnChanges) -> Codes | None:
     """Return the codes of a plan's variable; None where cells hold none of its categories."""
     empty = int((column == "").sum())
     strange = int((~column.isin(variable.categories)).sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pramana.simulate.kept import Fold, Kept, Made, Way, miner_stream, owner_stream
+from pramana.simulate.kept import Fold, FoldModels, PreparedTable, Way, miner_stream, owner_stream
 from pramana.simulate.learning import learn_published
 from pramana.simulate.options import COMBINING, SimulationOptions
 from pramana.simulate.publishers import publisher_of
@@ -22,7 +22,7 @@ from pramana_core.model_sharing.tree import SharedTree
 # Records published l-diverse instead of trees: the baseline of Sharkey's section 4.2.
 
 
-def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+def ldiversity(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
     """Return the model of the published training records; of none where nothing is published.
 
     All training records are at one publisher, whatever the number of owners (section 4.2).
@@ -38,10 +38,10 @@ def ldiversity(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     table, codes = kept.attributes.rows(fold.train), kept.codes[fold.train]
     (levels,) = publisher.publish(kept.schema, table, codes, [asked])
     if levels is None:
-        return Made((), refused=options.owners)
+        return FoldModels((), refused=options.owners)
     learning = GlobalOptions(seed=options.seed)
     model = learn_published(kept.schema, table, codes, levels, options.model, learning)
-    return Made((model,), pseudo_records=table.records)
+    return FoldModels((model,), pseudo_records=table.records)
 
 
 def way_of(method: str) -> Way:
@@ -53,26 +53,26 @@ def way_of(method: str) -> Way:
     return WAYS[method]
 
 
-def pooled(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+def pooled(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
     """All records at one place: the global basis model itself."""
-    return Made((kept.basis(fold, options),))
+    return FoldModels((kept.basis(fold, options),))
 
 
-def local(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+def local(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
     """Each owner alone, by its own unpruned tree: the mean over the owners is what counts."""
     grown = kept.trees(fold, options.with_(by="pruning", requirement=None))
     trees = [tree for tree in grown if tree is not None]
-    return Made(
+    return FoldModels(
         tuple(map(TreeModel, trees)), leaves=tuple(float(len(tree.leaves)) for tree in trees)
     )
 
 
-def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
+def shared(kept: PreparedTable, fold: Fold, options: SimulationOptions) -> FoldModels:
     """Owners release trees, and the miner combines them."""
     found = [released(kept, fold, options, owner) for owner in range(options.owners)]
     trees = [tree for tree in found if tree is not None]
     if not trees:
-        return Made((), refused=len(found))
+        return FoldModels((), refused=len(found))
     asked = CombineOptions(
         method=cast("Combining", options.method),
         model=options.model,
@@ -81,7 +81,7 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
         votes=VoteOptions(weights=options.weights),
     )
     combined = combine(trees, asked, miner_stream(fold, options))
-    return Made(
+    return FoldModels(
         (combined.model,),
         refused=len(found) - len(trees),
         leaves=_leaves(trees),
@@ -89,7 +89,9 @@ def shared(kept: Kept, fold: Fold, options: SimulationOptions) -> Made:
     )
 
 
-def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> SharedTree | None:
+def released(
+    kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int
+) -> SharedTree | None:
     """Return the tree that an owner releases; None where it cannot meet the requirement."""
     if options.epsilon is not None:
         return private(kept, fold, options, owner, options.epsilon)
@@ -106,7 +108,7 @@ def released(kept: Kept, fold: Fold, options: SimulationOptions, owner: int) -> 
 
 
 def private(
-    kept: Kept, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
+    kept: PreparedTable, fold: Fold, options: SimulationOptions, owner: int, epsilon: float
 ) -> SharedTree:
     """Return the differentially private tree that an owner releases."""
     from pramana_core.model_sharing.private import GeneratorNoise, grow_private_tree

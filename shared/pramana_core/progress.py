@@ -49,7 +49,7 @@ class Repeating:
         self._report(*self._last)
 
 
-def unstopped() -> None:
+def no_cancel() -> None:
     """Be called in the midst of work that nobody stops."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.terminal import run
 
 if __name__ == "__main__":
-    run(build(Surroundings(sleep=lambda seconds: time.sleep(seconds / 20))))
+    run(build(Environment(sleep=lambda seconds: time.sleep(seconds / 20))))

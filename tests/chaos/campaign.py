@@ -21,7 +21,7 @@ from typing import Any
 import httpx
 import psutil
 
-from pramana.demo.run import Rest
+from pramana.demo.run import RestClient
 from tests.chaos.checking import Aftermath, digest_of
 from tests.chaos.disk import Disk
 from tests.chaos.owners import NAMES, Owner, People, settle_in
@@ -139,8 +139,8 @@ class Campaign:
         self.proxy.lead_to(self.service.url)
 
     @property
-    def _admin(self) -> Rest:
-        return Rest(self.service.url, self.service.token_file.read_text().strip())
+    def _admin(self) -> RestClient:
+        return RestClient(self.service.url, self.service.token_file.read_text().strip())
 
     def _require_receipts_kept(self) -> None:
         """Check that no part was forgotten that was acknowledged."""

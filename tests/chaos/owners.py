@@ -22,7 +22,7 @@ from owner_agent.release.agreement import join
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from tests.chaos.service import MARK
 
@@ -168,6 +168,6 @@ def settle_in(
     keys = KeyStore(site.state)
     keys.create("draw", secrets.token_bytes)
     keys.add("linkage", bytes(range(7, 39)))
-    join(site, secret, Surroundings())
+    join(site, secret, Environment())
     token = TokenStore(site.state).load(study)
     return Owner(name, home, site, mark, -(-len(rows) // parts), token)

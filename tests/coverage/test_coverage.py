@@ -18,7 +18,7 @@ from scipy import stats
 
 from benchmarks.coverage.drawing import records_of, reports_of
 from benchmarks.coverage.page import PAGE, page, row
-from benchmarks.coverage.setting import Counted, Covered, Interval, Setting, covered
+from benchmarks.coverage.setting import Coverage, CoverageResult, Interval, Setting, covered
 from benchmarks.coverage.settings import ALL
 from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain
@@ -45,7 +45,7 @@ REPEATED = ALL if os.environ.get("PRAMANA_COVERAGE") == "all" else ALWAYS
 RESULTS = Path(PAGE).parents[1] / "benchmarks" / "coverage" / "results.json"
 
 
-def kept(setting: Setting, found: Covered) -> bool:
+def kept(setting: Setting, found: Coverage) -> bool:
     """Whether the coverage found could be of a setting that keeps its word."""
     error = max(found.error, np.sqrt(0.95 * 0.05 / found.printed.sum()))
     half = stats.norm.isf(FALSE_ALARM / 2) * error
@@ -80,7 +80,7 @@ def test_honest_intervals_pass_and_others_do_not():
 def test_the_page_names_the_worst_and_says_why_some_are_wide():
     honest, wide = simple(1.0), simple(2.0)
     wide = Setting(**{**vars(wide), "why": "it is meant to be", "below": 1.0})
-    text = page([Counted.of(s, covered(s, range(50))) for s in (honest, wide)])
+    text = page([CoverageResult.of(s, covered(s, range(50))) for s in (honest, wide)])
     assert "| normal means | errors times 1.0 | 1 | 5 |" in text
     assert "it is meant to be" in text
     assert "repeated 50 times" in text
@@ -93,7 +93,7 @@ def test_no_two_settings_share_a_name_or_a_seed():
 
 
 def test_the_page_has_every_setting_as_it_was_counted():
-    kept = [Counted(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
+    kept = [CoverageResult(**one) for one in json.loads(RESULTS.read_text(encoding="utf-8"))]
     assert [(c.name, c.where, c.seed, c.why) for c in kept] == [
         (s.name, s.where, s.seed, s.why) for s in ALL
     ]

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from pramana.demo.processes import Processes
-from pramana.demo.run import Rest
+from pramana.demo.run import RestClient
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -104,7 +104,7 @@ class Study:
 
     root: Path
     url: str
-    admin: Rest
+    admin: RestClient
     name: str = "trial"
 
     def add_owner(self, owner: str, table: str, variables: str, *, join: bool = True) -> Path:
@@ -155,7 +155,7 @@ def study(tmp_path: Path) -> Iterator[Study]:
             "miner_service",
             *("serve", "--data", str(tmp_path / "miner"), "--admin-token-file", str(token)),
         )
-        with Rest(url, token.read_text().strip(), seconds=None) as admin:
+        with RestClient(url, token.read_text().strip(), seconds=None) as admin:
             admin.post("/v1/studies", {"name": "trial"})
             yield Study(tmp_path, url, admin)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Patience, Surroundings
+from owner_agent.state.surroundings import Environment, WaitingTimes
 from pramana_core.terminal import run
 
 HOUR = 3600.0
-PATIENCE = Patience(
+PATIENCE = WaitingTimes(
     work=HOUR,
     connect=HOUR,
     quick=HOUR,
@@ -21,4 +21,4 @@ PATIENCE = Patience(
 )
 
 if __name__ == "__main__":
-    run(build(Surroundings(patience=PATIENCE)))
+    run(build(Environment(patience=PATIENCE)))

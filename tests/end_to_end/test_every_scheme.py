@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana.demo.run import Rest
+from pramana.demo.run import RestClient
 from pramana_core.wire.learning.models import BayesNetMessage
 
 RECORDS = 20_000
@@ -135,7 +135,7 @@ JOBS = {
 }  # fmt: skip
 
 
-def learn(analyst: Rest, spec: dict) -> BayesNetMessage:
+def learn(analyst: RestClient, spec: dict) -> BayesNetMessage:
     job = analyst.post("/v1/studies/trial/jobs", {"spec": {"kind": "bayes-net-parameters", **spec}})
     done = analyst.wait(f"/v1/jobs/{job['id']}")
     return BayesNetMessage.model_validate(analyst.get(f"/v1/models/{done['model']}"))

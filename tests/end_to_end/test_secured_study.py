@@ -16,17 +16,17 @@ import pytest
 from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tls import TlsFiles
 from pramana.demo.processes import Processes
-from pramana.demo.run import Rest
+from pramana.demo.run import RestClient
 from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
 
 pytestmark = pytest.mark.end_to_end
 
 PARTS = {"part_records": 10}
-ONCE = Surroundings(attempts=1)
+ONCE = Environment(attempts=1)
 
 KILLED = """
 import os, signal
@@ -163,6 +163,6 @@ def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured
     assert sealed["parts_received"] == list(range(20))
 
 
-def told(site: Site, url: str) -> Rest:
+def told(site: Site, url: str) -> RestClient:
     """Return the agent that serves a site, as its custodian speaks to it."""
-    return Rest(url, (site.state / "agent.token").read_text().strip(), seconds=None)
+    return RestClient(url, (site.state / "agent.token").read_text().strip(), seconds=None)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pramana.demo.run import Rest
+from pramana.demo.run import RestClient
 from tests.places import DATA
 
 pytestmark = pytest.mark.end_to_end
@@ -126,14 +126,14 @@ def sites(study, nursery) -> dict[str, Path]:
     }
 
 
-def classifier(admin: Rest) -> dict[str, Any]:
+def classifier(admin: RestClient) -> dict[str, Any]:
     """Run the job at the miner; return where its model is."""
     spec = {"kind": "bayes-classifier", "target": "class", "estimator": "pooled"}
     job = admin.post("/v1/studies/trial/jobs", {"spec": {**spec, "model": "naive-bayes"}})
     return admin.wait(f"/v1/jobs/{job['id']}")
 
 
-def accuracy(admin: Rest, model: str, rows: Table) -> float:
+def accuracy(admin: RestClient, model: str, rows: Table) -> float:
     """Return how many held-out records are told right, by the miner's own predictions."""
     asked = [{k: v for k, v in row.items() if k not in ("id", "class")} for row in rows]
     answer = admin.post(f"/v1/models/{model}/predictions", {"records": asked})

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from miner_service.jobs.runner import Crew, learn_model, too_long, work_once
+from miner_service.jobs.runner import WorkerPool, learn_model, too_long, work_once
 from miner_service.services import Services
 from miner_service.store.queue import (
     Lease,
@@ -138,6 +138,6 @@ class _Step:
             return leased(session, self._lease) is not None
 
 
-def crew_of(learn: Any = learn_model, **options: float) -> Callable[[Services], Crew]:
+def crew_of(learn: Any = learn_model, **options: float) -> Callable[[Services], WorkerPool]:
     """Return what makes a crew of one thread, as `create_app` takes it."""
     return lambda services: ThreadCrew(services, learn, **options)

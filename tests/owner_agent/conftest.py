@@ -18,7 +18,7 @@ from owner_agent.cli.main import build
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.verifying import Verified, verify
 from pramana_core.study_plan import StudyPlan
@@ -247,9 +247,9 @@ class Bench:
     attempts: int = 1
 
     @property
-    def surroundings(self) -> Surroundings:
+    def surroundings(self) -> Environment:
         """The agent's surroundings: the fake miner, no waiting, a fixed clock."""
-        return Surroundings(
+        return Environment(
             transport=httpx.MockTransport(self.miner),
             sleep=self.slept.append,
             now=lambda: NOW,

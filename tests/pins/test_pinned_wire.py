@@ -22,7 +22,13 @@ from miner_service.http.access.problems import problem_of_failure
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
-from owner_agent.peer.identity.identity import Call, PeerIdentity, Pinned, signed_headers, state
+from owner_agent.peer.identity.identity import (
+    Call,
+    PeerIdentity,
+    PublicIdentity,
+    signed_headers,
+    state,
+)
 from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
@@ -554,7 +560,7 @@ def peers_say() -> dict[str, Any]:
             peer_messages.CountTables,
             {"tables": [{"variables": ["a"], "shape": [2], "counts": [1, 2]}]},
         ),
-        (peer_messages.Agreed, {"digest": SHA}),
+        (peer_messages.ResultAgreement, {"digest": SHA}),
         (peer_messages.Status, {"phase": "offered"}),
     ]
     return {kind.__name__: kind.model_validate(content) for kind, content in kinds}
@@ -563,7 +569,7 @@ def peers_say() -> dict[str, Any]:
 def test_what_peers_say_and_sign(pin):
     """The name of a statement's kind is part of what is signed: it travels, in a way."""
     key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"pinned identity").digest())
-    public = object.__new__(Pinned)
+    public = object.__new__(PublicIdentity)
     object.__setattr__(public, "name", "north")
     identity = PeerIdentity(public, Path(), key)
     said = peers_say()

@@ -16,7 +16,7 @@ from owner_agent.cli.results_shown import show_results
 from owner_agent.report.figures import _most_exposed
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.kernel_regression.tuning import Tried, smoothest
+from pramana_core.kernel_regression.tuning import PenaltyFits, smoothest
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
 from pramana_core.learn.linear.pocket import pocket
 from pramana_core.learn.linear.sources import CellClassCounts
@@ -142,7 +142,7 @@ def test_bandwidths_of_the_same_freedom_are_as_good(nudge: float):
     one = 2.0000005 * (1 - 5e-14)
     for both in ([one, one * nudge], [one * nudge, one]):
         tried = [
-            Tried(np.array([1.0]), np.array([freedom]), np.array([True]), squares)
+            PenaltyFits(np.array([1.0]), np.array([freedom]), np.array([True]), squares)
             for freedom in both
         ]
         assert smoothest(tried) == (1, (1.0,))

@@ -54,7 +54,7 @@ def relations_of(x: MixedTable) -> tuple[Relation, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class PreservedRelation:
     """How far a relationship is kept.
 
     Attributes:
@@ -79,7 +79,7 @@ def kept(
     y: Floats,
     setting: Setting,
     kind: Kind = "kernel",
-) -> Kept:
+) -> PreservedRelation:
     """Return how far masked records keep a relationship.
 
     Args:
@@ -100,7 +100,7 @@ def kept(
     other = expectation(kind, np.column_stack([told, y[:, given]]), y[:, [target]], rng)
     true, masked = found.fitted[:, 0], other.predict(true_features)[:, 0]
     slope, r_squared = compared(true, masked)
-    return Kept(relation, true, masked, slope, r_squared)
+    return PreservedRelation(relation, true, masked, slope, r_squared)
 
 
 def compared(true: Floats, masked: Floats) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from benchmarks.reproduce.alahmadi import grids
 from benchmarks.reproduce.alahmadi.pilot import TINY, colour_of
-from benchmarks.reproduce.alahmadi.relations import Kept, kept, relations_of
+from benchmarks.reproduce.alahmadi.relations import PreservedRelation, kept, relations_of
 from benchmarks.reproduce.alahmadi.store import store_tables
 from benchmarks.reproduce.alahmadi.versions import PROPOSED, versions
 from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
@@ -27,7 +27,7 @@ KEPT = 0.95
 def run(setting: Setting) -> Result:
     """Compare the fitted values of six relationships under every method."""
     s, x = store_tables(setting)
-    fits: dict[tuple[str, int], Kept] = {}
+    fits: dict[tuple[str, int], PreservedRelation] = {}
     rows = []
     for done, version in enumerate(versions(s, x, setting, "store")):
         if version.masked is None:
@@ -71,7 +71,7 @@ def _among_x(found: pd.DataFrame, method: str) -> Finding:
     )
 
 
-def _draw(figure: Figure, fits: dict[tuple[str, int], Kept]) -> None:
+def _draw(figure: Figure, fits: dict[tuple[str, int], PreservedRelation]) -> None:
     rows = list(dict.fromkeys(method for method, _ in fits))
     relations = [fits[rows[0], place].relation for place in range(6)]
 

@@ -36,7 +36,7 @@ def label(requirement: Requirement) -> str:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedLevels:
     """Levels that a publisher chose, by requirement; checked anew on the records at hand.
 
     Where several were recorded for a requirement, those are taken that were chosen most often
@@ -51,7 +51,7 @@ class Recorded:
     name: str = "anjana"
 
     @classmethod
-    def read(cls, path: Path, table: str) -> Recorded:
+    def read(cls, path: Path, table: str) -> RecordedLevels:
         """Return what is recorded of a table. Raises OSError, ValueError, KeyError."""
         kept: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return cls(kept["tables"][table], f"{kept['publisher']} {kept['version']}")
@@ -78,6 +78,6 @@ class Recorded:
         return None
 
 
-def recorded(table: str) -> Recorded:
+def recorded(table: str) -> RecordedLevels:
     """Return the levels at which anjana published a table (`make publishing-peer`)."""
-    return Recorded.read(PUBLISHED, table)
+    return RecordedLevels.read(PUBLISHED, table)

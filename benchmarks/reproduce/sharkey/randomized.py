@@ -15,7 +15,7 @@ from benchmarks.reproduce.sharkey.tables import table_of
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import simulate
 from pramana.simulate.designs import designed
-from pramana.simulate.kept import Fold, Kept
+from pramana.simulate.kept import Fold, PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.options import SimulationOptions
 from pramana.simulate.sources import TableSource
@@ -60,7 +60,9 @@ def randomized(setting: Setting, table: str, gamma: float) -> dict[str, Any]:
     """
     held = table_of(setting, table)
     source = source_of(held)
-    parts = tuple(Kept(held).folds(SimulationOptions(folds=folds(setting), seed=setting.seed)))
+    parts = tuple(
+        PreparedTable(held).folds(SimulationOptions(folds=folds(setting), seed=setting.seed))
+    )
     wanted = goal(source.domain, "tree", target=held.target)
     plan = designed(source.domain, "auto", gamma, wanted, len(parts[0].train))
     trials = FoldTrials(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reproduce.experiment import Setting
-from pramana.simulate.kept import Kept
+from pramana.simulate.kept import PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
@@ -61,6 +61,6 @@ def table_of(setting: Setting, name: str) -> SharingTable:
     return table
 
 
-def kept_of(setting: Setting, name: str) -> Kept:
+def kept_of(setting: Setting, name: str) -> PreparedTable:
     """Return a table with its taxonomies, for the cells of an experiment."""
-    return Kept(table_of(setting, name), taxonomies(name))
+    return PreparedTable(table_of(setting, name), taxonomies(name))

@@ -381,7 +381,7 @@ _VISIBLE: dict[Scope, Callable[[Session, Caller, str], object]] = {
 
 
 @dataclass(frozen=True)
-class Entering:
+class RouteRule:
     """The mark of a route that `enter` lets into by its rule, before it is come to."""
 
     rule: Rule
@@ -397,7 +397,7 @@ class Entering:
 
 
 @dataclass(frozen=True)
-class Entered:
+class Admission:
     """Who sent a request, why it is refused, if it is, and what was looked for besides."""
 
     caller: Caller
@@ -415,7 +415,7 @@ def enter(
     rule: Rule,
     parameters: Mapping[str, str],
     look: Look | None = None,
-) -> Entered:
+) -> Admission:
     """Find out who sent a request with this `Authorization` header, and whether a rule lets it in.
 
     All of it is seen in one state of the database. A refusal, by the rule or by `look`, is
@@ -441,7 +441,7 @@ def enter(
         except PramanaError as error:
             refused = error
     note_used(services, token, now)
-    return Entered(caller, refused, found)
+    return Admission(caller, refused, found)
 
 
 def _require(session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]) -> None:
@@ -465,7 +465,7 @@ class RuledRouter(APIRouter):
         options["description"] = f"{_unindented(told)}\n\n{rule.told}"
         if rule.scope is not Scope.OPEN:
             options["dependencies"] = [
-                Depends(Entering(rule)),
+                Depends(RouteRule(rule)),
                 *(options.get("dependencies") or ()),
             ]
         super().add_api_route(path, endpoint, **options)
@@ -480,7 +480,7 @@ def require_ruled(routes: Iterable[BaseRoute]) -> None:
     for route in found:
         entries = [one.dependency for one in getattr(route, "dependencies", ())]
         rule = rule_of(str(route.name))
-        if rule.scope is not Scope.OPEN and Entering(rule) not in entries:
+        if rule.scope is not Scope.OPEN and RouteRule(rule) not in entries:
             raise TypeError(f"the route {route.name} is not added by a RuledRouter")
     if unused := set(ACCESS) - {str(route.name) for route in found}:
         raise TypeError(f"there are rules of {sorted(unused)}, and no such routes")

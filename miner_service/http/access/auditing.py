@@ -21,7 +21,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from miner_service.http.access.problems import problem_response
-from miner_service.store.people import Gathering, without_secrets
+from miner_service.store.people import Batcher, without_secrets
 from pramana_core.audit.log import AuditLog
 from pramana_core.errors import PramanaError
 from pramana_core.wire.problems import problem_of
@@ -49,9 +49,9 @@ class AuditMiddleware:
     def __init__(self, app: ASGIApp, *, audit: AuditLog) -> None:
         self._app = app
         self._audit = audit
-        self._strangers = _Strangers()
+        self._strangers = _UnknownCallers()
         # A line may wait for what is being flushed, and the loop for nothing.
-        self._lines = Gathering("auditing", self._write)
+        self._lines = Batcher("auditing", self._write)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -141,7 +141,7 @@ class AuditMiddleware:
                 line.written.set_result(None)
 
 
-class _Strangers:
+class _UnknownCallers:
     """Counts what was refused to whoever is not known, by action."""
 
     def __init__(self) -> None:

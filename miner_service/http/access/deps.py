@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 
 from miner_service.http.access.access import Caller
 from miner_service.http.access.keyed import Probes
-from miner_service.jobs.runner import Crew, Followed
+from miner_service.jobs.runner import FollowedJobs, WorkerPool
 from miner_service.services import Services
 from miner_service.store.database import ListView, Paging
 from pramana_core.wire.base import MAX_PARTS, MAX_RECORDS
@@ -35,9 +35,9 @@ async def get_services(request: Request) -> Services:
     return services
 
 
-async def get_crew(request: Request) -> Crew:
+async def get_crew(request: Request) -> WorkerPool:
     """Return those who run the jobs."""
-    crew: Crew = request.app.state.crew
+    crew: WorkerPool = request.app.state.crew
     return crew
 
 
@@ -49,16 +49,16 @@ async def get_probes(request: Request) -> Probes:
 
 ProbesDep = Annotated[Probes, Depends(get_probes)]
 ServicesDep = Annotated[Services, Depends(get_services)]
-CrewDep = Annotated[Crew, Depends(get_crew)]
+CrewDep = Annotated[WorkerPool, Depends(get_crew)]
 
 
-def get_followed(request: Request) -> Followed:
+def get_followed(request: Request) -> FollowedJobs:
     """Return the jobs that somebody follows."""
-    followed: Followed = request.app.state.followed
+    followed: FollowedJobs = request.app.state.followed
     return followed
 
 
-FollowedDep = Annotated[Followed, Depends(get_followed)]
+FollowedDep = Annotated[FollowedJobs, Depends(get_followed)]
 
 
 async def get_caller(request: Request) -> Caller:

@@ -32,7 +32,7 @@ REPLAY_HEADER = "Idempotent-Replay"
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedRequest:
     """A request with the key it carries, if any; `secret` is the sender's token."""
 
     address: str
@@ -86,7 +86,7 @@ def get_keyed(
             description="The same request under the same key, within 24 hours, is done once.",
         ),
     ] = None,
-) -> Keyed:
+) -> KeyedRequest:
     """Return a request with its key. Raises OptionError: that is no key."""
     plain = key is None or all("!" <= letter <= "~" for letter in key)
     if not plain or (key is not None and not 1 <= len(key) <= LONGEST_KEY):
@@ -96,10 +96,10 @@ def get_keyed(
             remedy="Make one at random, such as a UUID.",
         )
     address = f"{request.method} {request.url.path}"
-    return Keyed(address, request.headers.get("authorization", ""), key)
+    return KeyedRequest(address, request.headers.get("authorization", ""), key)
 
 
-KeyedDep = Annotated[Keyed, Depends(get_keyed)]
+KeyedDep = Annotated[KeyedRequest, Depends(get_keyed)]
 
 
 def _body(message: Message) -> bytes:
@@ -191,7 +191,7 @@ def _words(error: Exception) -> str:
 _ALWAYS = ("/healthz", "/readyz", "/metrics")
 
 
-class OneStore:
+class StoreGuard:
     """Lets only questions after the service itself in until its files were compared."""
 
     def __init__(self, app: ASGIApp, *, services: Services, probes: Probes) -> None:

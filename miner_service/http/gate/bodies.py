@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.gate.pace import Pace
+from miner_service.http.gate.pace import FairQueue
 from miner_service.http.gate.shares import Pool
 from miner_service.settings import WebSettings
 from pramana_core.errors import LimitExceeded
@@ -29,7 +29,7 @@ class Incoming:
         whole: whether nothing of it is left to read.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, web: WebSettings, pace: Pace) -> None:
+    def __init__(self, scope: Scope, receive: Receive, web: WebSettings, pace: FairQueue) -> None:
         headers = Headers(scope=scope)
         length = headers.get("content-length", "")
         self.announced = int(length) if length.isascii() and length.isdigit() else None
@@ -112,7 +112,7 @@ BLOCK = 512 * 1024
 
 
 @dataclass
-class Spooled:
+class SpooledBody:
     """What was written so far.
 
     Attributes:
@@ -133,9 +133,9 @@ class Spooled:
             self.size += len(piece)
 
 
-async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> Spooled:
+async def spool(chunks: AsyncIterator[bytes], file: BinaryIO | None, pool: Pool) -> SpooledBody:
     """Write chunks to a file, or nowhere, and hash them; one block is written as the next comes."""
-    spooled = Spooled(file)
+    spooled = SpooledBody(file)
     block: list[bytes] = []
     gathered = 0
     writing: asyncio.Future[None] | None = None

@@ -23,11 +23,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.access.access import Caller, Entered, Look, Rule, enter, rule_of
+from miner_service.http.access.access import Admission, Caller, Look, Rule, enter, rule_of
 from miner_service.http.access.access import Scope as Access
 from miner_service.http.access.problems import failure_response, problem_of_failure
 from miner_service.http.gate.bodies import Incoming, gather, replay, spool, too_long
-from miner_service.http.gate.pace import Pace
+from miner_service.http.gate.pace import FairQueue
 from miner_service.http.gate.shares import BodyMemory, InFlight, Now, Pools, Rates
 from miner_service.services import Services
 from miner_service.store.files.durable import storing
@@ -52,13 +52,13 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Addresses:
+class AllEndpoints:
     """All endpoints of a service."""
 
     every: Sequence[Address]
 
     @classmethod
-    def of(cls, routes: Iterable[BaseRoute]) -> Addresses:
+    def of(cls, routes: Iterable[BaseRoute]) -> AllEndpoints:
         """Return the endpoints of an application's routes."""
         return cls(
             [
@@ -128,7 +128,7 @@ class Gate:
         app: ASGIApp,
         *,
         services: Services,
-        addresses: Addresses,
+        addresses: AllEndpoints,
         direct: Mapping[str, Direct],
         pools: Pools,
         now: Now,
@@ -142,7 +142,7 @@ class Gate:
         self._rates = Rates(web, now)
         self._in_flight = InFlight(web.bodies_per_token, web.body_bytes_per_token)
         self._memory = BodyMemory(_MEMORY)
-        self._pace = Pace()
+        self._pace = FairQueue()
         self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -191,7 +191,7 @@ class Gate:
 
     async def _identify(
         self, scope: Scope, rule: Rule, parameters: Mapping[str, str], look: Look | None
-    ) -> Entered:
+    ) -> Admission:
         """Return who sent a request that is let in, and what was found with its token."""
         header = Headers(scope=scope).get("authorization")
         entered = await self._pools.entering.run(

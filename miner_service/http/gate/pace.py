@@ -9,7 +9,7 @@ AT_ONCE = 3
 """So many go on in each turn of the loop: pieces of bodies take it longer than all else."""
 
 
-class Pace:
+class FairQueue:
     """Lets few go on in each turn of the loop, in the order in which they came.
 
     Nobody holds anything while it waits for its sender: a slow one keeps nobody up. What waits

@@ -59,7 +59,7 @@ class Figures:
         self.part_bytes = Counter("part_bytes_received", "Bytes of the parts stored.", **own)
         self._of_request: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         ProcessCollector(registry=self.registry)
-        self.registry.register(_Looked(services))
+        self.registry.register(_StoreFigures(services))
 
     def of_request(self, route: str, method: str, status: int) -> tuple[Any, Any]:
         """Return what counts requests of a kind, and what keeps their seconds."""
@@ -76,7 +76,7 @@ class Figures:
         return generate_latest(self.registry)
 
 
-class _Looked:
+class _StoreFigures:
     """What is looked up in the store and on the disk whenever the figures are read."""
 
     def __init__(self, services: Services) -> None:

@@ -74,7 +74,7 @@ class ObjectSegments:
         """Return the identity of the store that the objects are of. Raises NotReady."""
         try:
             return b"".join(self._blocks(self._identity)).decode(errors="replace").strip()
-        except _Absent:
+        except _NoSuchObject:
             return None
 
     def identify(self, identity: str) -> None:
@@ -225,7 +225,7 @@ class ObjectSegments:
     def _fetch(self, release: str) -> None:
         """Bring columns into the cache, if there are any."""
         scratch = self.scratch_path()
-        with suppress(_Absent):
+        with suppress(_NoSuchObject):
             with storing("A copy of the columns", scratch), scratch.open("xb") as sink:
                 for block in self._blocks(self._data(release)):
                     sink.write(block)
@@ -239,7 +239,7 @@ class ObjectSegments:
                 while block := source.read(_BLOCK):
                     yield block
         except FileNotFoundError as error:
-            raise _Absent from error
+            raise _NoSuchObject from error
 
     def _list(self, name: str) -> Sequence[FileInfo]:
         from pyarrow.fs import FileSelector
@@ -262,7 +262,7 @@ class ObjectSegments:
         return f"{self.address.place}/columns/{release}.arrow"
 
 
-class _Absent(Exception):
+class _NoSuchObject(Exception):
     """There is no such object; told apart from a local file that is not there."""
 
 

@@ -17,8 +17,15 @@ from owner_agent.release.ledger import Draw
 from owner_agent.report.whole_study import grown, number_of
 from pramana_core.errors import PeerDeviated
 from pramana_core.plan import Block
-from pramana_core.privacy import PRIOR, Amplification, Extremes, StudyTold, ToldBlock, told_by
-from pramana_core.privacy.study import CoinTold
+from pramana_core.privacy import (
+    PRIOR,
+    Amplification,
+    BlockDisclosure,
+    Extremes,
+    StudyDisclosure,
+    told_by,
+)
+from pramana_core.privacy.study import CoinDisclosure
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import AmplificationMessage, ExtremesMessage
 
@@ -75,13 +82,13 @@ def session_told(
     proposal: Proposal,
     announcements: Mapping[str, Announcement],
     study_plan: StudyPlan | None = None,
-) -> StudyTold:
+) -> StudyDisclosure:
     """Add up what all owners state; horizontal owners' records are different people.
 
     Parts of a study plan, which all follow, add set by set.
     """
     told = (
-        ToldBlock(
+        BlockDisclosure(
             owner,
             tuple(cost.variables),
             _amplification(cost),
@@ -95,15 +102,15 @@ def session_told(
     return told_by(told, different_people=proposal.partition == "horizontal")
 
 
-def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinTold | None:
+def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinDisclosure | None:
     """Return what a part of the study plan tells set by set, if a cost is that of one."""
     if study_plan is None or not study_plan.reports(owner):
         return None
     part = study_plan.block(owner)
-    return CoinTold.of(part.channel) if set(cost.variables) == set(part.names) else None
+    return CoinDisclosure.of(part.channel) if set(cost.variables) == set(part.names) else None
 
 
-def session_lines(told: StudyTold) -> Iterator[str]:
+def session_lines(told: StudyDisclosure) -> Iterator[str]:
     """Yield what is told in words; nothing where no column is sent to anybody."""
     if not told.columns:
         return
@@ -122,7 +129,7 @@ def session_lines(told: StudyTold) -> Iterator[str]:
     )
 
 
-def session_json(told: StudyTold) -> dict[str, Any]:
+def session_json(told: StudyDisclosure) -> dict[str, Any]:
     """Return what is told for scripts; a column told as it is has null, as what is infinite."""
     return {
         "prior": PRIOR,

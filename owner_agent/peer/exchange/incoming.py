@@ -13,7 +13,7 @@ import numpy.typing as npt
 from owner_agent.peer.exchange.packages import count_shapes, row_numbers
 from owner_agent.peer.protocol.messages import CountTables, Offer, Package, Proposal, read
 from owner_agent.peer.tasks.catalogue import task_of
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from owner_agent.randomize.coordinated import apart_from_coin
 from owner_agent.release.ledger import PEER, Entry
 from pramana_core.domain import Domain
@@ -30,7 +30,7 @@ Fetch = Callable[[int], bytes]
 
 
 @dataclass(frozen=True, eq=False)
-class Received:
+class ReceivedColumns:
     """A peer's randomized columns, or its counts of them."""
 
     plan: Plan
@@ -91,8 +91,8 @@ def check_package(sender: str, package: Package, offer: Offer, names: Sequence[s
 
 
 def receive(
-    sender: str, package: Package, fetch: Fetch, holding: Holding, proposal: Proposal
-) -> Received:
+    sender: str, package: Package, fetch: Fetch, holding: LocalRecords, proposal: Proposal
+) -> ReceivedColumns:
     """Fetch a package and check that it is what was announced.
 
     Raises:
@@ -109,17 +109,19 @@ def receive(
         bodies.append(body)
     if package.form == "counts":
         tables = _tables(sender, package, plan, bodies[0], proposal)
-        return Received(plan, package.records, {}, TabulatedCounts(tables, package.records))
+        return ReceivedColumns(plan, package.records, {}, TabulatedCounts(tables, package.records))
     keys, columns = _records(sender, plan, package, bodies)
     expected = holding.keys if package.form == "aligned" else row_numbers(package.records)
     if not np.array_equal(keys, expected):
         raise _other_data(sender, "other records")
     _require_coin(sender, plan, columns, holding, proposal)
-    return Received(plan, package.records, columns, ReportedCounts(columns, plan.reported_sizes))
+    return ReceivedColumns(
+        plan, package.records, columns, ReportedCounts(columns, plan.reported_sizes)
+    )
 
 
 def horizontal_marginals(
-    own: ReportTables, domain: Domain, received: Sequence[Received]
+    own: ReportTables, domain: Domain, received: Sequence[ReceivedColumns]
 ) -> Marginals:
     """Return the marginals over all owners' records: own as counted, others under their plans."""
     mine = (own, Plan.unrandomized(domain))
@@ -127,7 +129,7 @@ def horizontal_marginals(
 
 
 def _require_coin(
-    sender: str, plan: Plan, columns: dict[str, Codes], holding: Holding, proposal: Proposal
+    sender: str, plan: Plan, columns: dict[str, Codes], holding: LocalRecords, proposal: Proposal
 ) -> None:
     """Check that the coin chose what each record reports: this owner can throw it, too."""
     for block in plan.blocks:
@@ -198,7 +200,7 @@ def session_name(session: str) -> str:
 
 
 def session_entry(
-    holding: Holding, proposal: Proposal, peers: Sequence[str], now: datetime
+    holding: LocalRecords, proposal: Proposal, peers: Sequence[str], now: datetime
 ) -> Entry:
     """Return the line which says that this owner takes part in a session with some peers.
 

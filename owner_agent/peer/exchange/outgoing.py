@@ -15,10 +15,10 @@ from owner_agent.peer.exchange.consent import Consent
 from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.exchange.packages import Bodies, packed
 from owner_agent.peer.protocol.messages import Package, Proposal
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from owner_agent.randomize.stream import Randomized
 from owner_agent.release.composition import planned_draws
-from owner_agent.release.corrections import OwnRecords, Past, Settled, settle
+from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
 from owner_agent.release.fingerprints import fingerprint_of, recognized
 from owner_agent.release.ledger import Draw, Entry, Ledger
 from owner_agent.release.outbox import PreparedRelease, discard
@@ -59,7 +59,7 @@ class Outgoing:
     package: Package
     entry: Entry
     bodies: Bodies
-    settled: Settled
+    settled: CorrectedRelease
 
     def part(self, number: int) -> bytes:
         """Return one part's bytes. Raises StoreCorrupt."""
@@ -89,7 +89,7 @@ def share_of(plan: Plan, names: Sequence[str]) -> Share | None:
 
 
 def draws_of(
-    holding: Holding, share: Share, settled: Settled, entries: Sequence[Entry]
+    holding: LocalRecords, share: Share, settled: CorrectedRelease, entries: Sequence[Entry]
 ) -> tuple[Draw, ...]:
     """Return what sending a share costs each column, as the ledger writes it."""
     draws = planned_draws(
@@ -103,7 +103,7 @@ def draws_of(
 
 
 def outgoing(
-    holding: Holding,
+    holding: LocalRecords,
     proposal: Proposal,
     peer: str,
     share: Share,
@@ -133,7 +133,7 @@ def outgoing(
         require_protected(block, holding.plan.sensitive)
     state = holding.site.state
     ledger, entries = Ledger(state), known_entries(state)
-    past = Past.of(state, entries, holding.secrets, proposal.study)
+    past = ReleaseHistory.of(state, entries, holding.secrets, proposal.study)
     settled = settle(
         Plan(share.drawn),
         OwnRecords(holding.secrets, proposal.study, holding.keys, holding.columns),
@@ -166,7 +166,7 @@ def outgoing(
     return Outgoing(package, entry, bodies, settled)
 
 
-def forget(holding: Holding, made: Outgoing) -> None:
+def forget(holding: LocalRecords, made: Outgoing) -> None:
     """Remove a package from the outbox if neither this nor another release of it ever left."""
     left = {entry.name for entry in Ledger(holding.site.state).entries()}
     if isinstance(made.bodies, PreparedRelease) and made.entry.name not in left:

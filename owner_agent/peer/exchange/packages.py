@@ -10,7 +10,7 @@ import numpy as np
 
 from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
 from owner_agent.peer.tasks.catalogue import task_of
-from owner_agent.peer.tasks.holding import Holding
+from owner_agent.peer.tasks.holding import LocalRecords
 from owner_agent.randomize.stream import Randomized
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
@@ -29,7 +29,7 @@ Bodies = PreparedRelease | tuple[bytes, ...]
 """The bytes of a package's parts, in the outbox or here."""
 
 
-def packed(holding: Holding, proposal: Proposal, made: Randomized) -> tuple[Package, Bodies]:
+def packed(holding: LocalRecords, proposal: Proposal, made: Randomized) -> tuple[Package, Bodies]:
     """Return reports in the form that the session asks for: what is announced, and the bytes.
 
     Raises:

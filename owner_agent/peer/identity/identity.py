@@ -40,7 +40,7 @@ _CLOCKS_APART = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Pinned:
+class PublicIdentity:
     """The public side of an owner: what is known of it and checked against."""
 
     name: str
@@ -87,7 +87,7 @@ class Pinned:
 class PeerIdentity:
     """This owner's key and certificate; the key is kept out of every printed form."""
 
-    public: Pinned
+    public: PublicIdentity
     folder: Path
     _key: Ed25519PrivateKey = field(repr=False)
 
@@ -130,7 +130,7 @@ def load_identity(site: Site) -> PeerIdentity:
     folder = site.state / "keys"
     try:
         key = _read_key(folder / _KEY)
-        public = Pinned(site.owner, (folder / _CERTIFICATE).read_bytes())
+        public = PublicIdentity(site.owner, (folder / _CERTIFICATE).read_bytes())
     except (OSError, ValueError, TypeError, ConfigError):
         raise _unusable(folder) from None
     made = PeerIdentity(public, folder, key)
@@ -139,13 +139,13 @@ def load_identity(site: Site) -> PeerIdentity:
     return made
 
 
-def pinned(site: Site) -> dict[str, Pinned]:
+def pinned(site: Site) -> dict[str, PublicIdentity]:
     """Return the known peers by name.
 
     Raises:
         ConfigError: a certificate cannot be read, or two peers have the same.
     """
-    found: dict[str, Pinned] = {}
+    found: dict[str, PublicIdentity] = {}
     for peer in site.peer.known:
         path = site.folder / peer.certificate
         try:
@@ -156,13 +156,13 @@ def pinned(site: Site) -> dict[str, Pinned]:
                 where="peer.known",
                 remedy=f"Put the file that {peer.name!r} gave you there.",
             ) from error
-        found[peer.name] = Pinned(peer.name, pem)
+        found[peer.name] = PublicIdentity(peer.name, pem)
     if len({known.fingerprint for known in found.values()}) < len(found):
         raise ConfigError("Two known peers have the same certificate.", where="peer.known")
     return found
 
 
-def client_context(identity: PeerIdentity, server: Pinned) -> ssl.SSLContext:
+def client_context(identity: PeerIdentity, server: PublicIdentity) -> ssl.SSLContext:
     """Return the TLS settings to call one owner: nobody else is believed to be it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -173,7 +173,7 @@ def client_context(identity: PeerIdentity, server: Pinned) -> ssl.SSLContext:
     return context
 
 
-def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, Pinned]) -> None:
+def restrict_to_peers(context: ssl.SSLContext, known: Mapping[str, PublicIdentity]) -> None:
     """Let a server's TLS settings accept callers with a known certificate only."""
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
@@ -269,7 +269,7 @@ def signed_headers(
 
 
 @dataclass(frozen=True)
-class Announced:
+class SignedRequest:
     """A request whose headers are signed by a known owner; its body is not read yet."""
 
     caller: str
@@ -286,17 +286,17 @@ class Gate:
     let in if it is the one they name: `let_in`.
     """
 
-    known: Mapping[str, Pinned]
+    known: Mapping[str, PublicIdentity]
     seen: SeenRequests
 
     @classmethod
-    def of(cls, known: Mapping[str, Pinned], state: Path) -> Gate:
+    def of(cls, known: Mapping[str, PublicIdentity], state: Path) -> Gate:
         """Return the gate of an owner, who remembers in a state directory what was let in."""
         return cls(known, SeenRequests(state / SEEN, 2 * CLOCKS_APART))
 
     def announced(
         self, headers: Mapping[str, str], receiver: str, method: str, path: str, now: datetime
-    ) -> Announced:
+    ) -> SignedRequest:
         """Return what a request says it is, before its body is read.
 
         Raises:
@@ -327,9 +327,9 @@ class Gate:
             raise _refused()
         if self.seen.holds((peer.name, nonce), now.timestamp()):
             raise _refused()
-        return Announced(peer.name, moment, nonce, digest)
+        return SignedRequest(peer.name, moment, nonce, digest)
 
-    def let_in(self, announced: Announced, body: bytes, now: datetime) -> str:
+    def let_in(self, announced: SignedRequest, body: bytes, now: datetime) -> str:
         """Return the name of the owner whose request this is, now that its body is there.
 
         Raises:
@@ -351,7 +351,7 @@ def state(identity: PeerIdentity, session: str, message: PeerMessage) -> Signed:
     return Signed(owner=identity.public.name, content=content, signature=identity.sign(text).hex())
 
 
-def statement_of(signed: Signed, owner: Pinned, session: str, kind: type[Stated]) -> Stated:
+def statement_of(signed: Signed, owner: PublicIdentity, session: str, kind: type[Stated]) -> Stated:
     """Return the message that an owner stated.
 
     Raises:

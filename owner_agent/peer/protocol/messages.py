@@ -348,7 +348,7 @@ class Statements(PeerMessage):
     all: Annotated[list[Signed], Field(min_length=1, max_length=64)]
 
 
-class Agreed(Statement):
+class ResultAgreement(Statement):
     """The digest of the result an owner has made ready: signed, it is its word to write it."""
 
     wire_name = "Agreed"

@@ -13,7 +13,7 @@ from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Propo
 from owner_agent.site.adopting import adopted
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
-from owner_agent.state.surroundings import Patience, Surroundings
+from owner_agent.state.surroundings import Environment, WaitingTimes
 from pramana_core.wire.base import Name
 
 _SESSION_BYTES = 16
@@ -28,11 +28,11 @@ class SessionFile(BaseModel):
 
     participants: Annotated[tuple[Name, ...] | None, Field(min_length=1)] = None
     partition: Partition = "vertical"
-    seconds: _Seconds = Patience.work
-    connect_seconds: _Seconds = Patience.connect
+    seconds: _Seconds = WaitingTimes.work
+    connect_seconds: _Seconds = WaitingTimes.connect
     task: TaskMessage
 
-    def patient(self, surroundings: Surroundings) -> Surroundings:
+    def patient(self, surroundings: Environment) -> Environment:
         """Return the surroundings in which others are waited for as long as this file says."""
         told = replace(surroundings.patience, work=self.seconds, connect=self.connect_seconds)
         return replace(surroundings, patience=told)

@@ -12,7 +12,7 @@ import numpy as np
 from owner_agent.peer.protocol.messages import EarlierSession, Offer, OfferedVariable, Proposal
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.release.fingerprints import Values, values_of
-from owner_agent.site.planning import Planned, planned
+from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore
@@ -27,7 +27,7 @@ from pramana_core.wire.parts import Keys, key_order
 
 
 @dataclass(frozen=True, eq=False)
-class Holding:
+class LocalRecords:
     """This owner's records: never sent, and exact for its own learning.
 
     `keys` ascend and `columns` follow them; `names` are the session's variables that it has.
@@ -35,7 +35,7 @@ class Holding:
     """
 
     site: Site
-    plan: Planned
+    plan: PlannedSite
     secrets: Secrets
     keys: Keys
     columns: dict[str, Codes]
@@ -54,7 +54,7 @@ class Holding:
         return None if adopted is None else adopted.plan
 
 
-def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progress) -> Holding:
+def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progress) -> LocalRecords:
     """Read the site's table for a session about some variables.
 
     Raises:
@@ -74,11 +74,11 @@ def hold(site: Site, proposal: Proposal, variables: Sequence[str], told: Progres
     order = key_order(keys)
     columns = {name: codes[order] for name, codes in table.columns.items()}
     values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
-    return Holding(site, plan, secrets, keys[order], columns, names, values)
+    return LocalRecords(site, plan, secrets, keys[order], columns, names, values)
 
 
 def offer(
-    holding: Holding,
+    holding: LocalRecords,
     proposal: Proposal,
     beginning: datetime | None,
     earlier: dict[str, EarlierSession],

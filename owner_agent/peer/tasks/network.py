@@ -39,7 +39,7 @@ _ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedNetwork:
     """The whole network with what was told of its links."""
 
     learned: LearnedBayesNet
@@ -74,7 +74,7 @@ def part_of(proposal: Proposal, findings: Findings, records: int) -> NetworkPart
 
 def merge(
     proposal: Proposal, parts: Mapping[str, NetworkPart], holdings: Holdings, domain: Domain
-) -> Merged:
+) -> MergedNetwork:
     """Join the learners' parts to one network.
 
     Args:
@@ -110,11 +110,11 @@ def merge(
     if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):
         raise PeerDeviated("The links that the owners tell of are not those of the network.")
     links = sorted(told, key=lambda link: structure.links.index((link.parent, link.child)))
-    return Merged(learned, tuple(links))
+    return MergedNetwork(learned, tuple(links))
 
 
 def files_of(
-    proposal: Proposal, merged: Merged, holdings: Holdings, records: Mapping[str, int]
+    proposal: Proposal, merged: MergedNetwork, holdings: Holdings, records: Mapping[str, int]
 ) -> dict[str, bytes]:
     """Return the network as JSON (with the errors of its parameters), BIF and SVG."""
     vertical = proposal.partition == "vertical"

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from owner_agent.peer.protocol.messages import Proposal
-    from owner_agent.peer.tasks.holding import Holding
+    from owner_agent.peer.tasks.holding import LocalRecords
 
 
 # What one owner learned in a session, before it is shared or written.
 
 
-class ToldRecord(Protocol):
+class RecordDisclosure(Protocol):
     """What is told of this owner's true records where its families are shared."""
 
-    def enter(self, holding: Holding, proposal: Proposal, now: datetime) -> None:
+    def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
         """Write it down durably, before it is told, or raise why it may not be."""
 
 
@@ -41,7 +41,7 @@ class Findings:
     families: tuple[LearnedFamily, ...] = ()
     links: tuple[LearnedLink, ...] = ()
     files: Mapping[str, bytes] | None = None
-    told: ToldRecord | None = None
+    told: RecordDisclosure | None = None
 
     @classmethod
     def kept(cls, texts: Mapping[str, str]) -> Findings:

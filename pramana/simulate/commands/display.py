@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.table import Table
 
 from pramana.simulate.rules import MEASURES
-from pramana.simulate.study import Fits, Series, spread
+from pramana.simulate.study import ModelFits, Series, spread
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _randomization(trials: Trials) -> str:
     return f"design {trials.design.name}, {gamma}{held}"
 
 
-def note(trials: Trials, fits: Fits) -> None:
+def note(trials: Trials, fits: ModelFits) -> None:
     """Print how many runs contradict the model of their counts, and what is known of the source."""
     if warned := fits.warned:
         _warn(f"Warning (in {len(warned)} of {len(fits.runs)} runs): {warned[0]}")

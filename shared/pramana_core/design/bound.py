@@ -82,7 +82,7 @@ def least_squares(
 ) -> tuple[dict[tuple[str, ...], Tensor], str]:
     """Return the least relative variances of each table's cells that count; what is not told."""
     most = len(plan.domain.names) if order is None else order
-    blocks = [_Told.of(block, reference) for block in plan.blocks]
+    blocks = [_BlockInformation.of(block, reference) for block in plan.blocks]
     squares: dict[tuple[str, ...], Tensor] = {}
     missing = ""
     for names in goal.sets:
@@ -95,7 +95,7 @@ def least_squares(
     return squares, missing
 
 
-def _relative(blocks: Sequence[_Told], names: Sequence[str], order: int) -> Tensor:
+def _relative(blocks: Sequence[_BlockInformation], names: Sequence[str], order: int) -> Tensor:
     """Return the relative variance of each cell of a table, of one record, in the table's shape."""
     asked = [(block, tuple(n for n in block.names if n in names)) for block in blocks]
     several = [(block, part) for block, part in asked if len(block.names) > 1 and part]
@@ -139,7 +139,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _BlockInformation:
     """What the reports of a block tell of changes of the law of its variables.
 
     `functions` are, by variable, functions with mean 0 that are orthonormal under its law, a row
@@ -158,7 +158,7 @@ class _Told:
     )
 
     @classmethod
-    def of(cls, block: Block, reference: Mapping[str, Tensor]) -> _Told:
+    def of(cls, block: Block, reference: Mapping[str, Tensor]) -> _BlockInformation:
         channel = block.channel
         parts = [
             _Part(tuple(block.names[a] for a in c.axes), c.channel, c.weight / RESOLUTION)

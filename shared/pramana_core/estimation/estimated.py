@@ -72,14 +72,14 @@ from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.marginals.support_counts import Item
 from pramana_core.marginals.tabulated_counts import NoisyCounts, noise_of
 from pramana_core.plan import Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 # Which tables of a model were taken, and so what must be known of what was made of them.
 
 Names = tuple[str, ...]
 
 
-class Taken:
+class UsedTables:
     """A note of the tables that somebody took, in their order, whether or not they were kept.
 
     Args:
@@ -87,7 +87,7 @@ class Taken:
         whole: the note of which this is a part: what is noted here is noted there, too.
     """
 
-    def __init__(self, pooled: PooledTables, whole: Taken | None = None):
+    def __init__(self, pooled: PooledTables, whole: UsedTables | None = None):
         self._tables, self._whole = pooled, whole
         self._models: dict[tuple[Names, int], FittedModel] = {}
         self._pooled: dict[Names, None] = {}
@@ -157,7 +157,7 @@ class EstimatedMarginals:
         order: int | None = None,
         others: Sequence[tuple[ReportTables, Plan]] = (),
         variables: Sequence[str] | None = None,
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
     ) -> None:
         if estimator not in ESTIMATORS:
             told = f"There is no estimator {estimator!r}."
@@ -173,7 +173,7 @@ class EstimatedMarginals:
         self._evidence = Evidence(self._sources, tick)
         self._modelled = ModelledTables(reported, plan, order, tick)
         self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        self._taken = Taken(self._pooled)
+        self._taken = UsedTables(self._pooled)
         several = self._sources if others else ()
         self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
 
@@ -185,7 +185,7 @@ class EstimatedMarginals:
         estimator: Estimator = "moment",
         order: int | None = None,
         variables: Sequence[str] | None = None,
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
     ) -> Self:
         """Return the marginals of the records of all sources together. Raises EmptyTable."""
         if not sources:
@@ -231,13 +231,13 @@ class EstimatedMarginals:
         require_reported(self._sources, variables)
         return CombinedTable.of([part.marginal(variables) for part in self._parts])
 
-    def tells(self, variables: Sequence[str]) -> bool:
+    def can_estimate(self, variables: Sequence[str]) -> bool:
         """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
         if self._estimator == "moment":
             return all(plan.reports_together(variables) for _, plan in self._sources)
         few = self._estimator != "pooled" or self._pooled.may_tell(variables)
-        return self._estimator == "log-linear" or (few and self.told_together(variables))
+        return self._estimator == "log-linear" or (few and self.jointly_reported(variables))
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -320,7 +320,7 @@ class EstimatedMarginals:
         self._require_known(parents)
         return self._evidence.explanation(parents)
 
-    def told_together(self, variables: Sequence[str]) -> bool:
+    def jointly_reported(self, variables: Sequence[str]) -> bool:
         """Return whether some records report all these variables; see `Marginals`."""
         self._require_known(variables)
         return any(plan.reports_together(variables) for _, plan in self._sources)
@@ -346,7 +346,7 @@ class EstimatedMarginals:
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
-        taken = Taken(self._pooled, None if apart else self._taken)
+        taken = UsedTables(self._pooled, None if apart else self._taken)
         vars(made).update(_domain=domain, _taken=taken)
         return made
 

@@ -34,7 +34,7 @@ from pramana_core.estimation.core.loglinear import FactoredModel
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.marginals.counts import ReportTables, Tensor
 from pramana_core.plan import Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 TOLERANCE = 1e-5
 """How far below its maximum a log-likelihood may stay, in nats."""
@@ -53,7 +53,7 @@ class ReportedTable:
     """
 
     strata: tuple[Stratum, ...]
-    tick: Tick = unstopped
+    tick: Tick = no_cancel
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -320,7 +320,7 @@ KEPT_CELLS, KEPT_TABLES = 1 << 13, 256
 class Evidence:
     """Tests of independence and of networks, on the reports of some sources."""
 
-    def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], tick: Tick = unstopped):
+    def __init__(self, sources: Sequence[tuple[ReportTables, Plan]], tick: Tick = no_cancel):
         self._sources, self._tick = sources, tick
         self._kept: OrderedDict[tuple[str, ...], ReportedTable] = OrderedDict()
 

@@ -22,17 +22,17 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.estimation.maxent import fitted, product, solved
-from pramana_core.estimation.readings import Kept, Readings, Told
+from pramana_core.estimation.readings import PooledReadings, Readings, ValueCache
 from pramana_core.estimation.separable import (
     HELD_OF_PAIR,
     SEPARATED_CELLS,
+    PairMember,
     SeparatePair,
-    Side,
 )
 from pramana_core.estimation.shrinkage import Interaction, learned
 from pramana_core.marginals.counts import ReportTables, Tensor
 from pramana_core.plan import Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest
 
 PRIOR_SETS = 512
@@ -63,7 +63,7 @@ class Single:
         functions: an orthonormal basis of its functions of mean 0: categories x (categories - 1).
     """
 
-    told: Told
+    told: PooledReadings
     law: Tensor
     functions: Tensor
 
@@ -74,7 +74,7 @@ class Single:
 
     @functools.cached_property
     def per_record(self) -> dict[object, float]:
-        """What each record counts in it; see `Told`."""
+        """What each record counts in it; see `PooledReadings`."""
         return self.told.per_record()
 
 
@@ -89,7 +89,7 @@ class Level:
         y = H (t - b),   H = (Q' V^-1 Q)^-1 Q' V^-1.
     """
 
-    told: Told
+    told: PooledReadings
     base: Tensor
     functions: Tensor
     spread: Tensor
@@ -115,15 +115,15 @@ class Laws:
         sources: Sequence[tuple[ReportTables, Plan]],
         domain: Domain,
         order: int = 2,
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
     ):
         if order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._domain, self._order, self._tick = domain, order, tick
         self._readings = Readings(sources, domain, tick)
         self._singles: dict[str, Single] = {}
-        self._levels: Kept[Names, Level | None] = Kept(KEPT_NUMBERS, _numbers)
-        self._pairs: Kept[Names, SeparatePair | None] = Kept(
+        self._levels: ValueCache[Names, Level | None] = ValueCache(KEPT_NUMBERS, _numbers)
+        self._pairs: ValueCache[Names, SeparatePair | None] = ValueCache(
             KEPT_NUMBERS, lambda pair: 1 if pair is None else HELD_OF_PAIR * pair.told.shares.size
         )
         self._laws: dict[Names, Tensor] = {}
@@ -172,12 +172,12 @@ class Laws:
         if told is None or any(r.decoder.mixture is None for r in told.readings):
             return None
         one, other = (
-            Side(s.told, s.law, s.functions, s.noise, s.per_record)
+            PairMember(s.told, s.law, s.functions, s.noise, s.per_record)
             for s in (self.single(name) for name in names)
         )
         return SeparatePair(told, (one, other))
 
-    def tells(self, names: Names) -> bool:
+    def can_estimate(self, names: Names) -> bool:
         """Whether some records tell of the interaction of two or more variables."""
         return self.separate(names) is not None or self.level(names) is not None
 
@@ -253,7 +253,9 @@ class Laws:
         found: list[Names] = []
         largest = len(names) if most is None else most
         for size in range(2, min(largest, self._order) + 1):
-            found += [part for part in itertools.combinations(names, size) if self.tells(part)]
+            found += [
+                part for part in itertools.combinations(names, size) if self.can_estimate(part)
+            ]
         return found
 
     def entropic(self, names: Names, parts: Sequence[Names]) -> Tensor:
@@ -299,7 +301,7 @@ class Laws:
         That is the variable, reported with either, whose weaker tie to the two is the strongest:
         a tree's middle. None where they are told, or there is no such variable.
         """
-        if len(names) != 2 or self._order < 2 or self.tells(names):
+        if len(names) != 2 or self._order < 2 or self.can_estimate(names):
             return None
         partners = [self._partners.get(name, frozenset()) for name in names]
         shared = sorted(partners[0] & partners[1], key=self._domain.axis)
@@ -312,7 +314,7 @@ class Laws:
     def _tie(self, first: str, second: str) -> float:
         """Return the mean squared contingency of two variables as far as it is told."""
         names = tuple(sorted((first, second), key=self._domain.axis))
-        if not self.tells(names):
+        if not self.can_estimate(names):
             return 0.0
         one, other = (self.single(name).functions for name in names)
         return float(np.square(one.T @ self.law(names).reshape(len(one), -1) @ other).sum())

@@ -52,14 +52,14 @@ _ROUNDS, _PARALLEL, _TINY = 500, 200, 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedTable:
     """A table with given margins; `off` is the most that a margin's cell is off."""
 
     table: Tensor
     off: float
 
 
-def fitted(start: Tensor, margins: Margins, rounds: int = _ROUNDS) -> Fitted:
+def fitted(start: Tensor, margins: Margins, rounds: int = _ROUNDS) -> FittedTable:
     """Return the table nearest to `start` (in divergence) that has given margins.
 
     Args:
@@ -72,7 +72,7 @@ def fitted(start: Tensor, margins: Margins, rounds: int = _ROUNDS) -> Fitted:
         table = _scaled(table, margins)
         off = _off(table, margins)
         if off <= CLOSE:
-            return Fitted(table, off)
+            return FittedTable(table, off)
         if turn % 50 == 49:
             if off > 0.5 * last:
                 break
@@ -90,7 +90,7 @@ def fitted(start: Tensor, margins: Margins, rounds: int = _ROUNDS) -> Fitted:
             table = _scaled(table, singles)
             if _off(table, singles) <= CLOSE:
                 break
-    return Fitted(table, _off(table, margins))
+    return FittedTable(table, _off(table, margins))
 
 
 def _scaled(table: Tensor, margins: Margins) -> Tensor:

@@ -31,7 +31,7 @@ from pramana_core.marginals.support_counts import (
     SupportCounts,
 )
 from pramana_core.plan import Block, Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 MOST_ENTRIES = 1 << 28
 """Itemsets asked for at once are refused where all their inclusions and exclusions, two to the
@@ -76,7 +76,7 @@ class MixedSupports:
         reports: ReportTables,
         plan: Plan,
         items: tuple[Item, ...],
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
         of_records: int | None = None,
     ):
         self.items = items

@@ -41,7 +41,7 @@ _LISTED = 1 << 16
 
 
 @dataclass(frozen=True)
-class Betting:
+class BettingStrategy:
     """How odds are found; that they are fair does not depend on it.
 
     Bets are made where what was seen is `hint` standard deviations beyond what chance explains.
@@ -53,7 +53,9 @@ class Betting:
     hint: float = 1.0
 
 
-def evidence(pieces: Sequence[Tensor], channels: tuple[Transition, ...], betting: Betting) -> float:
+def evidence(
+    pieces: Sequence[Tensor], channels: tuple[Transition, ...], betting: BettingStrategy
+) -> float:
     """Return the logarithm of what is won by betting on each piece what those before it tell.
 
     Args:
@@ -85,7 +87,7 @@ def _won(reported: Stratum, odds: Tensor) -> float:
     return float((reported.reported * np.log(odds / fair)).sum())
 
 
-def _odds(learned: Stratum, betting: Betting) -> Tensor | None:
+def _odds(learned: Stratum, betting: BettingStrategy) -> Tensor | None:
     """Return the odds to bet at, or None where nothing speaks against the channels so far.
 
     With n the reports learned from and t the most likely true table, n / P't is fair and grows
@@ -165,7 +167,7 @@ _TILE_CELLS = 128
 
 
 @dataclass(frozen=True)
-class Examined:
+class TableEvidence:
     """One table: its variables, and the logarithm of the evidence against the declared channels.
 
     The evidence is a number that is 1 at most in the mean, whatever the true values are.
@@ -179,7 +181,7 @@ class Examined:
 class Plausibility:
     """What was found of a release: the tables examined, and how many were left out."""
 
-    tables: tuple[Examined, ...]
+    tables: tuple[TableEvidence, ...]
     left_out: int
 
     @property
@@ -213,7 +215,7 @@ class Plausibility:
 def examine(
     columns: Mapping[str, Codes],
     plan: Plan,
-    betting: Betting = Betting(),
+    betting: BettingStrategy = BettingStrategy(),
 ) -> Plausibility:
     """Weigh the evidence that reports were not made by the channels that a plan declares.
 
@@ -227,7 +229,7 @@ def examine(
     """
     tables, left_out = _tables(plan)
     reports = _Pieces(columns, plan)
-    found = [Examined(_names(axes), _evidence(reports, axes, betting)) for axes in tables]
+    found = [TableEvidence(_names(axes), _evidence(reports, axes, betting)) for axes in tables]
     return Plausibility(tuple(found), left_out)
 
 
@@ -393,7 +395,7 @@ def _names(axes: list[Axis]) -> tuple[str, ...]:
     return tuple(v.name for axis in axes for v in axis.variables)
 
 
-def _evidence(reports: _Pieces, axes: list[Axis], betting: Betting) -> float:
+def _evidence(reports: _Pieces, axes: list[Axis], betting: BettingStrategy) -> float:
     """Return the logarithm of a table's evidence."""
     pieces = []
     for counts in reports.tables(_names(axes)):

@@ -17,13 +17,13 @@ from pramana_core.estimation.core.loglinear import default_order
 from pramana_core.estimation.independence import PooledIndependence
 from pramana_core.estimation.laws import KEPT_NUMBERS, Laws, Level, Names
 from pramana_core.estimation.maxent import product, slopes
-from pramana_core.estimation.readings import Kept
+from pramana_core.estimation.readings import ValueCache
 from pramana_core.estimation.separable import HELD_OF_PAIR, SeparatePair
 from pramana_core.estimation.tables_modelled import PooledTable, Spread
 from pramana_core.marginals.counts import ReportTables, Tensor
 from pramana_core.marginals.score_interval import LackOfFit
 from pramana_core.plan import Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 MOST_TESTS = 64
 """At most so many sets are tested for interactions that are left out."""
@@ -37,17 +37,17 @@ class PooledTables:
         sources: Sequence[tuple[ReportTables, Plan]],
         domain: Domain,
         order: int | None = None,
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
     ):
         self.order = default_order(plan for _, plan in sources) if order is None else order
         self._domain, self._tick = domain, tick
         self._sources = tuple(sources)
         self._laws = Laws(sources, domain, self.order, tick)
         self._fits: dict[Names, LackOfFit] = {}
-        self._tables: Kept[Names, PooledTable] = Kept(
+        self._tables: ValueCache[Names, PooledTable] = ValueCache(
             KEPT_NUMBERS, lambda table: 3 * table.counts.size + table.spread.held
         )
-        self._roots: Kept[Names, Tensor] = Kept(KEPT_NUMBERS, lambda root: root.size)
+        self._roots: ValueCache[Names, Tensor] = ValueCache(KEPT_NUMBERS, lambda root: root.size)
 
     @functools.cached_property
     def records(self) -> int:
@@ -173,7 +173,7 @@ class PooledTables:
         return np.concatenate(found)
 
     def _is_told(self, names: Names) -> bool:
-        return len(names) == 1 or self._laws.tells(names)
+        return len(names) == 1 or self._laws.can_estimate(names)
 
     def _made(self, names: Names) -> PooledTable:
         self._tick()

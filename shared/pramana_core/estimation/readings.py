@@ -133,7 +133,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PooledReadings:
     """The readings of one table, pooled by inverse variance.
 
     `weights` sum to 1; `shares` estimates the distribution over the cells, without bias.
@@ -144,7 +144,7 @@ class Told:
     shares: Tensor
 
     @classmethod
-    def of(cls, readings: Sequence[Reading]) -> Told:
+    def of(cls, readings: Sequence[Reading]) -> PooledReadings:
         """Pool readings of at least one record."""
         precise = np.array([r.records * r.decoder.precision for r in readings])
         weights = precise / precise.sum()
@@ -182,14 +182,14 @@ class Readings:
         self._domain = domain
         self._sources = [_Source(*source, number, tick) for number, source in enumerate(sources)]
 
-    def of(self, names: Sequence[str]) -> Told | None:
+    def of(self, names: Sequence[str]) -> PooledReadings | None:
         """Return what the reports tell of a table, cells in C order of `names`.
 
         None where no record tells all its cells apart.
         """
         found = [reading for source in self._sources for reading in source.readings(names)]
         told = [reading for reading in found if reading.records > 0]
-        return Told.of(told) if told else None
+        return PooledReadings.of(told) if told else None
 
     def together(self, most: int) -> list[tuple[str, ...]]:
         """Return the sets of up to `most` variables that sampled blocks report together."""
@@ -394,7 +394,7 @@ Value = TypeVar("Value")
 Key = TypeVar("Key")
 
 
-class Kept(Generic[Key, Value]):
+class ValueCache(Generic[Key, Value]):
     """Values by key; the oldest are forgotten, and made again when they are asked for again.
 
     Args:

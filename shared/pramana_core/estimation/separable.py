@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.estimation.maxent import divided, solved
-from pramana_core.estimation.readings import Told
+from pramana_core.estimation.readings import PooledReadings
 from pramana_core.estimation.shrinkage import (
     Kind,
     posterior_weights,
@@ -39,10 +39,10 @@ HELD_OF_PAIR = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PairMember:
     """One variable of a pair: what is told of it, its law, functions and error (see `Single`)."""
 
-    told: Told
+    told: PooledReadings
     law: Tensor
     functions: Tensor
     noise: Tensor
@@ -68,7 +68,7 @@ class _Turned:
     kept: Tensor
 
     @classmethod
-    def of(cls, side: Side, weights: Tensor) -> _Turned:
+    def of(cls, side: PairMember, weights: Tensor) -> _Turned:
         """Return the directions of a variable under weights of its categories."""
         half = side.law[:, None] * side.functions
         weighed = weights[:, None] * half
@@ -93,8 +93,8 @@ class _Turned:
 class SeparatePair:
     """A pair whose readings are all mixtures."""
 
-    told: Told
-    sides: tuple[Side, Side]
+    told: PooledReadings
+    sides: tuple[PairMember, PairMember]
 
     @property
     def base(self) -> Tensor:

@@ -118,7 +118,7 @@ class DividedSupports:
             if itemsets.shape[1] <= 2:
                 return np.zeros(len(itemsets), dtype=np.bool_)
             sets, place = np.unique(np.sort(axes[itemsets], axis=1), axis=0, return_inverse=True)
-            told = [marginals.tells([names[axis] for axis in one]) for one in sets.tolist()]
+            told = [marginals.can_estimate([names[axis] for axis in one]) for one in sets.tolist()]
             return np.array(told, dtype=np.bool_)[place.ravel()]
 
         return cls(TabulatedSupports(marginals, modelled.items), modelled, served)

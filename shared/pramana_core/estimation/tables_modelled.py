@@ -36,7 +36,7 @@ from pramana_core.marginals.score_interval import (
     score_interval,
 )
 from pramana_core.plan import Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +193,7 @@ class ModelledTables:
         reported: ReportTables,
         plan: Plan,
         order: int | None = None,
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
     ):
         if order is not None and order < 1:
             raise OptionError(f"order must be at least 1, not {order}.", where="order")

@@ -47,7 +47,7 @@ _REACHED = ERRORS * (1 + FITTED_TIE)
 
 
 @dataclass(frozen=True, eq=False)
-class Tried:
+class PenaltyFits:
     """Fits of q targets with l penalties at one bandwidth.
 
     Attributes:
@@ -63,7 +63,7 @@ class Tried:
     squares: Floats
 
 
-def smoothest(tried: Sequence[Tried]) -> tuple[int, tuple[float, ...]]:
+def smoothest(tried: Sequence[PenaltyFits]) -> tuple[int, tuple[float, ...]]:
     """Return the place of one bandwidth for all targets, and the penalty of each.
 
     Each target's fit is the one with the least freedom whose mean squared error is at most
@@ -88,12 +88,12 @@ def smoothest(tried: Sequence[Tried]) -> tuple[int, tuple[float, ...]]:
     return place, tuple(penalties)
 
 
-def _least(tried: Tried, excess: Floats) -> float:
+def _least(tried: PenaltyFits, excess: Floats) -> float:
     """Return the least freedom of the fits that are as good as the best."""
     return float(np.min(np.where(excess <= _REACHED, tried.freedom, np.inf)))
 
 
-def _excess(tried: Sequence[Tried], target: int) -> list[Floats]:
+def _excess(tried: Sequence[PenaltyFits], target: int) -> list[Floats]:
     """Return by how many standard errors each fit's error is above the best fit's, at least 0."""
     means = [np.where(one.allowed, one.squares[:, :, target].mean(axis=0), np.inf) for one in tried]
     if not np.isfinite(np.concatenate(means)).any():
@@ -139,7 +139,7 @@ SMOOTH = 0.1
 
 
 @dataclass(frozen=True)
-class Tuned:
+class BestPenalty:
     """The penalty with the least leave-one-out error; the error is the mean over the targets, each
     in shares of its variance."""
 
@@ -228,7 +228,7 @@ def tuned_penalties(
 
 def tuned_penalty(
     spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
-) -> Tuned:
+) -> BestPenalty:
     """Return the penalty with the least leave-one-out error of all targets.
 
     With penalties given, the error is that with the first of them.
@@ -246,10 +246,12 @@ def tuned_penalty(
     found = np.where(ways.allowed, found, FORBIDDEN * (1 + extra))
     # Of equal errors the larger penalty: where nothing is to be learned, nothing is fitted.
     best = len(found) - 1 - first_smallest(found[::-1], tie=FITTED_TIE)
-    return Tuned(float(ways.penalties[best]), float(found[best]))
+    return BestPenalty(float(ways.penalties[best]), float(found[best]))
 
 
-def tried(spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions) -> Tried:
+def tried(
+    spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOptions
+) -> PenaltyFits:
     """Return the left-out errors of a ridge with each penalty of the grid, or the ones given."""
     n = len(points)
     given = given_penalties(options, targets.shape[1])
@@ -264,7 +266,7 @@ def tried(spectrum: Spectrum, points: Floats, targets: Floats, options: KernelOp
     errors /= np.where(variances > 0, variances, 1.0)
     extra = shrinkage.sum(axis=0)
     most = (SMOOTH if options.smoothest else FREEDOM) * n
-    return Tried(grid, extra + spectrum.free.shape[1], extra <= most, errors)
+    return PenaltyFits(grid, extra + spectrum.free.shape[1], extra <= most, errors)
 
 
 def residuals(spectrum: Spectrum, targets: Floats, shrinkage: Floats) -> tuple[Floats, Floats]:

@@ -252,7 +252,7 @@ class Marginals(Protocol):
     def marginal(self, variables: Sequence[str]) -> MarginalTable:
         """Return the table over `variables`, axes in that order. Raises UnknownVariable."""
 
-    def tells(self, variables: Sequence[str]) -> bool:
+    def can_estimate(self, variables: Sequence[str]) -> bool:
         """Whether reports tell a table, with no smaller ones filled in. Raises UnknownVariable."""
 
     def unbiased(self, variables: Sequence[str]) -> MarginalTable | None:
@@ -282,7 +282,7 @@ class Marginals(Protocol):
     ) -> Independence:
         """Return the evidence in the reports on the independence of variables, given others."""
 
-    def told_together(self, variables: Sequence[str]) -> bool:
+    def jointly_reported(self, variables: Sequence[str]) -> bool:
         """Return whether some records report all these variables. Raises UnknownVariable."""
 
     @property

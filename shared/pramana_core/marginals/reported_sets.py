@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import MARGINAL_CELLS, Codes, ReportedCounts, ReportTables
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 Counts = npt.NDArray[np.int64]
 SetCounts = Mapping[tuple[int, ...], Counts]
@@ -29,7 +29,7 @@ def counts_by_set(
     names: Sequence[str],
     sizes: Sequence[int],
     sets: Sequence[tuple[int, ...]],
-    tick: Tick = unstopped,
+    tick: Tick = no_cancel,
 ) -> SetCounts:
     """Count the records that report exactly a set of variables, by what they report.
 
@@ -70,7 +70,7 @@ def grouped(
     sizes: Sequence[int],
     *,
     at_once: int = 1 << 18,
-    tick: Tick = unstopped,
+    tick: Tick = no_cancel,
 ) -> SetCounts:
     """Count records by the set of columns whose code is not the column's size.
 

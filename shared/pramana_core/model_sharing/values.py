@@ -75,7 +75,7 @@ Indices = npt.NDArray[np.intp]
 _TABULATED = np.linspace(0, 1, 1025)
 
 
-class Drawn(Protocol):
+class ValueSampler(Protocol):
     """What gives the values of one attribute."""
 
     def column(self, paths: Indices, drawn: Floats) -> Column:
@@ -87,7 +87,7 @@ def values_of(
     conditions: Sequence[Condition | None],
     counts: Floats,
     options: GenerationOptions,
-) -> Drawn:
+) -> ValueSampler:
     """Return what gives an attribute's values.
 
     Args:

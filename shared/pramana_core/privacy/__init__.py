@@ -29,19 +29,26 @@ from pramana_core.privacy.posterior import (
     upward_breach,
     worst_posterior,
 )
-from pramana_core.privacy.study import CoinTold, ColumnTold, Extremes, StudyTold, ToldBlock, told_by
+from pramana_core.privacy.study import (
+    BlockDisclosure,
+    CoinDisclosure,
+    ColumnDisclosure,
+    Extremes,
+    StudyDisclosure,
+    told_by,
+)
 
 __all__ = [
     "NOTHING",
     "PRIOR",
     "Amplification",
     "AttackerAccuracy",
-    "CoinTold",
-    "ColumnTold",
+    "BlockDisclosure",
+    "CoinDisclosure",
+    "ColumnDisclosure",
     "Extremes",
     "KAnonymity",
-    "StudyTold",
-    "ToldBlock",
+    "StudyDisclosure",
     "attacker_accuracy",
     "composed",
     "conditional_entropy",

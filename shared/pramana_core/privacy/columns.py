@@ -27,7 +27,7 @@ from pramana_core.marginals.counts import Tensor
 
 
 @dataclass(frozen=True)
-class Plausible:
+class PlausibleTruths:
     """How many truths stay plausible after a report, and how evenly (Ma 3.1.3).
 
     `fewest` is the smallest number over the reports; `least` and `most` are the smallest and the
@@ -40,7 +40,7 @@ class Plausible:
     most: float
 
     @staticmethod
-    def of_sums(count: npt.NDArray[np.int64], mass: Tensor, logs: Tensor) -> Plausible:
+    def of_sums(count: npt.NDArray[np.int64], mass: Tensor, logs: Tensor) -> PlausibleTruths:
         """Return the extremes over reports from sums over the truths each leaves plausible.
 
         Per report: their number, and the sums of w and of w log2 w, w proportional to the
@@ -51,12 +51,14 @@ class Plausible:
         safe = np.where(some, mass, 1.0)
         bits = np.log2(np.where(some, count, 1)) + logs / safe - np.log2(safe)
         bits = np.where(some, np.maximum(bits, 0.0), 0.0)
-        return Plausible(int(np.where(some, count, 0).min()), float(bits.min()), float(bits.max()))
+        return PlausibleTruths(
+            int(np.where(some, count, 0).min()), float(bits.min()), float(bits.max())
+        )
 
     @staticmethod
-    def over(parts: list[Plausible]) -> Plausible:
+    def over(parts: list[PlausibleTruths]) -> PlausibleTruths:
         """Return the extremes over several sets of reports."""
-        return Plausible(
+        return PlausibleTruths(
             min(p.fewest for p in parts), min(p.least for p in parts), max(p.most for p in parts)
         )
 
@@ -87,7 +89,7 @@ class ChannelStructure(ABC):
         """Return the sum over reports m of max_k weights[k] P[k, m]; weights need not sum to 1."""
 
     @abstractmethod
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
         """Return how many truths have a posterior above `threshold`, and how evenly."""
 
     def uniform(self) -> Tensor:
@@ -201,13 +203,13 @@ class ColumnsStructure(ChannelStructure):
         given = self._explicit(weights)[:, None]
         return sum(float((given * part).max(axis=0).sum()) for part in self._columns())
 
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
         parts = [
             _plausible(posterior, threshold)
             for posterior in self._posteriors(self._explicit(prior))
             if posterior.size
         ]
-        return Plausible.over(parts)
+        return PlausibleTruths.over(parts)
 
     def _explicit(self, prior: Tensor | None) -> Tensor:
         self._require_listable()
@@ -239,7 +241,7 @@ class ColumnsStructure(ChannelStructure):
             )
 
 
-def _plausible(posterior: Tensor, threshold: float) -> Plausible:
+def _plausible(posterior: Tensor, threshold: float) -> PlausibleTruths:
     kept = np.where(posterior > threshold, posterior, 0.0)
     count = np.count_nonzero(kept, axis=0)
-    return Plausible.of_sums(count, kept.sum(axis=0), log2_terms(kept).sum(axis=0))
+    return PlausibleTruths.of_sums(count, kept.sum(axis=0), log2_terms(kept).sum(axis=0))

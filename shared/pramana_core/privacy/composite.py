@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pramana_core.marginals.counts import Tensor
 from pramana_core.privacy.columns import (
     ChannelStructure,
-    Plausible,
+    PlausibleTruths,
     entropy,
     log2_terms,
     require_possible,
@@ -66,10 +66,10 @@ class GroupedStructure(ChannelStructure):
         pairs = zip(self.members, self.parts, strict=True)
         return sum(part.bayes_mass(given[codes]) for codes, part in pairs)
 
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
         shares, within = self._divide(prior)
         parts = zip(shares, self.parts, within, strict=True)
-        return Plausible.over([part.plausible(p, threshold) for s, part, p in parts if s > 0])
+        return PlausibleTruths.over([part.plausible(p, threshold) for s, part, p in parts if s > 0])
 
     def uniform(self) -> Tensor:
         possible = np.zeros(self.size)
@@ -109,8 +109,8 @@ class RevealedStructure(ChannelStructure):
     def bayes_mass(self, weights: Tensor | None) -> float:
         return 1.0 if weights is None else float(weights[0])
 
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:  # noqa: ARG002
-        return Plausible(int(threshold < 1), 0.0, 0.0)
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:  # noqa: ARG002
+        return PlausibleTruths(int(threshold < 1), 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class PossibleStructure(ChannelStructure):
     def bayes_mass(self, weights: Tensor | None) -> float:
         return self.part.bayes_mass(self._among(weights))
 
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
         return self.part.plausible(self._among(prior), threshold)
 
     def uniform(self) -> Tensor:
@@ -223,7 +223,7 @@ class MixtureStructure(ChannelStructure):
             return max(keep, off)
         return float(np.maximum(keep * weights, off * _best_other(weights, np.maximum)).sum())
 
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
         if prior is None:
             return self._plausible_uniformly(threshold)
         reports = self._reports(prior)
@@ -240,18 +240,18 @@ class MixtureStructure(ChannelStructure):
         logs = logs - np.where(p > cut, log2_terms(off * p), 0.0)
         own = keep * p
         stays = own > threshold * total
-        return Plausible.of_sums(
+        return PlausibleTruths.of_sums(
             count + stays,
             np.where(count > 0, mass, 0.0) + np.where(stays, own, 0.0),
             np.where(count > 0, logs, 0.0) + np.where(stays, log2_terms(own), 0.0),
         )
 
-    def _plausible_uniformly(self, threshold: float) -> Plausible:
+    def _plausible_uniformly(self, threshold: float) -> PlausibleTruths:
         posterior = np.array([float(self.keep), float(self.off)])
         stays = posterior > threshold
         times = np.where(stays, [1, self.cells - 1], 0)
         count = int(times[0]) + int(times[1])
-        return Plausible.of_sums(
+        return PlausibleTruths.of_sums(
             np.array([count]),
             np.array([float(times @ posterior)]),
             np.array([float(times @ log2_terms(posterior))]),

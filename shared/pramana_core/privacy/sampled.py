@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.columns import ChannelStructure, Plausible, require_possible
+from pramana_core.privacy.columns import ChannelStructure, PlausibleTruths, require_possible
 
 _AXES = 64
 """The most axes a tensor can have; that many variables have more cells than can be listed."""
@@ -90,7 +90,7 @@ class SampledStructure(ChannelStructure):
             for c in self.choices
         )
 
-    def plausible(self, prior: Tensor | None, threshold: float) -> Plausible:
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
         given = self._given(prior)
         if given is not None:
             return self.listed.plausible(given, threshold)
@@ -102,8 +102,8 @@ class SampledStructure(ChannelStructure):
                 0.0 if threshold == 0 else math.inf if cells > 1 / threshold else threshold * cells
             )
             part = choice.structure.plausible(None, above)
-            found.append(Plausible(part.fewest * cells, part.least, part.most))
-        return Plausible.over(found)
+            found.append(PlausibleTruths(part.fewest * cells, part.least, part.most))
+        return PlausibleTruths.over(found)
 
     def uniform(self) -> Tensor:
         possible = np.ones(1, dtype=bool)

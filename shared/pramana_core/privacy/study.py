@@ -22,7 +22,7 @@ from pramana_core.privacy.amplification import NOTHING, Amplification, composed
 
 
 @dataclass(frozen=True)
-class CoinTold:
+class CoinDisclosure:
     """What an owner's part of a study plan tells where the coin of that name falls.
 
     `spans` are (start, end, epsilon), ascending: a record whose coin is in [start, end) loses that
@@ -57,7 +57,7 @@ class CoinTold:
 
 
 @dataclass(frozen=True)
-class ToldBlock:
+class BlockDisclosure:
     """What one block of one release told: whose, about which variables, how much, by which draws.
 
     `draw` identifies the draws among those of the owner: equal exactly if every record's draw is
@@ -71,11 +71,11 @@ class ToldBlock:
     amplification: Amplification
     draw: str
     randomized: bool = True
-    coin: CoinTold | None = None
+    coin: CoinDisclosure | None = None
 
 
 @dataclass(frozen=True)
-class ColumnTold:
+class ColumnDisclosure:
     """What the draws of one owner's column come to; None: some release told it as it is."""
 
     owner: str
@@ -96,27 +96,27 @@ class Extremes:
 
 
 @dataclass(frozen=True)
-class StudyTold:
+class StudyDisclosure:
     """What a study's releases told; columns and owners in the order they first told something.
 
     `variables` has what the draws of each randomized variable come to, and `record` what is told
     of one record, over all owners.
     """
 
-    columns: tuple[ColumnTold, ...]
+    columns: tuple[ColumnDisclosure, ...]
     owners: dict[str, Extremes]
     variables: dict[str, Amplification]
     record: Extremes
 
-    def column(self, owner: str, variable: str) -> ColumnTold:
+    def column(self, owner: str, variable: str) -> ColumnDisclosure:
         """Return what was told of a column: nothing, if it is not among `columns`."""
         for told in self.columns:
             if (told.owner, told.variable) == (owner, variable):
                 return told
-        return ColumnTold(owner, variable, NOTHING)
+        return ColumnDisclosure(owner, variable, NOTHING)
 
 
-def told_by(told: Iterable[ToldBlock], *, different_people: bool = False) -> StudyTold:
+def told_by(told: Iterable[BlockDisclosure], *, different_people: bool = False) -> StudyDisclosure:
     """Add up what left.
 
     A joint block counts once for a record, and with its whole epsilon for each of its variables. A
@@ -138,7 +138,7 @@ def told_by(told: Iterable[ToldBlock], *, different_people: bool = False) -> Stu
         for name in dict.fromkeys(name for known in secrets for name in known)
     }
     columns = [
-        ColumnTold(owner, variable, _of_column(about))
+        ColumnDisclosure(owner, variable, _of_column(about))
         for owner, mine in by_owner.items()
         for variable, about in _grouped(mine, lambda t: t.variables).items()
     ]
@@ -146,10 +146,10 @@ def told_by(told: Iterable[ToldBlock], *, different_people: bool = False) -> Stu
     if different_people:
         largest = max((e.determined for e in owners.values()), default=NOTHING)
         record = Extremes(max(variables.values(), default=NOTHING), largest)
-    return StudyTold(tuple(columns), owners, variables, record)
+    return StudyDisclosure(tuple(columns), owners, variables, record)
 
 
-def _extremes(told: Iterable[ToldBlock]) -> Extremes:
+def _extremes(told: Iterable[BlockDisclosure]) -> Extremes:
     told = list(told)
     return Extremes(
         max(_variables(told).values(), default=NOTHING),
@@ -157,14 +157,14 @@ def _extremes(told: Iterable[ToldBlock]) -> Extremes:
     )
 
 
-def _together(told: Sequence[ToldBlock]) -> Amplification:
+def _together(told: Sequence[BlockDisclosure]) -> Amplification:
     """Return what draws tell of one record: the sum, of one coin's as they fall together.
 
     Blocks of an owner that has drawn anew by one coin may rest on another secret: each beyond the
     first counts with the set that tells most, whatever the others report.
     """
     alone = [t.amplification for t in told if t.coin is None]
-    by_coin: dict[str, dict[str, CoinTold]] = {}
+    by_coin: dict[str, dict[str, CoinDisclosure]] = {}
     for one in told:
         if one.coin is None:
             continue
@@ -176,7 +176,7 @@ def _together(told: Sequence[ToldBlock]) -> Amplification:
     return composed([*alone, *(_by_coin(list(parts.values())) for parts in by_coin.values())])
 
 
-def _by_coin(parts: Sequence[CoinTold]) -> Amplification:
+def _by_coin(parts: Sequence[CoinDisclosure]) -> Amplification:
     """Return the largest sum of what owners' parts tell at one value of the coin."""
     if len(parts) == 1:
         return Amplification(parts[0].most)
@@ -194,22 +194,22 @@ def _by_coin(parts: Sequence[CoinTold]) -> Amplification:
     return Amplification(worst)
 
 
-def _variables(told: Iterable[ToldBlock]) -> dict[str, Amplification]:
+def _variables(told: Iterable[BlockDisclosure]) -> dict[str, Amplification]:
     each = _grouped((t for t in told if t.randomized), lambda t: t.variables)
     return {name: composed(t.amplification for t in about) for name, about in each.items()}
 
 
-def _of_column(about: list[ToldBlock]) -> Amplification | None:
+def _of_column(about: list[BlockDisclosure]) -> Amplification | None:
     if not all(t.randomized for t in about):
         return None
     return composed(t.amplification for t in about)
 
 
 def _grouped(
-    told: Iterable[ToldBlock], names: Callable[[ToldBlock], Iterable[str]]
-) -> dict[str, list[ToldBlock]]:
+    told: Iterable[BlockDisclosure], names: Callable[[BlockDisclosure], Iterable[str]]
+) -> dict[str, list[BlockDisclosure]]:
     """Return what was told by each of its names."""
-    found: dict[str, list[ToldBlock]] = {}
+    found: dict[str, list[BlockDisclosure]] = {}
     for one in told:
         for name in names(one):
             found.setdefault(name, []).append(one)

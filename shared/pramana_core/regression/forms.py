@@ -41,7 +41,7 @@ class LinearForm:
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standardization:
     """Columns and indicators, standardized.
 
     Attributes:
@@ -81,7 +81,7 @@ class KernelForm:
         freedom: the effective number of parameters, the mean over copies; the same.
     """
 
-    columns: Standard
+    columns: Standardization
     bandwidth: float
     constant: float
     points: tuple[tuple[float, ...], ...]

@@ -21,7 +21,7 @@ from pramana_core.kernel_regression.tuning import tuned, tuned_penalty
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, raw_columns
 from pramana_core.regression.diagnostics import Fit
-from pramana_core.regression.forms import KernelForm, Standard
+from pramana_core.regression.forms import KernelForm, Standardization
 from pramana_core.regression.inputs import Copies
 from pramana_core.regression.options import RegressionOptions
 from pramana_core.regression.terms import MOST_NUMBERS
@@ -51,7 +51,7 @@ class KernelBasis:
         penalty: of the squared norm, as a share of the records.
     """
 
-    columns: Standard
+    columns: Standardization
     spectrum: tuple[Spectrum, ...]
     matrices: tuple[Floats, ...]
     penalty: float
@@ -142,7 +142,7 @@ def left_out_predictions(
     return found
 
 
-def standard_of(tables: tuple[MixedTable, ...]) -> Standard:
+def standard_of(tables: tuple[MixedTable, ...]) -> Standardization:
     """Return how the columns of some copies are standardized; those without variation are left out.
 
     Indicators are divided by the root of the number of categories besides, so that a column of many
@@ -165,7 +165,7 @@ def standard_of(tables: tuple[MixedTable, ...]) -> Standard:
     if not kept:
         raise EstimationError("Every feature has the same value in all records.", where="features")
     labels, centres, scales = zip(*kept, strict=True)
-    return Standard(labels, centres, scales)
+    return Standardization(labels, centres, scales)
 
 
 def means_of_groups(matrix: Floats, copies: int) -> Iterator[Floats]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pramana_core.errors import EstimationError
 from pramana_core.learn.common.documents import stream
-from pramana_core.mask.copies.combining import ONE_COPY, Combined, combine_copies
+from pramana_core.mask.copies.combining import ONE_COPY, CombinedEstimates, combine_copies
 from pramana_core.mixed.table import Floats, MixedTable
 from pramana_core.progress import Progress, unwatched
 from pramana_core.regression import kernels, pictured, trees
@@ -28,7 +28,7 @@ from pramana_core.regression.forms import Form, LinearForm
 from pramana_core.regression.inputs import Copies, read_copies
 from pramana_core.regression.model import Coefficient, RegressionModel, Score, Test
 from pramana_core.regression.options import RegressionOptions
-from pramana_core.regression.terms import Chosen, choose_terms, label_of
+from pramana_core.regression.terms import SelectedTerms, choose_terms, label_of
 
 FOLDS = 5
 
@@ -47,7 +47,7 @@ class _Fitted:
     fits: list[Fit]
     left_out: OutOfFold
     matrices: list[Floats] | None = None
-    chosen: Chosen | None = None
+    chosen: SelectedTerms | None = None
 
 
 def learn_regression(
@@ -222,7 +222,7 @@ def _coefficients(
     ), overall_test(fitted.fits)
 
 
-def _finite(combined: Combined, name: str, place: int) -> float | None:
+def _finite(combined: CombinedEstimates, name: str, place: int) -> float | None:
     """Return a number of the coefficients; None where an exact fit leaves no error."""
     if combined.variance[place] == 0:
         return None

@@ -139,7 +139,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedTerms:
     """The terms that can be fitted, and what was left out.
 
     Attributes:
@@ -155,7 +155,7 @@ class Chosen:
 
 def choose_terms(
     tables: Sequence[MixedTable], features: Sequence[Feature], options: RegressionOptions
-) -> Chosen:
+) -> SelectedTerms:
     """Return the terms of least squares that all copies support.
 
     Raises:
@@ -183,7 +183,7 @@ def choose_terms(
     for table in tables:
         kept, told = _independent(Terms(kept, centres, scales).matrix(table), kept)
         dropped += [label_of(term) for term in told]
-    return Chosen(
+    return SelectedTerms(
         Terms(kept, centres, scales),
         design.constant,
         tuple(dict.fromkeys((*design.redundant, *dropped))),

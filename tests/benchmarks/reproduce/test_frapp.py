@@ -113,7 +113,7 @@ class Inconsistent:
         assert len(items) == 4
         return self
 
-    def tells(self, variables):
+    def can_estimate(self, variables):
         return True
 
     def counts(self, itemsets):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, Reports, Sent
+from miner_service.alignment.copies import FEWEST, SAMPLED, Copies, ReleaseInUse, Reports
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
@@ -109,7 +109,7 @@ def test_one_tree_of_two_owners_is_said_and_stands_in_the_log_of_a_job(study):
 
 
 def sent(owner, records, columns=("a",)):
-    return Sent(owner, f"{owner}-1", "c", owner, records, columns)
+    return ReleaseInUse(owner, f"{owner}-1", "c", owner, records, columns)
 
 
 @pytest.mark.parametrize(("records", "found"), [(FEWEST - 1, 0), (FEWEST, 1)])

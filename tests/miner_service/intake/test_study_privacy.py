@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from miner_service.alignment.align import apart
 from miner_service.cli.main import app
 from miner_service.intake import study_privacy
-from miner_service.store.database import Remembered
+from miner_service.store.database import ContentCache
 from pramana_core.channels import Grouped, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
@@ -232,7 +232,7 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
 def test_of_plans_only_what_sums_need_is_remembered_and_nothing_of_those_asked_about(
     miner, release, monkeypatch
 ):
-    stored = Remembered(study_privacy._costs_of, most=2)
+    stored = ContentCache(study_privacy._costs_of, most=2)
     monkeypatch.setattr(study_privacy, "_STORED", stored)
     miner.study("asia")
     owner = miner.owner("asia", "north")

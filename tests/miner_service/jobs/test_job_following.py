@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from miner_service.jobs.crew import DistantCrew, crew_of
-from miner_service.jobs.runner import Followed, learn_model, work_once
+from miner_service.jobs.crew import DistantWorkerPool, crew_of
+from miner_service.jobs.runner import FollowedJobs, learn_model, work_once
 from miner_service.settings import JobSettings, WebSettings
 from miner_service.store.queue import Rules, claim_next, show_up
 from pramana_core.errors import NotReady, StorageFull, TooManyRequests
@@ -127,7 +127,7 @@ def test_a_result_does_not_wait_for_longer_than_a_lease_holds(asked):
 
 def test_a_service_without_workers_is_ready_while_another_machine_has_some(asked):
     miner, path = asked(crew=crew_of, jobs=JobSettings(workers=0, lease_seconds=0.05))
-    assert isinstance(miner.app.state.crew, DistantCrew)
+    assert isinstance(miner.app.state.crew, DistantWorkerPool)
     assert not miner.app.state.crew.alive
     assert miner.analyst.get(path)["state"] == "queued"
     with miner.services.database.write() as session:
@@ -141,7 +141,7 @@ def test_a_token_follows_so_many_jobs_at_once_and_others_are_not_in_its_way(star
     miner = start(web=WebSettings(streams_per_token=1))
 
     async def follow():
-        followed = Followed(miner.services)
+        followed = FollowedJobs(miner.services)
         looks = followed.looks("j-1", "t-1")
         assert await anext(looks) is None  # there is no such job
         followed.require_share("t-2")

@@ -10,12 +10,12 @@ from miner_service.kinds.affordability import RecordLayout
 from miner_service.kinds.costs import (
     RATES,
     Cost,
-    Less,
+    Reduction,
     Work,
+    affordable_alternatives,
     correction,
     duration,
     size,
-    what_fits,
 )
 from miner_service.kinds.masked import TableExtent
 from miner_service.settings import Limits
@@ -107,8 +107,8 @@ def test_costs_are_known_by_units_and_their_rates():
 
 @pytest.mark.parametrize("fits", [0, 1, 2, 7, 8])
 def test_what_fits_is_the_most_that_does(fits):
-    way = Less(9, lambda n: n, lambda n: f"at most {n}")
-    told = what_fits([way], lambda n: n <= fits)
+    way = Reduction(9, lambda n: n, lambda n: f"at most {n}")
+    told = affordable_alternatives([way], lambda n: n <= fits)
     assert told == ([f"at most {fits}"] if fits else [])
 
 

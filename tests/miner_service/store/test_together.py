@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from miner_service.store.people import Together
+from miner_service.store.people import GroupedCommits
 from miner_service.store.schema import StudyRow
 from pramana_core.errors import Conflict, StorageFull
 
@@ -61,7 +61,7 @@ def refuse(_session):
 
 def gathered(held, *changes):
     """Ask for changes while another is about to be committed: they make one transaction."""
-    together = Together(held)
+    together = GroupedCommits(held)
     first = together.submit(study("first"))
     futures = [together.submit(change) for change in changes]
     assert not any(future.done() for future in [first, *futures])
@@ -94,7 +94,7 @@ def test_what_the_database_refuses_is_refused_alone(held):
 
 
 def test_a_commit_without_room_acknowledges_nothing_and_the_next_goes_on(held):
-    together = Together(held)
+    together = GroupedCommits(held)
     held.fails_with = StorageFull("full", remedy="")
     futures = [together.submit(study(name)) for name in ("a", "b", "c")]
     held.may_begin.set()
@@ -109,7 +109,7 @@ def test_a_commit_without_room_acknowledges_nothing_and_the_next_goes_on(held):
 
 def test_nothing_is_acknowledged_before_it_is_committed(held):
     seen = []
-    together = Together(held)
+    together = GroupedCommits(held)
     future = together.submit(lambda session: seen.append((future.done(), held.commits)))
     held.may_begin.set()
     future.result()
@@ -117,7 +117,7 @@ def test_nothing_is_acknowledged_before_it_is_committed(held):
 
 
 def test_a_change_is_made_also_if_who_asked_for_it_went_away(held):
-    together = Together(held)
+    together = GroupedCommits(held)
     future = together.submit(study("a"))
     assert not future.cancel()
     held.may_begin.set()

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from miner_service.jobs.crew import ProcessCrew
+from miner_service.jobs.crew import ProcessWorkerPool
 from miner_service.settings import MEBIBYTE, JobSettings, Limits
 from tests.miner_service.conftest import Miner, Person, starting
 
@@ -117,7 +117,7 @@ class Shared:
         if key not in self._miners:
             self._miners[key] = self._start(
                 Limits(job_seconds=job_seconds, job_bytes=512 * MEBIBYTE),
-                crew=lambda services: ProcessCrew(services, LEARNING),
+                crew=lambda services: ProcessWorkerPool(services, LEARNING),
                 jobs=JobSettings(workers=1, lease_seconds=lease_seconds),
                 at=self._folder / f"data-{len(self._miners)}",
             )

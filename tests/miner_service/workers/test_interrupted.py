@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from miner_service.jobs.crew import COMMAND, ProcessCrew
+from miner_service.jobs.crew import COMMAND, ProcessWorkerPool
 from miner_service.settings import JobSettings
 from tests.miner_service.workers.conftest import (
     SPEC,
@@ -71,7 +71,7 @@ def test_a_supervisor_that_stood_still_has_lost_its_job_and_stores_nothing(begin
             time.sleep(0.005)
     impatient = JobSettings(workers=1, lease_seconds=5)
     settings = replace(services.settings, jobs=impatient)
-    other = ProcessCrew(replace(services, settings=settings), COMMAND)
+    other = ProcessWorkerPool(replace(services, settings=settings), COMMAND)
     other.start()
     try:
         job, _ = model_of(study, path)
@@ -100,6 +100,6 @@ def test_a_service_that_ends_leaves_no_process_and_no_run(begin, start):
         query = "SELECT state, attempt, broken_off, lease FROM jobs"
         assert session.connection().exec_driver_sql(query).one() == ("queued", 2, 0, None)
         assert session.connection().exec_driver_sql("SELECT * FROM supervisors").all() == []
-    again = start(crew=lambda services: ProcessCrew(services, COMMAND), at=miner.data)
+    again = start(crew=lambda services: ProcessWorkerPool(services, COMMAND), at=miner.data)
     person = type(study.analyst)(again.client, study.analyst.token)
     assert person.wait(path)["state"] == "succeeded"

@@ -18,7 +18,7 @@ from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.mask_section import MaskSection, TellSection
 from owner_agent.site.planning import planned
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana.setups.relationships import store
 from pramana_core.mask.methods.registry import METHODS
 from tests.places import ROOT
@@ -34,7 +34,7 @@ def _commands(command, words=()):
         yield words, command
 
 
-COMMANDS = dict(_commands(typer.main.get_command(build(Surroundings()))))
+COMMANDS = dict(_commands(typer.main.get_command(build(Environment()))))
 
 
 def test_the_sample_site_file_is_valid(tmp_path):
@@ -92,7 +92,7 @@ def test_the_store_of_the_guide_is_masked_as_it_prints(tmp_path, capsys):
     frame.to_csv(tmp_path / "customers.csv", index=False)
     for name, key in (("draw", bytes(range(1, 33))), ("linkage", bytes(range(2, 34)))):
         KeyStore(tmp_path / ".pramana").add(name, key)
-    command = typer.main.get_command(build(Surroundings()))
+    command = typer.main.get_command(build(Environment()))
     command(["mask", "--site", str(tmp_path / "site.toml")], standalone_mode=False)
     printed = " ".join(capsys.readouterr().out.split())
     shown = re.search(r"    (1,000 records: .*? what can be kept\.)", GUIDE, re.DOTALL)
@@ -125,7 +125,7 @@ def test_the_clinic_of_the_guide_shares_the_tree_that_it_prints(tmp_path, monkey
     for name, key in (("draw", bytes(range(1, 33))), ("linkage", bytes(range(2, 34)))):
         KeyStore(tmp_path / ".pramana").add(name, key)
     monkeypatch.setenv("COLUMNS", "100")
-    command = typer.main.get_command(build(Surroundings()))
+    command = typer.main.get_command(build(Environment()))
     command(["share-model", "--site", str(tmp_path / "site.toml")], standalone_mode=False)
     printed = " ".join(capsys.readouterr().out.split())
     shown = re.search(r"    (2,000 records: .*?(?=\n    \* \.\.\.))", GUIDE, re.DOTALL)
@@ -150,7 +150,7 @@ def test_every_command_and_option_in_the_guide_exists():
 
 
 def test_every_route_and_state_is_in_the_guide(tmp_path):
-    app = create_app(tmp_path / "site.toml", "t", Surroundings())
+    app = create_app(tmp_path / "site.toml", "t", Environment())
     for path, methods in app.openapi()["paths"].items():
         for method in methods:
             assert f"| `{method.upper()} {path.replace('{identity}', '{id}')}" in GUIDE

@@ -28,9 +28,9 @@ from owner_agent.design.design_file import (
     snippet,
     within,
 )
-from owner_agent.design.designing import STRONGEST, Wishes, design, problem_of
+from owner_agent.design.designing import STRONGEST, DesignArguments, design, problem_of
 from owner_agent.report import whole_study
-from owner_agent.report.whole_study import Left
+from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from pramana_core.channels import Mixture, Sampled
@@ -281,23 +281,25 @@ def test_a_file_that_cannot_be_read(tmp_path):
 
 
 def test_the_command_line_goes_before_the_file():
-    wishes = Wishes(epsilon=1.0, learn="counts", records=7)
+    wishes = DesignArguments(epsilon=1.0, learn="counts", records=7)
     changed = wishes.over(spec(length=None))
     assert (changed.learn, changed.records, changed.whole_record.epsilon) == ("counts", 7, 1.0)
     assert changed.whole_record.gamma is None
-    assert Wishes(breach=(0.05, 0.5)).over(spec()).whole_record.allowed == pytest.approx(19)
-    assert Wishes().over(spec()) == spec()
+    assert DesignArguments(breach=(0.05, 0.5)).over(spec()).whole_record.allowed == pytest.approx(
+        19
+    )
+    assert DesignArguments().over(spec()) == spec()
     with pytest.raises(OptionError, match="one of --gamma, --epsilon and --breach"):
-        Wishes(gamma=2.0, epsilon=1.0).over(spec())
-    shorter = Wishes(learn="pairs").over(spec(length=3))
+        DesignArguments(gamma=2.0, epsilon=1.0).over(spec())
+    shorter = DesignArguments(learn="pairs").over(spec(length=3))
     assert (shorter.length, shorter.learn) == (None, "pairs")
     with pytest.raises(OptionError, match="no --length"):
-        Wishes(learn="pairs", length=2).over(spec())
+        DesignArguments(learn="pairs", length=2).over(spec())
 
 
 def test_all_wrong_options_are_told_at_once():
     with pytest.raises(OptionError) as error:
-        Wishes(breach=(math.nan, 0.5), length=0, minimum_support=2.0).over(spec())
+        DesignArguments(breach=(math.nan, 0.5), length=0, minimum_support=2.0).over(spec())
     for says in ("--breach is not a finite number", "--length is wrong", "--minimum-support is"):
         assert says in error.value.message
     assert error.value.where == "length"
@@ -355,7 +357,7 @@ def test_what_is_not_said_is_asked_for():
 def test_a_structure_is_the_tables_of_its_families():
     file = spec(learn="structure", length=None, structure={"age": [], "ill": ["age"]})
     assert problem_of(file).goal.sets == (("age",), ("age", "ill"))
-    without = Wishes(learn="pairs").over(file)
+    without = DesignArguments(learn="pairs").over(file)
     assert len(problem_of(without).goal.sets) == 4 + 6
 
 
@@ -778,13 +780,13 @@ sensitive = false
 
 def test_what_is_left_of_a_budget_caps_what_is_demanded_and_no_more():
     file = design_from(tomllib.loads(DEMANDED))
-    made = within(file, Left("asia", 2.5, 1.2))
+    made = within(file, RemainingBudget("asia", 2.5, 1.2))
     assert made.whole_record.allowed == pytest.approx(math.exp(2.5))
     a, b, c = made.variables
     assert a.allowed == 2  # stronger than what is left
     assert b.allowed == pytest.approx(math.exp(1.2))
     assert c.given == ()
-    only_column = within(file, Left("asia", None, 1.2))
+    only_column = within(file, RemainingBudget("asia", None, 1.2))
     assert only_column.whole_record.allowed == 400
 
 
@@ -808,18 +810,20 @@ def test_what_is_left_of_columns_counts_those_that_are_only_announced(monkeypatc
     miner = SimpleNamespace(privacy=lambda _: told)
     monkeypatch.setattr(whole_study, "asked_briefly", lambda *_: nullcontext(miner))
     site = SimpleNamespace(miner=SimpleNamespace(study="asia"))
-    assert whole_study.left_in_study(site, ["age", "smokes"], None) == Left("asia", None, 0.3)
-    assert whole_study.left_in_study(site, ["smokes"], None) == Left("asia", None, 1.2)
+    assert whole_study.left_in_study(site, ["age", "smokes"], None) == RemainingBudget(
+        "asia", None, 0.3
+    )
+    assert whole_study.left_in_study(site, ["smokes"], None) == RemainingBudget("asia", None, 1.2)
 
 
 @pytest.mark.parametrize(
     ("left", "match"),
     [
-        (Left("asia", None, None), "has no budget"),
-        (Left("asia", 0.0, None), "Nothing is left"),
-        (Left("asia", 1.0, 0.0), "Nothing is left"),
-        (Left("asia", 2e-9, None), "Nothing is left"),
-        (Left("asia", 1.0, 9e-7), "Nothing is left"),
+        (RemainingBudget("asia", None, None), "has no budget"),
+        (RemainingBudget("asia", 0.0, None), "Nothing is left"),
+        (RemainingBudget("asia", 1.0, 0.0), "Nothing is left"),
+        (RemainingBudget("asia", 2e-9, None), "Nothing is left"),
+        (RemainingBudget("asia", 1.0, 9e-7), "Nothing is left"),
     ],
 )
 def test_without_a_budget_or_with_nothing_left_there_is_nothing_to_design_for(left, match):

@@ -33,13 +33,13 @@ from owner_agent.peer.remote import opened
 from owner_agent.site.mistakes import Choice
 from owner_agent.site.site import load_site
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Patience, Surroundings
+from owner_agent.state.surroundings import Environment, WaitingTimes
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 LINKAGE = bytes(range(60, 92))
 RECORDS = 2000
 
-UNHURRIED = Patience(work=1e6, connect=1e6, quick=1e6, least=1e6, last=1e6)
+UNHURRIED = WaitingTimes(work=1e6, connect=1e6, quick=1e6, least=1e6, last=1e6)
 """The times that owners wait by a real clock; it must not matter how fast the machine is."""
 
 STRUCTURE = {"A": [], "B": ["A"], "C": ["A", "B"], "D": ["C"], "E": ["D", "B"]}
@@ -185,13 +185,13 @@ class World:
     steps: list[tuple[str, int, int]] = field(default_factory=list)
     stack: ExitStack = field(default_factory=ExitStack)
     lock_attempts: int = 1 << 30
-    patience: Patience = UNHURRIED
+    patience: WaitingTimes = UNHURRIED
 
     def folder(self, owner: str) -> Path:
         return self.root / owner
 
-    def surroundings(self, attempts: int = 2) -> Surroundings:
-        return Surroundings(
+    def surroundings(self, attempts: int = 2) -> Environment:
+        return Environment(
             transport=self.wire,
             sleep=lambda _seconds: time.sleep(0.002),
             now=lambda: self.now,

@@ -17,7 +17,7 @@ from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.report.corrected import corrected_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import HistoryLost, PlanConflict
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}
@@ -154,7 +154,7 @@ def test_an_owner_that_lost_its_memory_sends_nothing_until_a_new_epoch(after_cor
         session(world, session="cd" * 16)
     assert any("owner-agent new-epoch" in line for line in world.told["south"])
     assert not world.packages()
-    begun = begin_new_epoch(load_site(world.folder("south") / "site.toml"), Surroundings())
+    begun = begin_new_epoch(load_site(world.folder("south") / "site.toml"), Environment())
     assert (begun.asked, begun.counted) == (False, ())
     session(world, session="ef" * 16)
     differing = int((sent_by_south(world) != first).sum())
@@ -163,7 +163,7 @@ def test_an_owner_that_lost_its_memory_sends_nothing_until_a_new_epoch(after_cor
 
 def test_after_a_new_epoch_a_session_counts_what_the_ledger_still_has(after_correction):
     world, _ = after_correction
-    begin_new_epoch(load_site(world.folder("south") / "site.toml"), Surroundings(), anyway=True)
+    begin_new_epoch(load_site(world.folder("south") / "site.toml"), Environment(), anyway=True)
     world.open(accept=("south",))
     session(world, session="cd" * 16)
     assert spent(entries(world, "south"))["D"] == pytest.approx(2 * EPSILON_D)

@@ -15,7 +15,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import RandomizedNow
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import HistoryLost, StoreCorrupt
 
@@ -48,7 +48,7 @@ def restored(world, owner, name="backup"):
 
 def begun_anew(world, owner):
     """Begin a new epoch; only the peers know that something is missing."""
-    begin_new_epoch(load_site(world.folder(owner) / "site.toml"), Surroundings(), anyway=True)
+    begin_new_epoch(load_site(world.folder(owner) / "site.toml"), Environment(), anyway=True)
 
 
 def sent_by_south(world):

@@ -16,7 +16,7 @@ from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.session_file import SessionFile, proposal_of
 from owner_agent.randomize import stream as reports
 from owner_agent.release.ledger import Ledger
-from owner_agent.site.adopting import Adopted
+from owner_agent.site.adopting import AdoptedPlan
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from pramana_core.channels import Symmetric
@@ -205,7 +205,7 @@ def test_an_owner_that_throws_a_coin_of_its_own_is_found_out(following, monkeypa
 
 def test_a_part_is_sent_whole(following):
     plan = planned(load_site(following.folder("south") / "site.toml"))
-    assert plan.adopted == Adopted(PLAN, "south")
+    assert plan.adopted == AdoptedPlan(PLAN, "south")
     share = share_of(plan.plan, ["D"])
     assert [block.digest for block in share.sent] == [PLAN.block("south").digest]
 

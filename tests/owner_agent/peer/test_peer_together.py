@@ -33,7 +33,7 @@ from owner_agent.release.refusals import refuse_conflicts
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Patience, Surroundings
+from owner_agent.state.surroundings import Environment, WaitingTimes
 from pramana_core.errors import (
     Conflict,
     NotFound,
@@ -70,7 +70,7 @@ def test_nothing_that_stops_the_last_word_ends_the_session(world, parameters_tas
     outcome = world.run(world.proposal(parameters_task))
     assert outcome.unconfirmed == ("east",)
     assert not any(sent.line.endswith("/end") for sent in world.wire.sent)
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
 
@@ -88,7 +88,7 @@ def test_an_owner_that_went_on_to_another_session_still_tells(world, parameters_
     other = {"kind": "contingency-table", "variables": ["C", "A"]}
     more = {"session": "cd" * 16, "initiator": "south", "participants": ["south", "north"]}
     world.participants["south"].answer(PROPOSE, "south", SESSION, world.proposal(other, **more))
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
 
@@ -129,7 +129,7 @@ def test_a_lie_that_the_result_was_written_is_not_believed(world, learned):
     agreed = agree(partners, parts)
     south = world.participants["south"].session
     south.phase, south.agreed = "written", Statements(all=agreed.all[:2])
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["east"].sweep()
     assert world.participants["east"].session.phase == "ended"
     assert world.results("east") == {}
@@ -154,7 +154,7 @@ def test_an_end_that_comes_too_late_is_not_heeded(world, learned, monkeypatch):
     for partner in partners[:2]:
         partner.ask(COMMIT, SESSION, agreed)
     world.wire.down = {"north", "south"}
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["east"].sweep()
     assert same_everywhere(world)
 
@@ -310,7 +310,7 @@ def test_an_owner_is_tried_for_as_long_as_the_session_file_says(world, seconds):
     """And for no longer than an answer is waited for."""
     tried = []
     world.wire.bend = lambda _, request: tried.append(request.extensions["timeout"]["connect"])
-    world.patience = Patience(connect=seconds, quick=1e6)  # And 600 for work.
+    world.patience = WaitingTimes(connect=seconds, quick=1e6)  # And 600 for work.
     with opened(world.folder("north") / "site.toml", world.surroundings(), print) as north:
         for step in (STATUS, BEGIN):
             with pytest.raises(NotFound):
@@ -370,11 +370,11 @@ def test_a_session_that_its_initiator_left_ends_soon(world, parameters_task):
         PROPOSE, SESSION, world.proposal(parameters_task, seconds=3600.0)
     )
     south = world.participants["south"]
-    world.later(Patience.idle)
+    world.later(WaitingTimes.idle)
     south.sweep()
     assert south.session.phase == "offered"
     world.participants["north"].partners("south").ask(STATUS, SESSION)  # A sign of life.
-    world.later(Patience.idle)
+    world.later(WaitingTimes.idle)
     south.sweep()
     assert south.session.phase == "offered"
     world.later(1)
@@ -393,7 +393,7 @@ def test_owners_that_wait_for_a_slow_one_hear_that_it_goes_on(world, parameters_
         if site.owner == "east":
             south = world.participants["south"]
             for _ in range(3):
-                world.later(Patience.idle * 0.9)
+                world.later(WaitingTimes.idle * 0.9)
                 while south.session is None or south.session.heard < world.now.timestamp():
                     time.sleep(0.005)
                 south.sweep()
@@ -414,7 +414,7 @@ def ledger_of(world, monkeypatch, capsys):
         monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
         monkeypatch.setenv("COLUMNS", "300")
         with pytest.raises(SystemExit) as ended:
-            run(build(Surroundings()))
+            run(build(Environment()))
         captured = capsys.readouterr()
         assert ended.value.code == 0, captured.err
         return captured.out

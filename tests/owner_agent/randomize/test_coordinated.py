@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from owner_agent.randomize.draws import PER_CALL, Words, coins, draw_id, pseudonyms
+from owner_agent.randomize.draws import PER_CALL, UniformWords, coins, draw_id, pseudonyms
 from owner_agent.randomize.sampling import chosen_by_coin, sample_columns
 from owner_agent.randomize.stream import randomize
 from owner_agent.state.keys import Keys
@@ -157,7 +157,7 @@ def enumerated(part, truth, coin, words):
         return rows[inputs]
 
     cells = np.full(len(rows), truth, dtype=np.uint64)
-    drawn = Words(source, np.arange(len(rows)))
+    drawn = UniformWords(source, np.arange(len(rows)))
     made = sample_columns(part, part.sizes, cells, drawn)
     shape = part.report_sizes(part.sizes)
     return np.ravel_multi_index([c.astype(int) for c in made], shape)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from owner_agent.randomize.draws import Words
+from owner_agent.randomize.draws import UniformWords
 from owner_agent.randomize.sampling import sample_block, true_cells
 from owner_agent.randomize.unit_sampling import sample
 from pramana_core.channels import RESOLUTION, Dense, Grouped, Identity, StructuralZeros, Symmetric
@@ -43,7 +43,7 @@ def _words(draws):
         assert counter == 0
         return np.stack([inputs, *[np.full(len(inputs), 0xDEAD, np.uint32)] * 3], axis=1)
 
-    return Words(source, np.asarray(draws, dtype=np.uint32))
+    return UniformWords(source, np.asarray(draws, dtype=np.uint32))
 
 
 def _intervals(channel, code):

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from owner_agent.randomize.draws import PER_CALL, Words, uniform_below, uniform_columns
+from owner_agent.randomize.draws import PER_CALL, UniformWords, uniform_below, uniform_columns
 from owner_agent.randomize.draws import words as keyed_words
 from owner_agent.randomize.sampling import (
     impossible_records,
@@ -56,7 +56,7 @@ def table_words(rows):
     def source(counter, inputs):
         return table[inputs, PER_CALL * counter : PER_CALL * (counter + 1)]
 
-    return Words(source, np.arange(len(table)))
+    return UniformWords(source, np.arange(len(table)))
 
 
 # Uniform numbers ---------------------------------------------------------------------------------

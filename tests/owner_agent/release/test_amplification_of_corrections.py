@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize import stream as drawing
-from owner_agent.randomize.draws import Words, pseudonyms
+from owner_agent.randomize.draws import UniformWords, pseudonyms
 from owner_agent.randomize.stream import randomize
-from owner_agent.release.corrections import OwnRecords, Past, is_drawn, settle
+from owner_agent.release.corrections import OwnRecords, ReleaseHistory, is_drawn, settle
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Keys
 from pramana_core.channels import RESOLUTION, Choice, Dense, Sampled, Symmetric
@@ -81,7 +81,7 @@ class AllWords:
             padded[:, : self.words] = given
             return padded
 
-        return Words(source, inputs)
+        return UniformWords(source, inputs)
 
 
 def cells_to_columns(block, cells):
@@ -111,7 +111,7 @@ def pairs_of_reports(monkeypatch, block, words, truths, choice):
             randomized = randomize(plan, SECRETS, "asia", keys, columns)
         else:
             records = OwnRecords(SECRETS, "asia", keys, columns)
-            past = Past(None, tuple(entries), memory, "asia")
+            past = ReleaseHistory(None, tuple(entries), memory, "asia")
             settled = settle(plan, records, past, choice, 7)
             randomized = settled.randomized
             assert is_drawn(block)

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from owner_agent.release.client import Miner, requested_delay
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import ProtocolUnsupported, Refused, Unreachable
 
 PROBLEM = {
@@ -15,7 +15,7 @@ PROBLEM = {
 
 def _miner(handler, attempts=3, slept=None):
     slept = [] if slept is None else slept
-    surroundings = Surroundings(
+    surroundings = Environment(
         transport=httpx.MockTransport(handler), sleep=slept.append, attempts=attempts
     )
     return Miner("http://127.0.0.1:9", "the-secret-token", surroundings)

@@ -11,7 +11,7 @@ import pytest
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.stream import randomize
-from owner_agent.release.corrections import OwnRecords, Past, settle
+from owner_agent.release.corrections import OwnRecords, ReleaseHistory, settle
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Keys
 from pramana_core.channels import Symmetric
@@ -46,7 +46,7 @@ def both_reports(statuses, choice):
         else:
             records = OwnRecords(SECRETS, "asia", keys, columns)
             settled = settle(
-                PLAN, records, Past(None, (), memory, "asia"), choice if made else None, 7
+                PLAN, records, ReleaseHistory(None, (), memory, "asia"), choice if made else None, 7
             )
             memory = settled.remembered(memory, settled.randomized.digest)
             reports = settled.randomized

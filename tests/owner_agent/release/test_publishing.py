@@ -679,7 +679,7 @@ def test_a_release_prepared_before_draws_were_named_is_sent_as_it_was_written(
         raise killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("owner_agent.release.publish.entered", die)
+        patch.setattr("owner_agent.release.publish.upsert_entry", die)
         with pytest.raises(killed):
             _publish(bench)
     (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")

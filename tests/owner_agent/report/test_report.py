@@ -18,7 +18,7 @@ from owner_agent.report.figures import posterior_picture, width_picture
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import report
 from owner_agent.report.within_blocks import SEEN_ENTRIES, seen
-from owner_agent.site.planning import Planned, planned
+from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.protection import require_protected
 from owner_agent.site.site import site_from
 from pramana_core.channels import (
@@ -57,7 +57,7 @@ def plan_of(*blocks, sensitive=None):
     variables = {v.name: v for v in made.domain}
     may = (name for block in blocks for name in block.names if protects(block, name))
     names = frozenset(may if sensitive is None else sensitive)
-    return Planned(variables, made, names, {name: name for name in variables})
+    return PlannedSite(variables, made, names, {name: name for name in variables})
 
 
 def protects(block, name):

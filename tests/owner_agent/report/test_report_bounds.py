@@ -13,7 +13,7 @@ from owner_agent.report.contents import Assumptions
 from owner_agent.report.measures import Bounds
 from owner_agent.report.plan_shown import PLAN
 from owner_agent.report.report import report, warnings
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from pramana_core.channels import (
     RESOLUTION,
     Choice,
@@ -49,7 +49,7 @@ def plan_of(*blocks, sensitive=None):
     made = Plan(blocks)
     variables = {v.name: v for v in made.domain}
     names = frozenset(variables if sensitive is None else sensitive)
-    return Planned(variables, made, names, {name: name for name in variables})
+    return PlannedSite(variables, made, names, {name: name for name in variables})
 
 
 def printed(made):

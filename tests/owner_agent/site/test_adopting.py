@@ -5,7 +5,7 @@ import json
 import pytest
 
 from owner_agent.site.adopting import (
-    Adopted,
+    AdoptedPlan,
     adopted_json,
     read_study_plan,
     told_lines,
@@ -32,7 +32,7 @@ def test_the_part_is_the_plans_beside_public_columns(bench):
     assert part.digest == PLAN.block("clinic-north").digest
     assert region.channel.is_identity
     assert made.plan.domain.names == ("smoker", "age", "region")
-    assert made.adopted == Adopted(PLAN, "clinic-north")
+    assert made.adopted == AdoptedPlan(PLAN, "clinic-north")
     assert not list(PLAN.departures("clinic-north", made.plan))
 
 
@@ -183,18 +183,18 @@ def test_the_plans_own_mistakes_are_plan_errors():
 
 
 def test_what_a_plan_says_of_an_owner():
-    told = adopted_json(Adopted(PLAN, "clinic-north"))
+    told = adopted_json(AdoptedPlan(PLAN, "clinic-north"))
     assert told["digest"] == PLAN.digest
     assert told["record"]["gamma"] == pytest.approx(9, rel=1e-6)
     assert told["own"]["gamma"] == pytest.approx(9, rel=1e-6)
     assert told["reported"] == {"smoker": 0.25, "age": 0.5}
     assert told["silent"] == 0.5
     assert told["together_with"] == {"clinic-south": 0.25}
-    south = adopted_json(Adopted(PLAN, "clinic-south"))
+    south = adopted_json(AdoptedPlan(PLAN, "clinic-south"))
     assert south["record"] == told["record"]
     assert south["own"]["gamma"] == pytest.approx(3, rel=1e-6)
     assert south["silent"] == 0.75
-    text = " ".join(told_lines(Adopted(PLAN, "clinic-north")))
+    text = " ".join(told_lines(AdoptedPlan(PLAN, "clinic-north")))
     assert "epsilon 2.197 (gamma 9); 5% grows to 32.1% at most" in text
     assert "smoker for 25.0%, age for 50.0% of the records; nothing for 50.0%." in text
     assert "by clinic-south for 25.0% of the records" in text
@@ -208,7 +208,7 @@ def test_the_report_of_a_plan_has_it(bench, command):
     assert f"The study plan {PLAN.digest} bounds what 2 owners" in words
     assert "clinic-north reports smoker for 25.0%, age for 50.0% of the records" in words
     made = json.loads(command("plan", "--json").out)
-    assert made["study_plan"] == adopted_json(Adopted(PLAN, "clinic-north"))
+    assert made["study_plan"] == adopted_json(AdoptedPlan(PLAN, "clinic-north"))
     block = next(b for b in made["blocks"] if "smoker" in b["variables"])
     assert block["gamma"] == pytest.approx(9, rel=1e-6)
     page = bench.folder / "report.html"

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from owner_agent.report.report import warnings
-from owner_agent.site.planning import Planned
+from owner_agent.site.planning import PlannedSite
 from owner_agent.site.protection import require_protected, share_proven
 from pramana_core.channels import (
     RESOLUTION,
@@ -129,7 +129,7 @@ def test_a_refusal_names_the_categories_and_what_to_do():
 def warned(block, sensitive=None):
     plan = Plan((block,))
     names = frozenset(block.names if sensitive is None else sensitive)
-    return warnings(Planned({}, plan, names, {name: name for name in block.names}))
+    return warnings(PlannedSite({}, plan, names, {name: name for name in block.names}))
 
 
 @pytest.mark.parametrize(

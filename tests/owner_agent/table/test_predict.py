@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from owner_agent.table.predicting import InputSource, predict, read_model
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
@@ -103,7 +103,7 @@ def called(monkeypatch, capsys):
         monkeypatch.setenv("COLUMNS", "100")
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            run(build(Surroundings()))
+            run(build(Environment()))
         captured = capsys.readouterr()
         return ended.value.code, captured.out, captured.err
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pramana as pm
-from pramana.client.standing import Told
+from pramana.client.standing import Disclosure
 from pramana_core.plan import Plan
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 from pramana_core.wire.privacy import ChangedReports
@@ -55,7 +55,7 @@ def test_records_reported_differently_by_the_same_draws_are_shown(world):
         )
         for name, records in (("age", 4), ("survived", 13))
     ]
-    told = Told.of(told._message.model_copy(update={"changed": blocks}))
+    told = Disclosure.of(told._message.model_copy(update={"changed": blocks}))
     assert told.changed == 13
     assert "; 13 records are known to have changed" in repr(told)
 

@@ -25,7 +25,7 @@ from pramana.cli import app
 from pramana.simulate.bayes_net import (
     StructureOptions,
     _Comparison,
-    _Learned,
+    _LearnedNetwork,
     compare,
     directed,
     divergence_or_none,
@@ -548,7 +548,7 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
     expected = sum(p[cell] * math.log(p[cell] / q[cell]) for cell in p)
-    found = _Comparison(reference, by_class=False)(_Learned(marginals, None, model, 1.0))
+    found = _Comparison(reference, by_class=False)(_LearnedNetwork(marginals, None, model, 1.0))
     assert found["kl"] == pytest.approx(expected, rel=1e-9)
     assert (found["extra"], found["missing"], found["reversed"]) == (1, 4, 0)
 
@@ -560,7 +560,7 @@ def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPat
     assert divergence_or_none(network, network, 0.0) is None
     (trial,) = Trials(NetworkSource("six", network), six_nodes.plan(0.1), 2_000, 1, 3)
     marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.1))
-    found = _Comparison(network, by_class=True)(_Learned(marginals, None, network, 1.0))
+    found = _Comparison(network, by_class=True)(_LearnedNetwork(marginals, None, network, 1.0))
     assert found["kl"] is None
     assert found["kl_unlinked"] is None
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.simulate.commands.display import note
-from pramana.simulate.study import Fits
+from pramana.simulate.study import ModelFits
 from pramana_core.marginals.score_interval import LackOfFit
 
 
@@ -58,7 +58,7 @@ def test_a_simulation_lets_interact_what_is_reported_together(
 
 def test_reports_that_contradict_their_model_are_warned_of(capsys):
     contradicted = LackOfFit(("a", "b", "c"), 2, 40.0, 1.0, 1e-9)
-    fits = Fits(((contradicted,), (replace(contradicted, p_value=0.5),)))
+    fits = ModelFits(((contradicted,), (replace(contradicted, p_value=0.5),)))
     assert fits.as_dict()["lack_of_fit"]["warned"] == 1
     note(SimpleNamespace(source=SimpleNamespace(note="")), fits)
     told = " ".join(capsys.readouterr().out.split())

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.simulate import options as named
-from pramana.simulate.kept import Kept
+from pramana.simulate.kept import PreparedTable
 from pramana.simulate.model_sharing_tables import (
     SharingTable,
     called,
@@ -132,7 +132,7 @@ def test_options_that_cannot_be_are_refused(wrong: dict[str, object], where: str
 
 def test_folds_and_owners_part_the_records(table: SharingTable):
     """Each record is held out once in a run, and each other one is of one owner in each fold."""
-    kept, options = Kept(table), SimulationOptions(owners=4, folds=5, runs=2)
+    kept, options = PreparedTable(table), SimulationOptions(owners=4, folds=5, runs=2)
     folds = kept.folds(options)
     assert len(folds) == 10
     for run in (0, 1):
@@ -152,7 +152,7 @@ def test_too_few_records_are_refused(table: SharingTable):
 
 def test_one_owner_of_all_records_has_the_global_basis_tree(table: SharingTable):
     """Its tree is what is learned at one place before that is cut back."""
-    kept, options = Kept(table), QUICK.with_(owners=1)
+    kept, options = PreparedTable(table), QUICK.with_(owners=1)
     uncut = GlobalOptions(seed=options.seed, confidence=None)
     for fold in kept.folds(options):
         (own,) = kept.trees(fold, options)
@@ -204,7 +204,7 @@ def test_other_models_have_no_paths(table: SharingTable, model: str):
 
 @pytest.mark.slow
 def test_cells_that_share_what_was_made_are_the_same_as_alone(table: SharingTable):
-    kept, still = Kept(table), {"clock": lambda: 0.0}
+    kept, still = PreparedTable(table), {"clock": lambda: 0.0}
     cells = [
         QUICK.with_(requirement=Requirement(k=k), by=by, method=method)
         for k, by, method in [(5, "pruning", "pgen"), (20, "growing", "votes")]
@@ -232,7 +232,7 @@ def test_a_requirement_that_nobody_meets_counts_as_the_most_frequent_class(
 
 def test_paths_that_win_too_little_are_cut(table: SharingTable):
     asked = QUICK.with_(requirement=Requirement(k=2))
-    kept = Kept(table)
+    kept = PreparedTable(table)
     leaves = [
         simulate(table, asked.with_(least_gain=gain), kept=kept).spread("leaves")["mean"]
         for gain in (None, 1.0, 20.0)
@@ -393,7 +393,7 @@ def test_taxonomies_that_cannot_be_end_with_2(file: Path, tmp_path: Path, conten
 def test_labels_by_votes_halve_the_distance_to_the_pooled_tree_on_car():
     """Five owners; a fold's accuracy deviates by .016: ten of them by .005, seeded."""
     car = read_sharing_table(DATA / "car.csv", "class")
-    kept = Kept(car)
+    kept = PreparedTable(car)
     found = {
         method: simulate(car, SimulationOptions(method=method), kept=kept).spread("accuracy")[
             "mean"

@@ -10,19 +10,19 @@ import pytest
 from pramana_core.errors import OptionError
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
-from pramana_core.kernel_regression.tuning import Tried, smoothest
+from pramana_core.kernel_regression.tuning import PenaltyFits, smoothest
 
 PENALTIES = np.array([1e-3, 1e-1, np.inf])
 
 
-def tried(errors: Any, freedom: Any, allowed: Any = True) -> Tried:
+def tried(errors: Any, freedom: Any, allowed: Any = True) -> PenaltyFits:
     """Fits with the same mean squared errors, l x q, on pairs of records 1 above and below."""
     means = np.asarray(errors, dtype=float)
     records = np.where(np.arange(400) % 2, 1.0, -1.0)[:, None, None]
     # Each fit's errors go their own way, so that paired differences have a standard error.
     ways = np.cos(np.arange(400)[:, None, None] * (1 + np.arange(means.size).reshape(means.shape)))
     ways -= ways.mean(axis=0)
-    return Tried(
+    return PenaltyFits(
         PENALTIES,
         np.asarray(freedom, dtype=float),
         np.broadcast_to(allowed, 3),
@@ -91,5 +91,5 @@ def test_penalties_may_be_given_for_each_target():
 def test_fits_that_differ_by_rounding_are_as_good(nudge: float):
     squares = np.random.default_rng(1).exponential(size=(400, 1, 1))
     every = np.concatenate([squares, squares * nudge, squares + 1], axis=1)
-    found = Tried(PENALTIES, np.array([30.0, 10.0, 3.0]), np.full(3, True), every)
+    found = PenaltyFits(PENALTIES, np.array([30.0, 10.0, 3.0]), np.full(3, True), every)
     assert smoothest([found]) == (0, (1e-1,))

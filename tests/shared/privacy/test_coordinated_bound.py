@@ -12,7 +12,7 @@ import pytest
 from pramana_core.channels import RESOLUTION, Coordinated, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block
-from pramana_core.privacy import Amplification, CoinTold, ToldBlock, gamma, told_by
+from pramana_core.privacy import Amplification, BlockDisclosure, CoinDisclosure, gamma, told_by
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 EIGHTH = RESOLUTION // 8
@@ -129,14 +129,14 @@ def test_an_owner_s_part_costs_what_its_strongest_channel_does_to_whom_the_coin_
     assert PLAN.told_by("east").gamma == pytest.approx(3, rel=1e-12)
 
 
-def told(owner: str, *, draw: str = "1", coin: bool = True) -> ToldBlock:
+def told(owner: str, *, draw: str = "1", coin: bool = True) -> BlockDisclosure:
     block = PLAN.block(owner)
-    return ToldBlock(
+    return BlockDisclosure(
         owner,
         block.names,
         Amplification.of(block.channel),
         draw,
-        coin=CoinTold.of(block.channel) if coin else None,
+        coin=CoinDisclosure.of(block.channel) if coin else None,
     )
 
 
@@ -160,14 +160,18 @@ def test_drawn_anew_the_set_that_tells_most_is_told_again():
 
 
 def test_what_is_told_beside_a_coin_adds():
-    other = ToldBlock("east", ("d",), Amplification.of_gamma(2), "1")
+    other = BlockDisclosure("east", ("d",), Amplification.of_gamma(2), "1")
     study = told_by([told("west"), told("east"), other])
     assert study.record.determined.gamma == pytest.approx(9 * 2, rel=1e-12)
     # Another plan is another coin.
     west = told("west")
     assert west.coin is not None
-    elsewhere = ToldBlock(
-        "east", ("b",), Amplification.of_gamma(3), "1", coin=CoinTold("0" * 64, west.coin.spans)
+    elsewhere = BlockDisclosure(
+        "east",
+        ("b",),
+        Amplification.of_gamma(3),
+        "1",
+        coin=CoinDisclosure("0" * 64, west.coin.spans),
     )
     assert told_by([west, elsewhere]).record.determined.gamma == pytest.approx(7 * 7, rel=1e-12)
 
@@ -178,7 +182,7 @@ def test_of_different_people_each_has_lost_what_its_own_owner_told():
 
 
 def test_only_a_part_of_a_study_plan_has_a_coin():
-    assert CoinTold.of(PAIR) is None
-    west = CoinTold.of(PLAN.block("west").channel)
+    assert CoinDisclosure.of(PAIR) is None
+    west = CoinDisclosure.of(PLAN.block("west").channel)
     assert west is not None
     assert west.most == pytest.approx(math.log(7), rel=1e-12)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pramana_core.channels import Dense, Grouped, Symmetric, Transition
-from pramana_core.privacy import Amplification, Extremes, ToldBlock, told_by
+from pramana_core.privacy import Amplification, BlockDisclosure, Extremes, told_by
 
 SMALL = {
     ("north", "A"): Symmetric.from_gamma(2, 3.0),
@@ -21,7 +21,7 @@ SMALL = {
 def told(owner, variables, amplification, draw, randomized=True):
     if isinstance(amplification, Transition):
         amplification = Amplification.of(amplification)
-    return ToldBlock(owner, tuple(variables), amplification, draw, randomized)
+    return BlockDisclosure(owner, tuple(variables), amplification, draw, randomized)
 
 
 def one_each(channels=SMALL):

@@ -21,7 +21,7 @@ from pramana_core.estimation.core.profile import climb_on_support
 from pramana_core.estimation.core.strata import Stratum, moment
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Flags
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import TIE
 
 NEWTON_ENTRIES = 1 << 22
@@ -127,7 +127,7 @@ def maximize(
     patience: int = 30,
     newton_steps: int = 200,
     certified: bool = True,
-    tick: Tick = unstopped,
+    tick: Tick = no_cancel,
 ) -> Maximum:
     """Maximize the likelihood of the reported counts over the true tables of a model.
 
@@ -222,7 +222,7 @@ def climb(
     quiet: float = 0.0,
     times: int = _QUIET,
     enough: float = math.inf,
-    tick: Tick = unstopped,
+    tick: Tick = no_cancel,
 ) -> Maximum:
     """Come near the maximum by EM with squared extrapolation (SQUAREM, Varadhan and Roland 2008).
 

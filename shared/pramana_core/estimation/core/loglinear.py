@@ -34,7 +34,7 @@ from pramana_core.estimation.core.strata import Stratum
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Flags, Indices
 from pramana_core.plan import Plan
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 DESIGN_ENTRIES = 1 << 24
 """Cells, or reports, times parameters of a model: each such table takes 128 megabytes."""
@@ -193,7 +193,7 @@ def fit(
     order: int = 2,
     possible: Tensor | None = None,
     max_steps: int = 500,
-    tick: Tick = unstopped,
+    tick: Tick = no_cancel,
 ) -> LogLinearFit:
     """Fit the model to reported counts.
 

@@ -16,7 +16,7 @@ from pramana_core.errors import EstimationError
 from pramana_core.estimation.core.strata import Stratum
 from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.support_counts import Flags
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 _LEAST_SHARE, _KEPT, _ROUNDING = 1e-6, 0.3, 1e-13
 
@@ -81,7 +81,7 @@ class Penalized:
     base: Tensor
     matrix: Tensor
     precision: Tensor
-    tick: Tick = unstopped
+    tick: Tick = no_cancel
 
     def at(self, values: Tensor) -> Points:
         """Return the model at sets of parameters, (sets, parameters)."""

@@ -178,13 +178,13 @@ def dependences(
 
 
 def _dependence(marginals: Marginals, target: str, pair: Pair) -> Dependence:
-    if not marginals.tells(pair):
+    if not marginals.can_estimate(pair):
         # Filled in, they would be independent given the class.
         return Dependence(0.0, 0.0)
     try:
         table = marginals.marginal([target, *pair])
     except (LimitExceeded, SingularChannel):
-        if marginals.tells([target, *pair]):
+        if marginals.can_estimate([target, *pair]):
             raise  # a channel has no inverse, which says nothing of what they share
         # Nothing tells what the two share besides the class: no record reports all three, or their
         # table is too large to be made of smaller ones.

@@ -22,7 +22,7 @@ from pramana_core.learn.bayes_classifier.dependence import (
 )
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
-from pramana_core.learn.bayes_classifier.replicates import Repeated, Replicates, repeated
+from pramana_core.learn.bayes_classifier.replicates import AttributeRedundancy, Replicates, repeated
 from pramana_core.learn.networks.bayes_net import LearnedFamily, learn_family
 from pramana_core.marginals.counts import Marginals, MarginalTable, Tensor
 from pramana_core.progress import Progress, Tick, unwatched
@@ -62,7 +62,7 @@ def learn_with_evidence(
     features: Sequence[str] | None = None,
     options: BayesClassifierOptions | None = None,
     on_step: Progress = unwatched,
-) -> tuple[BayesClassifier, Repeated | None]:
+) -> tuple[BayesClassifier, AttributeRedundancy | None]:
     """Return also how far attributes repeat each other, if that is learned (with `auto`)."""
     options = options or BayesClassifierOptions()
     names = _features(marginals, target, features)
@@ -164,7 +164,7 @@ class _Tables:
         # (class, parents, attribute) as (parents, class, attribute).
         return information(np.moveaxis(joint.reshape(len(joint), -1, joint.shape[-1]), 1, 0))
 
-    def evidence(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> Repeated:
+    def evidence(self, parents: Mapping[str, tuple[str, ...]], tick: Tick) -> AttributeRedundancy:
         """Return how far attributes repeat each other."""
         tables = {name: self._families[name, ()].probability for name in parents}
         linked = frozenset(frozenset((n, p)) for n, own in parents.items() for p in own)

@@ -22,7 +22,7 @@ from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.common.documents import project_to_simplex, stream
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Marginals, Tensor
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 DRAWS = 100
 """Bootstrap samples: the error of a standard error is then 7 % of it."""
@@ -51,7 +51,7 @@ class Replicates:
         classifier: BayesClassifier,
         marginals: Marginals,
         draws: int = DRAWS,
-        tick: Tick = unstopped,
+        tick: Tick = no_cancel,
     ) -> Replicates:
         """Return the tables of a classifier that was learned from these marginals.
 
@@ -190,7 +190,7 @@ _USUAL = 0.2
 
 
 @dataclass(frozen=True)
-class Repeated:
+class AttributeRedundancy:
     """How far attributes repeat each other within the classes.
 
     Attributes:
@@ -216,7 +216,7 @@ class Repeated:
         return math.sqrt(self.within[first] * self.within[second])
 
 
-UNKNOWN = Repeated(0.0, {})
+UNKNOWN = AttributeRedundancy(0.0, {})
 """Of attributes of which nothing is known to be repeated."""
 
 
@@ -225,8 +225,8 @@ def repeated(
     prior: Tensor,
     tables: Mapping[str, Tensor],
     linked: frozenset[frozenset[str]] = frozenset(),
-    tick: Tick = unstopped,
-) -> Repeated:
+    tick: Tick = no_cancel,
+) -> AttributeRedundancy:
     """Return how far attributes repeat each other.
 
     The correlation is 0 where no reports tell two attributes together, and where no pair is
@@ -246,7 +246,9 @@ def repeated(
         tick()
         if {first, second} in linked:
             continue
-        table = marginals.unbiased([first, second]) if marginals.tells([first, second]) else None
+        table = (
+            marginals.unbiased([first, second]) if marginals.can_estimate([first, second]) else None
+        )
         if table is None:
             continue
         both = math.sqrt(within[first] * within[second])
@@ -260,11 +262,11 @@ def repeated(
             known += both * both / noise
         noisy = noisy or bool(table.variance(population=False).max() > 0)
     if not noisy or known == 0:
-        return Repeated(0.0, within, linked)
+        return AttributeRedundancy(0.0, within, linked)
     precision = known + 1 / _USUAL**2
     deviate = told / math.sqrt(precision)
     density = math.exp(-(deviate**2) / 2 - float(log_ndtr(deviate))) / math.sqrt(2 * math.pi)
-    return Repeated((deviate + density) / math.sqrt(precision), within, linked)
+    return AttributeRedundancy((deviate + density) / math.sqrt(precision), within, linked)
 
 
 def _within(prior: Tensor, table: Tensor, scores: Tensor) -> float:
@@ -279,7 +281,7 @@ def _within(prior: Tensor, table: Tensor, scores: Tensor) -> float:
 # with one more and the class. A Bayesian network classifier does, which is learned from the pairs
 # (and triples) that are reported: what follows from it for a path is exact, and its error is that
 # of its tables, by bootstrap samples of them. Attributes that repeat each other count for less,
-# those of a path as all of them do in a prediction (`Repeated`).
+# those of a path as all of them do in a prediction (`AttributeRedundancy`).
 #
 # That the class and the attributes depend on each other as the model says is an assumption, and no
 # error speaks of it.
@@ -347,11 +349,16 @@ class ModelledSubpopulation:
     target: str
     records: int
     given: Mapping[str, int]
-    repeated: Repeated
+    repeated: AttributeRedundancy
 
     @classmethod
     def everyone(
-        cls, replicates: Replicates, domain: Domain, target: str, records: int, repeated: Repeated
+        cls,
+        replicates: Replicates,
+        domain: Domain,
+        target: str,
+        records: int,
+        repeated: AttributeRedundancy,
     ) -> ModelledSubpopulation:
         """Return the whole population."""
         return cls(replicates.own, replicates, domain, target, records, {}, repeated)

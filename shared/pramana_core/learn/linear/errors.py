@@ -29,7 +29,7 @@ from pramana_core.learn.linear.options import Loss
 from pramana_core.learn.linear.pocket import Solution, definite, penalty
 from pramana_core.marginals.counts import LEVEL, Codes, MarginalTable, Tensor
 from pramana_core.marginals.score_interval import normal_quantile
-from pramana_core.progress import Tick, unstopped
+from pramana_core.progress import Tick, no_cancel
 
 SCORE_NUMBERS = 1 << 24
 """Up to this many numbers (cells times weights) errors are computed."""
@@ -140,7 +140,7 @@ class Equation:
                 inverse = inverse + np.outer(step - moved, step @ inverse) / along
         return None
 
-    def intervals(self, solution: Solution, contrasts: Tensor, tick: Tick = unstopped) -> Tensor:
+    def intervals(self, solution: Solution, contrasts: Tensor, tick: Tick = no_cancel) -> Tensor:
         """Return the 95 % intervals of linear functions of the weights, against the population.
 
         A function moves along the line on which the equation tells least of it, the other weights

@@ -65,7 +65,7 @@ class PairTables:
         names, between = features.names, {}
         with_class = tuple(table(name, target) for name in names)
         for one, two in combinations(range(len(names)), 2):
-            if marginals.tells((names[one], names[two])):
+            if marginals.can_estimate((names[one], names[two])):
                 between[one, two] = table(names[one], names[two])
         return cls(design, table(target), with_class, between)
 

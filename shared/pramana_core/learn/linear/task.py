@@ -100,7 +100,7 @@ class Sources:
     @property
     def told(self) -> bool:
         """Whether reports tell the table of all features and the class."""
-        return self._marginals.tells(self._names)
+        return self._marginals.can_estimate(self._names)
 
     @cached_property
     def table(self) -> MarginalTable:

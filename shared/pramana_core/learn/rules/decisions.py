@@ -58,7 +58,7 @@ def p_values(deviates: Floats) -> Floats:
     return np.where(np.isnan(deviates), 1.0, ndtr(-deviates))
 
 
-def discovered(p_values: Floats, false_discovery: float) -> Flags:
+def benjamini_hochberg(p_values: Floats, false_discovery: float) -> Flags:
     """Return which hypotheses Benjamini and Hochberg's procedure rejects (1995)."""
     ordered = np.sort(p_values)
     bound = false_discovery * np.arange(1, len(ordered) + 1) / max(1, len(ordered))
@@ -66,7 +66,7 @@ def discovered(p_values: Floats, false_discovery: float) -> Flags:
     return p_values <= (ordered[below[-1]] * (1 + TIE) if len(below) else -1.0)
 
 
-def of_the_examined(p_values: Sequence[Floats]) -> Floats:
+def adjust_for_screening(p_values: Sequence[Floats]) -> Floats:
     """Return p-values given that the itemsets were examined, of all lengths one after another.
 
     Single items always are; a longer itemset only where its subsets' estimates reach the minimum.

@@ -28,20 +28,20 @@ _Place = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleFindings:
     """What was found: the itemsets, and the rules between their parts."""
 
     itemsets: FoundItemsets
     rules: tuple[Rule, ...] = ()
 
 
-def write_found(found: Found) -> dict[str, Any]:
+def write_found(found: RuleFindings) -> dict[str, Any]:
     """Return all that was examined and the rules as what JSON is made of."""
     document = rules_json(found.itemsets, found.rules, examined=True)
     return {**document, "variables": [variable_json(v) for v in found.itemsets.domain]}
 
 
-def read_found(document: Mapping[str, Any]) -> Found:
+def read_found(document: Mapping[str, Any]) -> RuleFindings:
     """Read what `write_found` or, without their variables, `export` wrote.
 
     Where the variables are not told, they have the categories that are items.
@@ -67,7 +67,7 @@ def read_found(document: Mapping[str, Any]) -> Found:
     if any(place >= len(items) for rule in read.rules for place in rule.places):
         raise InputError("A rule has an item that is not there.", where="rules")
     rules = tuple(rule.read(items) for rule in read.rules)
-    return Found(found, rules)
+    return RuleFindings(found, rules)
 
 
 def _of_items(items: Sequence[_Item]) -> tuple[Variable, ...]:

@@ -41,8 +41,8 @@ from pramana_core.errors import (
     SingularChannel,
 )
 from pramana_core.learn.rules.decisions import (
-    discovered,
-    of_the_examined,
+    adjust_for_screening,
+    benjamini_hochberg,
     p_values,
     reaches,
     verdicts,
@@ -250,7 +250,7 @@ def _modelled_from(
     for length, level in enumerate(levels[1:], start=2):
         large = level.itemsets[reaches(level.support, options.minimum_support)]
         of = np.unique(np.sort(variables[large], axis=1), axis=0)
-        if not all(marginals.tells([items[v][0] for v in row]) for row in of.tolist()):
+        if not all(marginals.can_estimate([items[v][0] for v in row]) for row in of.tolist()):
             return length
     return None
 
@@ -311,10 +311,10 @@ def _decided(levels: Sequence[Level], options: RuleOptions) -> list[Level]:
     if options.decisions == "point":
         return list(levels)
     known = [~np.isnan(level.support) for level in levels]
-    adjusted = of_the_examined([level.p_value for level in levels])
+    adjusted = adjust_for_screening([level.p_value for level in levels])
     tested = np.concatenate(known)
     chosen = np.zeros(len(tested), dtype=np.bool_)
-    chosen[tested] = discovered(adjusted[tested], options.false_discovery)
+    chosen[tested] = benjamini_hochberg(adjusted[tested], options.false_discovery)
     return [
         replace(level, chosen=part)
         for level, part in zip(levels, _split(chosen, levels), strict=True)

@@ -41,7 +41,7 @@ _FARTHEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class RuleEstimates:
     """Estimates with their standard errors and intervals, arrays of one shape."""
 
     estimate: Floats
@@ -50,16 +50,16 @@ class Measured:
     high: Floats
 
 
-def supports(counts: RuleCounts, z: float, *, population: bool) -> Measured:
+def supports(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
     """Return the supports of whole rules, as itemsets have them; arguments as for `confidences`."""
     wholes = counts.wholes
     low, high = wholes.interval(z, population=population)
     se = np.sqrt(wholes.variance(population=population)) / counts.records
     estimate = wholes.counts / counts.records
-    return Measured(estimate, se, *possible(low, high, estimate))
+    return RuleEstimates(estimate, se, *possible(low, high, estimate))
 
 
-def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
+def confidences(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
     """Return the confidences; their intervals are within [0, 1], the estimates raw.
 
     Args:
@@ -67,7 +67,7 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
         z: the normal quantile of the intervals.
         population: which error.
     """
-    supposed = _Supposed(counts, population=population)
+    supposed = _AssumedErrors(counts, population=population)
     whole, antecedent, _ = supposed.shares
     estimate, nothing = whole / antecedent, np.zeros_like(whole)
     middle = supposed.middle(z)
@@ -82,12 +82,12 @@ def confidences(counts: RuleCounts, z: float, *, population: bool) -> Measured:
     return _measured(counts, estimate, gradient, ends, population=population)
 
 
-def lifts(counts: RuleCounts, z: float, *, population: bool) -> Measured:
+def lifts(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
     """Return the lifts; arguments as for `confidences`, all three counts positive.
 
     Where nothing is known of a lift its interval is from 0 to infinity.
     """
-    supposed = _Supposed(counts, population=population)
+    supposed = _AssumedErrors(counts, population=population)
     whole, antecedent, consequent = supposed.shares
     estimate, most = whole / antecedent / consequent, np.minimum(antecedent, consequent)
     shared, second = supposed.second_order
@@ -106,9 +106,9 @@ def lifts(counts: RuleCounts, z: float, *, population: bool) -> Measured:
     return _measured(counts, estimate, gradient, ends, population=population)
 
 
-def leverages(counts: RuleCounts, z: float, *, population: bool) -> Measured:
+def leverages(counts: RuleCounts, z: float, *, population: bool) -> RuleEstimates:
     """Return the leverages; arguments as for `confidences`."""
-    supposed = _Supposed(counts, population=population)
+    supposed = _AssumedErrors(counts, population=population)
     whole, antecedent, consequent = supposed.shares
     estimate, most = whole - antecedent * consequent, np.minimum(antecedent, consequent)
     shared, second = supposed.second_order
@@ -127,7 +127,7 @@ def leverages(counts: RuleCounts, z: float, *, population: bool) -> Measured:
     )
 
 
-class _Supposed:
+class _AssumedErrors:
     """The error of differences between the supports of rules, if those of the wholes were others.
 
     Attributes:
@@ -227,12 +227,12 @@ def _measured(
     ends: Iterable[Floats],
     *,
     population: bool,
-) -> Measured:
+) -> RuleEstimates:
     """Return ratios with their errors; where there is no error they are their own intervals."""
     se = np.sqrt(_variance(counts, gradient, population=population))
     exact = (se == 0) & (not population)
     low, high = (np.where(exact, estimate, end) for end in ends)
-    return Measured(estimate, se, low, high)
+    return RuleEstimates(estimate, se, low, high)
 
 
 def _variance(counts: RuleCounts, gradient: Floats, *, population: bool) -> Floats:

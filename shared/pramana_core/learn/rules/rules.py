@@ -22,7 +22,7 @@ from pramana_core.learn.rules.itemsets import FoundItemsets, Level, Trie
 from pramana_core.learn.rules.options import MINIMUM_CONFIDENCE, MinimumConfidence
 from pramana_core.learn.rules.rule_errors import (
     PIECE,
-    Measured,
+    RuleEstimates,
     confidences,
     leverages,
     lifts,
@@ -211,7 +211,7 @@ def _counted(
     return RuleCounts.merged(parts, chosen)
 
 
-def _measured(found: FoundItemsets, counts: RuleCounts) -> tuple[Measured, ...]:
+def _measured(found: FoundItemsets, counts: RuleCounts) -> tuple[RuleEstimates, ...]:
     """Return supports, confidences, lifts and leverages of rules."""
     population = found.options.against == "population"
     z = normal_quantile(found.options.confidence)
@@ -229,7 +229,7 @@ def _made(columns: Sequence[Sequence[Any]], on_piece: Callable[[], None]) -> Ite
         yield Rule(*chain.from_iterable(values))
 
 
-def _listed(measured: Measured, rows: Indices) -> list[tuple[float, float, Interval]]:
+def _listed(measured: RuleEstimates, rows: Indices) -> list[tuple[float, float, Interval]]:
     low, high = measured.low[rows].tolist(), measured.high[rows].tolist()
     ends = zip(low, high, strict=True)
     return list(

@@ -71,7 +71,7 @@ def learn_tree(
     if options.prune and through is None:
         root = pruned(root)
     elif options.prune:
-        root = pruned_by_gain(root, lambda asked: marginals.tells([*asked, target]))
+        root = pruned_by_gain(root, lambda asked: marginals.can_estimate([*asked, target]))
     return DecisionTree(
         inputs=marginals.domain.project(names),
         target=marginals.domain[target],
@@ -86,7 +86,7 @@ def _everything(
     marginals: Marginals, target: str, names: Sequence[str], on_step: Progress
 ) -> tuple[ChosenModel | None, Subpopulation]:
     """Return all records, and the model of them where no reports tell the tables of paths."""
-    if marginals.tells([*names, target]):
+    if marginals.can_estimate([*names, target]):
         return None, marginals.subpopulation()
     before = partial(_before, on_step)
     model, evidence = learn_with_evidence(marginals, target, names, on_step=before)

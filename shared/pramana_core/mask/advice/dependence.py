@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pramana_core.mask.advice.fits import (
-    Explained,
+    ExplainedVariance,
     by_curves,
     by_lines,
     by_monotonic_curves,
@@ -56,12 +56,12 @@ class Evidence:
 
     about: str
     kind: Kind
-    linear: Explained
-    curved: Explained
-    monotonic: Explained
-    any_shape: Explained
-    beyond_linear: Explained
-    beyond_monotonic: Explained
+    linear: ExplainedVariance
+    curved: ExplainedVariance
+    monotonic: ExplainedVariance
+    any_shape: ExplainedVariance
+    beyond_linear: ExplainedVariance
+    beyond_monotonic: ExplainedVariance
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def dependence(
     )
 
 
-def matters(gain: Explained, least: float = MATTERS) -> bool:
+def matters(gain: ExplainedVariance, least: float = MATTERS) -> bool:
     """Whether a gain is neither chance nor too small to matter."""
     return reaches(gain.share, least) and exceeds(gain.share, SURE * gain.error)
 

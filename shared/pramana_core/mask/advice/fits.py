@@ -22,31 +22,31 @@ CURVES = KernelOptions(landmarks=200)
 
 
 @dataclass(frozen=True)
-class Explained:
+class ExplainedVariance:
     """A share of variance, out of sample, with its standard error over records."""
 
     share: float
     error: float
 
 
-def explained(target: Floats, predicted: Floats) -> Explained:
+def explained(target: Floats, predicted: Floats) -> ExplainedVariance:
     """Return R2 = 1 - mean (y - f)^2 / mean (y - mean)^2 and its error by the delta method."""
     return _ratio(target, np.square(target - target.mean()) - np.square(target - predicted))
 
 
-def gained(target: Floats, simple: Floats, flexible: Floats) -> Explained:
+def gained(target: Floats, simple: Floats, flexible: Floats) -> ExplainedVariance:
     """Return by how much R2 of a flexible fit exceeds a simple one's, on the same records."""
     return _ratio(target, np.square(target - simple) - np.square(target - flexible))
 
 
-def _ratio(target: Floats, better: Floats) -> Explained:
+def _ratio(target: Floats, better: Floats) -> ExplainedVariance:
     around = np.square(target - target.mean())
     mean = float(around.mean())
     if mean <= 0:
-        return Explained(0.0, 0.0)
+        return ExplainedVariance(0.0, 0.0)
     share = float(better.mean()) / mean
     influence = (better - share * around) / mean
-    return Explained(share, float(influence.std() / np.sqrt(len(target))))
+    return ExplainedVariance(share, float(influence.std() / np.sqrt(len(target))))
 
 
 def by_lines(features: Floats, target: Floats) -> Floats:

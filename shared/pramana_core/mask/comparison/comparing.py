@@ -12,7 +12,7 @@ from pramana_core.errors import OptionError, PramanaError
 from pramana_core.kernel_regression.fitting import fit_kernel
 from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.catalogue import METHODS
-from pramana_core.mask.comparison.summary import COLUMNS, Column, Shown, shown
+from pramana_core.mask.comparison.summary import COLUMNS, Column, ColumnScore, shown
 from pramana_core.mask.core.inputs import Inputs, inputs
 from pramana_core.mask.core.masked import Method, method_of
 from pramana_core.mask.core.noise import Randomness
@@ -146,7 +146,7 @@ class MethodRow:
 
     method: Method
     options: Mapping[str, Any]
-    values: Mapping[str, Shown]
+    values: Mapping[str, ColumnScore]
     measures: tuple[Measures, ...]
     failure: str | None = None
 
@@ -193,7 +193,7 @@ class MethodComparison:
         for row in self.rows:
             line: dict[str, Any] = {}
             for column in self.columns:
-                number = row.values.get(column.name, Shown(float("nan"), None))
+                number = row.values.get(column.name, ColumnScore(float("nan"), None))
                 line[column.name] = number.value
                 if errors:
                     line[f"{column.name} error"] = (

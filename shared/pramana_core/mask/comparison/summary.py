@@ -157,7 +157,7 @@ COLUMNS: tuple[Column, ...] = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class ColumnScore:
     """A column's number for one method.
 
     Attributes:
@@ -171,16 +171,18 @@ class Shown:
     error: float | None
 
 
-def shown(column: Column, runs: Sequence[Measures], told: Sequence[str]) -> Shown:
+def shown(column: Column, runs: Sequence[Measures], told: Sequence[str]) -> ColumnScore:
     """Return a column's number of the measures of one or more repetitions."""
     found = [list(_of(column, run, told)) for run in runs]
     values = [_reduced(column, rows) for rows in found]
     if any(math.isnan(value) for value in values):
-        return Shown(math.nan, None)
+        return ColumnScore(math.nan, None)
     if len(values) > 1:
-        return Shown(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))))
+        return ColumnScore(
+            float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+        )
     only = found[0]
-    return Shown(values[0], only[0].error if len(only) == 1 else None)
+    return ColumnScore(values[0], only[0].error if len(only) == 1 else None)
 
 
 def _reduced(column: Column, rows: Sequence[Measure]) -> float:

@@ -5,9 +5,9 @@ Copies here are independent draws by one generator. How an owner draws and names
 """
 
 from pramana_core.mask.copies.combining import (
-    Combined,
+    CombinedEstimates,
     combine_copies,
     require_few_copies,
 )
 
-__all__ = ["Combined", "combine_copies", "require_few_copies"]
+__all__ = ["CombinedEstimates", "combine_copies", "require_few_copies"]

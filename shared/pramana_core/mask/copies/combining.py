@@ -44,7 +44,7 @@ ONE_COPY = (
 
 
 @dataclass(frozen=True, eq=False)
-class Combined:
+class CombinedEstimates:
     """What m copies say together of k numbers.
 
     Attributes:
@@ -110,7 +110,7 @@ def combine_copies(
     records: int | None = None,
     *,
     parameters: int | None = None,
-) -> Combined:
+) -> CombinedEstimates:
     """Combine what the same analysis of each masked copy found, by Reiter's rules.
 
     T = u + b/m with (m - 1)(1 + m u/b)^2 degrees of freedom (Reiter 2003, section 3). With a
@@ -148,7 +148,7 @@ def combine_copies(
     with np.errstate(divide="ignore", invalid="ignore"):
         noise = np.square(added) / (m - 1) if m > 1 else np.zeros(k)
         freedom = np.square(variance) / (np.square(within) / complete + noise)
-    return Combined(
+    return CombinedEstimates(
         estimate=found.mean(axis=0),
         variance=variance,
         covariance=covariance,

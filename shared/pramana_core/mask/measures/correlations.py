@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from pramana_core.mask.measures.core.compared import Compared
+from pramana_core.mask.measures.core.compared import ComparedTables
 from pramana_core.mixed.table import Floats
 
 Kind = Literal["pearson", "spearman"]
@@ -51,7 +51,7 @@ class Correlations:
         return float(np.mean(np.abs(self.differences))) if len(self.differences) else 0.0
 
 
-def correlations(data: Compared, kind: Kind) -> Correlations:
+def correlations(data: ComparedTables, kind: Kind) -> Correlations:
     """Return the correlation matrices of a true and a masked table; categories as indicators."""
     original = np.column_stack([data.told, data.true])
     masked = np.column_stack([data.told, data.masked])

@@ -18,7 +18,7 @@ from scipy import stats
 
 from pramana_core.learn.common.options import require_limit
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.core.compared import Compared, Kind, expectation
+from pramana_core.mask.measures.core.compared import ComparedTables, Kind, expectation
 from pramana_core.mixed.table import Floats
 
 MOST_MODELS = 40
@@ -89,7 +89,7 @@ class Relationship:
     r2: float
 
 
-def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
+def independents(data: ComparedTables, place: int) -> tuple[tuple[str, ...], ...]:
     """Return the sets of columns that one column of X is predicted from, smallest first.
 
     All sets of the other columns if that makes at most 40 models over all columns of X; else each
@@ -115,7 +115,7 @@ def independents(data: Compared, place: int) -> tuple[tuple[str, ...], ...]:
 
 
 def model_pair(
-    data: Compared, place: int, independent: Sequence[str], kind: Kind, rng: Randomness
+    data: ComparedTables, place: int, independent: Sequence[str], kind: Kind, rng: Randomness
 ) -> ModelPair:
     """Fit a model of one column of X on the true table and on the masked one.
 

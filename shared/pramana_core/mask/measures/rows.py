@@ -12,7 +12,12 @@ from pramana_core.kernel_regression.options import KernelOptions
 from pramana_core.mask.core.influence import Influence
 from pramana_core.mask.core.inputs import normal_scores
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.core.compared import Compared, Expectation, Measure, expectation
+from pramana_core.mask.measures.core.compared import (
+    ComparedTables,
+    Expectation,
+    Measure,
+    expectation,
+)
 from pramana_core.mask.measures.influence import coincidences
 from pramana_core.mask.measures.linkage import (
     ALIKE,
@@ -162,7 +167,7 @@ def security_steps() -> int:
 
 
 def security_rows(
-    data: Compared,
+    data: ComparedTables,
     rng: Randomness,
     on_step: Callable[[], None],
     influence: Influence | None = None,
@@ -192,13 +197,13 @@ def security_rows(
     return sorted(rows, key=lambda row: ORDER.index(row.name))
 
 
-def _by_s(data: Compared, columns: Floats, rng: Randomness) -> Expectation:
+def _by_s(data: ComparedTables, columns: Floats, rng: Randomness) -> Expectation:
     landmarks = KernelOptions().landmarks
     return expectation("kernel", data.told, columns, rng, most=MOST, landmarks=landmarks)
 
 
 def _gain_rows(
-    data: Compared, curves: Floats, rng: Randomness, on_step: Callable[[], None]
+    data: ComparedTables, curves: Floats, rng: Randomness, on_step: Callable[[], None]
 ) -> Iterator[Measure]:
     told, true = data.told, data.true
     learned = data.fits.of("snooper", lambda: by_s_alone("kernel", told, true, rng))
@@ -249,7 +254,7 @@ def _piecewise_row(found: Piecewise) -> Measure:
     return _row(name, worst.largest, worst.error, said, alarm=found.p < SIGNIFICANT)
 
 
-def _index_rows(data: Compared, curves: Floats) -> Iterator[Measure]:
+def _index_rows(data: ComparedTables, curves: Floats) -> Iterator[Measure]:
     best = security_index(np.column_stack([data.told, curves]), data.true, data.masked)
     lines = security_index(data.told, data.true, data.masked)
     said = (
@@ -299,7 +304,7 @@ def _gain_row(label: str, snooper: Snooper, found: Gain) -> Measure:
     return _row(f"snooper-gain-{snooper}", gain, found.error, said, alarm=alarm, of=label)
 
 
-def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
+def _leverage_rows(data: ComparedTables, by_s: Expectation) -> Iterator[Measure]:
     for word, own in (("linear", leverages(data.basis)), ("kernel", by_s.leverages)):
         own_fit = "" if word == "linear" else ", if the kernel is chosen by left-out errors"
         largest, mean = float(own.max()), float(own[own > 0].mean())
@@ -312,7 +317,7 @@ def _leverage_rows(data: Compared, by_s: Expectation) -> Iterator[Measure]:
         yield _row(f"leverage-mean-{word}", mean, None, said)
 
 
-def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Measure]:
+def _coincidence_rows(data: ComparedTables, masked_by_s: Expectation) -> Iterator[Measure]:
     for place in data.numeric:
         label = data.labels[place]
         found = coincidences(data.told, data.true, data.masked, masked_by_s.fitted, place)
@@ -329,7 +334,7 @@ def _coincidence_rows(data: Compared, masked_by_s: Expectation) -> Iterator[Meas
         yield _row("near-true-values", count, found.error, said, alarm=alarm, of=label)
 
 
-def _scored(data: Compared) -> tuple[Floats, Floats]:
+def _scored(data: ComparedTables) -> tuple[Floats, Floats]:
     """Return X and Y in the scale that linking is done in.
 
     Numbers are normal scores of their ranks among those of X and Y together, so that no outlier
@@ -341,7 +346,7 @@ def _scored(data: Compared) -> tuple[Floats, Floats]:
     return both[: data.records], both[data.records :]
 
 
-def _linkage_rows(data: Compared, rng: Randomness) -> Iterator[Measure]:
+def _linkage_rows(data: ComparedTables, rng: Randomness) -> Iterator[Measure]:
     true, masked = _scored(data)
     numeric = np.isin(np.arange(true.shape[1]), data.numeric)
     # Indicators stay indicators: a category is taken from another record as it is.

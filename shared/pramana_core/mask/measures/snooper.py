@@ -63,14 +63,14 @@ class Gain:
 
 
 @dataclass(frozen=True, eq=False)
-class ByS:
+class KnowledgeFromS:
     """What a snooper knows without Y: the folds, and E(X|S) learned outside each of them."""
 
     fold: npt.NDArray[np.intp]
     learned: tuple[Expectation, ...]
 
 
-def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) -> ByS:
+def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) -> KnowledgeFromS:
     """Return E(X|S) as a snooper learns it outside each fold: nothing of Y takes part.
 
     Args:
@@ -86,7 +86,7 @@ def by_s_alone(snooper: Snooper, told: Floats, true: Floats, rng: Randomness) ->
     for number in range(FOLDS):
         known = fold != number
         learned.append(expectation(_shape(snooper), told[known], true[known], rng, most=MOST))
-    return ByS(fold, tuple(learned))
+    return KnowledgeFromS(fold, tuple(learned))
 
 
 def snooper_gains(
@@ -96,7 +96,7 @@ def snooper_gains(
     masked: Floats,
     rng: Randomness,
     *,
-    by_s: ByS | None = None,
+    by_s: KnowledgeFromS | None = None,
     expected: Floats | None = None,
     on_fold: Callable[[], None] = lambda: None,
 ) -> tuple[Gain, ...]:

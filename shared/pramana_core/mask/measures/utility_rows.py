@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pramana_core.mask.core.noise import Randomness
-from pramana_core.mask.measures.core.compared import Compared, Kind, Measure
+from pramana_core.mask.measures.core.compared import ComparedTables, Kind, Measure
 from pramana_core.mask.measures.correlations import Kind as Correlation
 from pramana_core.mask.measures.correlations import correlations
 from pramana_core.mask.measures.models import (
@@ -87,7 +87,7 @@ def marginal(true: Floats, masked: Floats) -> Marginal:
     )
 
 
-def group_means(data: Compared, place: int, *, fewest: int = 5) -> tuple[GroupMean, ...]:
+def group_means(data: ComparedTables, place: int, *, fewest: int = 5) -> tuple[GroupMean, ...]:
     """Return for each categorical column of S the category whose mean moved most.
 
     Args:
@@ -117,12 +117,14 @@ WEAK = 10.0
 """A relationship whose left-out R2 times n is less than this is none: slopes on noise are noise."""
 
 
-def utility_steps(data: Compared) -> int:
+def utility_steps(data: ComparedTables) -> int:
     """Return how many steps `utility_rows` reports."""
     return len(KINDS) * sum(len(independents(data, place)) for place in range(len(data.labels)))
 
 
-def utility_rows(data: Compared, rng: Randomness, on_step: Callable[[], None]) -> list[Measure]:
+def utility_rows(
+    data: ComparedTables, rng: Randomness, on_step: Callable[[], None]
+) -> list[Measure]:
     """Return all measures of utility of a masked table whose columns are those of X."""
     pairs = []
     for place in range(len(data.labels)):
@@ -197,7 +199,7 @@ def _equivalence_rows(pair: ModelPair, weak: bool) -> Iterator[Measure]:
         )
 
 
-def _marginal_rows(data: Compared) -> Iterator[Measure]:
+def _marginal_rows(data: ComparedTables) -> Iterator[Measure]:
     for place, label in enumerate(data.labels):
         found = marginal(data.true[:, place], data.masked[:, place])
         said = f"The mean of {label} moved by {_signed(found.mean)} standard deviations."
@@ -223,7 +225,7 @@ def _marginal_rows(data: Compared) -> Iterator[Measure]:
             yield Measure("group-mean-difference", "utility", about, moved, group.error, said)
 
 
-def _correlation_rows(data: Compared, kind: Correlation) -> Iterator[Measure]:
+def _correlation_rows(data: ComparedTables, kind: Correlation) -> Iterator[Measure]:
     found = correlations(data, kind)
     if not len(found.differences):
         return

@@ -85,7 +85,7 @@ LOST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class FittedExpectation:
     """What S tells of the standardized X.
 
     Attributes:
@@ -218,7 +218,7 @@ def learned(
     rng: Randomness,
     max_leverage: float,
     max_told: float | None = None,
-) -> Learned:
+) -> FittedExpectation:
     """Learn E(X|S).
 
     Args:
@@ -268,11 +268,11 @@ def _bounds(given: Inputs, max_leverage: float, max_told: float | None) -> tuple
 
 def _with_squares(
     given: Inputs,
-    found: Learned,
+    found: FittedExpectation,
     bounds: Floats,
     curved: npt.NDArray[np.bool_],
     most: Floats,
-) -> Learned:
+) -> FittedExpectation:
     """Return the expectation with squares and products that the residuals surely show, too."""
     squares = squares_left(given, found.expectation, found.residuals)
     if not squares.names:
@@ -294,14 +294,14 @@ def _with_squares(
     )
 
 
-def _too_free(given: Inputs, found: Learned, bounds: Floats) -> bool:
+def _too_free(given: Inputs, found: FittedExpectation, bounds: Floats) -> bool:
     """Return whether a smoother kernel is needed, and there is one."""
     added = float(found.freedom.max()) - given.basis.shape[1]
     free = added > MOST * given.records or bool(np.any(found.leverages > bounds))
     return free and found.learned > 0
 
 
-def _better(given: Inputs, found: Learned) -> npt.NDArray[np.bool_]:
+def _better(given: Inputs, found: FittedExpectation) -> npt.NDArray[np.bool_]:
     """Return of which columns the kernel tells more than lines do, by errors of left-out records:
     q truth values. Where it does not surely, lines tell less of single records."""
     lines = given.standard_residuals / np.maximum(1 - given.leverages, ALONE)[:, None]
@@ -314,7 +314,7 @@ def _better(given: Inputs, found: Learned) -> npt.NDArray[np.bool_]:
 
 def _expectation(
     given: Inputs, fit: KernelFit, bounds: Floats, curved: npt.NDArray[np.bool_]
-) -> Learned:
+) -> FittedExpectation:
     """Return E(X|S) by a kernel regression, lone records held back as far as the bounds ask.
 
     Args:
@@ -350,7 +350,7 @@ def _expectation(
     times = tuple(times for times, _ in ways)
     expected, most = given.standard - residuals, int(counts.max())
     none = no_squares(given)
-    return Learned(fit, expected, residuals, most, times, held, weights, none)
+    return FittedExpectation(fit, expected, residuals, most, times, held, weights, none)
 
 
 def _weights(given: Inputs, relation: Floats, own: Floats) -> Floats:

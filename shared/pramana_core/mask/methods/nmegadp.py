@@ -24,7 +24,7 @@ from pramana_core.mask.core.inputs import (
 )
 from pramana_core.mask.core.masked import Masked
 from pramana_core.mask.core.noise import Randomness, exact_noise, made_exact, require_randomness
-from pramana_core.mask.methods.learned import Learned, learned
+from pramana_core.mask.methods.learned import FittedExpectation, learned
 from pramana_core.mixed.table import Floats
 
 Form = Literal["perturbation", "shuffling", "copula-perturbation", "copula-shuffling"]
@@ -121,7 +121,7 @@ def nmegadp(
     return _released(form, given, relation, noise, influence)
 
 
-def _copula_noise(relation: Learned, basis: Floats, rng: Randomness) -> Floats:
+def _copula_noise(relation: FittedExpectation, basis: Floats, rng: Randomness) -> Floats:
     """Return noise with nearly the marginals and the rank dependence of r, and exactly its
     covariance; standardized, n x q."""
     scores = normal_scores(relation.residuals)
@@ -130,7 +130,7 @@ def _copula_noise(relation: Learned, basis: Floats, rng: Randomness) -> Floats:
 
 
 def _released(
-    form: Form, given: Inputs, relation: Learned, noise: Floats, influence: Influence
+    form: Form, given: Inputs, relation: FittedExpectation, noise: Floats, influence: Influence
 ) -> Masked:
     perturbed = given.in_units(relation.expectation + noise)
     shuffled = form.endswith("shuffling")

@@ -245,7 +245,7 @@ def generation_for(method: Method, **given: Any) -> GenerationOptions:
 
 
 @dataclass(frozen=True)
-class Combined:
+class CombinedModel:
     """A global model, and what it was made of.
 
     Attributes:
@@ -272,7 +272,7 @@ def combine(
     on_step: Progress = unwatched,
     *,
     owners: Sequence[str] | None = None,
-) -> Combined:
+) -> CombinedModel:
     """Return the global model of several owners' trees.
 
     Args:
@@ -305,7 +305,7 @@ def combine(
     on_step(1, 1)
     said = remarks(dict(zip(names, trees, strict=True)), schema)
     notes = (_made(options, pseudo, len(trees), model), *said)
-    return Combined(model, options, names, sum(t.records for t in trees), pseudo, notes)
+    return CombinedModel(model, options, names, sum(t.records for t in trees), pseudo, notes)
 
 
 def pseudo_chunks(

@@ -13,7 +13,7 @@ from pramana_core.model_sharing.attributes import (
     NumericAttribute,
 )
 from pramana_core.model_sharing.combination.votes import VotesModel
-from pramana_core.model_sharing.exchange.layout import Conditions, Drawn, Marks
+from pramana_core.model_sharing.exchange.layout import Conditions, Marks, TreeDrawing
 from pramana_core.model_sharing.exchange.text import (
     condition_words,
     leaf_words,
@@ -28,10 +28,10 @@ from pramana_core.model_sharing.global_models.model import (
     told_by_attribute,
 )
 from pramana_core.model_sharing.global_models.naive_bayes import (
+    CategoryShares,
     Density,
     NaiveBayesModel,
     Normal,
-    Shares,
 )
 from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
 from pramana_core.pictures.svg import PALETTE, box, breadth, document, key, short, text, titled
@@ -112,7 +112,7 @@ def draw_naive_bayes(model: NaiveBayesModel) -> str:
     wide = max(wide, end)
     for attribute, density in drawn:
         parts.append(text(_MARGIN, y + 22, short(attribute.name, 60), 14, "#222", _BOLD))
-        if isinstance(attribute, CategoricalAttribute) and isinstance(density, Shares):
+        if isinstance(attribute, CategoricalAttribute) and isinstance(density, CategoryShares):
             keys, end = key(start + _BAR + 14, y + 12, _colours(_shown(attribute, density)[0]))
             parts.append(keys)
             wide = max(wide, end)
@@ -139,13 +139,15 @@ def _of_classes(
         if isinstance(density, Normal) and isinstance(attribute, NumericAttribute):
             mean, spread = density.means[code], math.sqrt(density.variances[code])
             yield label, _whisker(attribute, mean, spread, x, y)
-        elif isinstance(density, Shares) and isinstance(attribute, CategoricalAttribute):
+        elif isinstance(density, CategoryShares) and isinstance(attribute, CategoricalAttribute):
             labels, rows = _shown(attribute, density)
             yield label, _stacked(labels, rows[code], x, y)
         y += _ROW - 4
 
 
-def _shown(attribute: CategoricalAttribute, density: Shares) -> tuple[list[str], list[list[float]]]:
+def _shown(
+    attribute: CategoricalAttribute, density: CategoryShares
+) -> tuple[list[str], list[list[float]]]:
     """Return the categories that are drawn, and their shares in each class.
 
     Of many those most frequent in any class, in their order; the others are the last.
@@ -220,7 +222,7 @@ def draw_shared_tree(
     Raises:
         OptionError: a negative depth.
     """
-    drawn = Drawn(tree, max_depth, marks or Marks(), title)
+    drawn = TreeDrawing(tree, max_depth, marks or Marks(), title)
     return document(drawn.width, drawn.height, _name(tree), drawn.parts())
 
 
@@ -242,8 +244,10 @@ def draw_pruning(before: SharedTree, after: SharedTree, *, max_depth: int | None
     gone = frozenset(known for known, leaf in old.items() if new.get(known, leaf) != leaf)
     gone |= frozenset(old) - frozenset(new)
     merged = frozenset(known for known, leaf in new.items() if leaf and not old.get(known, False))
-    first = Drawn(before, max_depth, Marks(gone=gone), f"Before: {_size(before)}; pale: merged")
-    second = Drawn(
+    first = TreeDrawing(
+        before, max_depth, Marks(gone=gone), f"Before: {_size(before)}; pale: merged"
+    )
+    second = TreeDrawing(
         after, max_depth, Marks(merged=merged), f"After: {_size(after)}; framed: made by merging"
     )
     width = max(first.width, second.width)
@@ -308,7 +312,7 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> str:
 def _draw_votes(model: VotesModel, max_depth: int | None) -> str:
     trees, number = model.trees[:_VOTERS], len(model.trees)
     drawn = [
-        Drawn(tree, max_depth, Marks(), f"Tree {place} of {number}: {_size(tree)}")
+        TreeDrawing(tree, max_depth, Marks(), f"Tree {place} of {number}: {_size(tree)}")
         for place, tree in enumerate(trees, 1)
     ]
     parts, top = [], 0.0

@@ -90,7 +90,7 @@ class _Item:
         return self.node.label if isinstance(self.node, Leaf) else int(np.argmax(self.counts))
 
 
-class Drawn:
+class TreeDrawing:
     """A tree with its places; `parts` are its elements, on a plane of its width and height.
 
     Args:

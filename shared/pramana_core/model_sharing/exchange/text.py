@@ -18,7 +18,7 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
     told_by_attribute,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Shares
+from pramana_core.model_sharing.global_models.naive_bayes import CategoryShares, NaiveBayesModel
 from pramana_core.model_sharing.requirements import Requirement, meets
 from pramana_core.model_sharing.tree import (
     Condition,
@@ -235,10 +235,10 @@ def _naive_bayes(model: NaiveBayesModel) -> Iterator[str]:
         yield ""
         yield f"{attribute.name}:"
         for code, label in enumerate(target.categories):
-            if isinstance(density, Shares) and isinstance(attribute, CategoricalAttribute):
+            if isinstance(density, CategoryShares) and isinstance(attribute, CategoricalAttribute):
                 row = zip(attribute.categories, density.probabilities[code], strict=True)
                 told = ", ".join(f"{category} {_percent(share)}" for category, share in row)
-            elif isinstance(density, Shares):
+            elif isinstance(density, CategoryShares):
                 continue
             else:
                 mean, spread = density.means[code], float(np.sqrt(density.variances[code]))

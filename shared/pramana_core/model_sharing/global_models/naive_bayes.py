@@ -36,7 +36,7 @@ LEAST_VARIANCE = 1e-100
 
 
 @dataclass(frozen=True)
-class Shares:
+class CategoryShares:
     """The probability of each category in each class: `probabilities[class][category]`."""
 
     probabilities: tuple[tuple[float, ...], ...]
@@ -50,7 +50,7 @@ class Normal:
     variances: tuple[float, ...]
 
 
-Density = Shares | Normal
+Density = CategoryShares | Normal
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,11 @@ def learn_naive_bayes(
     return NaiveBayesModel(schema, prior, densities)
 
 
-def _shares(codes: Codes, size: int, classes: Codes, counts: Codes, alpha: float) -> Shares:
+def _shares(codes: Codes, size: int, classes: Codes, counts: Codes, alpha: float) -> CategoryShares:
     cells = np.bincount(classes * size + codes, minlength=len(counts) * size)
     raised = cells.reshape(len(counts), size) + alpha
     shares = raised / raised.sum(axis=1, keepdims=True)
-    return Shares(tuple(tuple(float(share) for share in row) for row in shares))
+    return CategoryShares(tuple(tuple(float(share) for share in row) for row in shares))
 
 
 def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Normal:
@@ -150,10 +150,10 @@ def _normal(values: Floats, classes: Codes, counts: Codes, width: float) -> Norm
 
 def _log_density(column: Column, density: Density) -> Floats:
     """Return the logarithm of the density of n values in each class, n x classes."""
-    if isinstance(density, Shares) and isinstance(column, CategoricalColumn):
+    if isinstance(density, CategoryShares) and isinstance(column, CategoricalColumn):
         found: Floats = np.log(np.array(density.probabilities)).T[column.codes]
         return found
-    if isinstance(density, Shares) or isinstance(column, CategoricalColumn):
+    if isinstance(density, CategoryShares) or isinstance(column, CategoricalColumn):
         raise ModelError(f"The density of {column.name!r} is of another kind.", where=column.name)
     means, variances = np.array(density.means), np.array(density.variances)
     apart = (column.values[:, None] - means) ** 2 / variances
@@ -164,7 +164,7 @@ def _log_density(column: Column, density: Density) -> Floats:
 def _fits(attribute: Attribute, density: Density, classes: int) -> bool:
     if isinstance(attribute, CategoricalAttribute):
         return (
-            isinstance(density, Shares)
+            isinstance(density, CategoryShares)
             and len(density.probabilities) == classes
             and all(
                 len(row) == len(attribute.categories) and min(row) > 0 and _is_distribution(row)

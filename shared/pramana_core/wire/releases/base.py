@@ -39,7 +39,7 @@ class Content(Protocol):
         """Return its JSON in the one form in which it is stored and hashed."""
 
 
-class Described(Message):
+class DescribedContent(Message):
     """A content that is its own message, with words of the owner's that are not its identity."""
 
     @property

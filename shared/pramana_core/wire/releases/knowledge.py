@@ -16,7 +16,7 @@ from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, L
 from pramana_core.wire.releases.base import (
     KNOWLEDGE,
     MAX_SENTENCES,
-    Described,
+    DescribedContent,
     ReleaseKind,
     Sentence,
     itself,
@@ -45,7 +45,7 @@ class RequirementMessage(Message):
         return Requirement(k=self.k, c=self.c, l=self.l, exact=self.exact)
 
 
-class KnowledgeModelMessage(Described):
+class KnowledgeModelMessage(DescribedContent):
     """What a release of a knowledge model holds: a decision tree, and what its owner says of it.
 
     `requirement` is what every path is promised to meet, and is checked on the counts that are

@@ -18,7 +18,7 @@ from pramana_core.wire.parts import RecordSchema
 from pramana_core.wire.releases.base import (
     MASKED,
     MAX_SENTENCES,
-    Described,
+    DescribedContent,
     ReleaseKind,
     Sentence,
     itself,
@@ -63,7 +63,7 @@ class TableColumn(Message):
         return {key: value for key, value in written.items() if value is not None}
 
 
-class MaskedTableMessage(Described):
+class MaskedTableMessage(DescribedContent):
     """What a release of masked records holds: its columns, and how they were masked.
 
     Of `copies` masked copies, each masked column of copy i travels as `name@i`; of one copy, as

@@ -27,7 +27,7 @@ class PartManifest(Message):
     sha256: Sha256
 
 
-class OfAKind(Message):
+class ReleaseBody(Message):
     """What a message on a release says of its kind, and what the release holds.
 
     Of the contents there is the one of the kind: a `plan` of randomized records, the `table` of
@@ -40,7 +40,7 @@ class OfAKind(Message):
     model: KnowledgeModelMessage | None = None
 
     @model_validator(mode="after")
-    def _of_one_kind(self) -> OfAKind:
+    def _of_one_kind(self) -> ReleaseBody:
         for kind in KINDS.values():
             there = getattr(self, kind.field) is not None
             if there != (kind.name == self.kind):
@@ -67,7 +67,7 @@ class OfAKind(Message):
         return tuple(kind.columns(kind.read(self.content)))
 
 
-class ReleaseCreate(OfAKind):
+class ReleaseCreate(ReleaseBody):
     """The manifest of a release; `digest` is that of its content's digest and parts.
 
     It holds a `plan` or, of the kind `masked-records`, a `table`, or, of the kind
@@ -165,7 +165,7 @@ class RepeatedReports(Message):
     anew: bool
 
 
-class Release(OfAKind):
+class Release(ReleaseBody):
     """A release as the miner has it: what its kind holds, and the digest of that.
 
     `consistency` and `repeated` are found when it is sealed; releases sealed by earlier versions

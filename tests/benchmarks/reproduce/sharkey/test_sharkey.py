@@ -18,7 +18,7 @@ from benchmarks.reproduce.sharkey.cells import Cell, run_cells, value
 from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, label, recorded
 from benchmarks.reproduce.sharkey.randomized import FoldTrials, source_of
 from benchmarks.reproduce.sharkey.tables import SOURCES, taxonomies
-from pramana.simulate.kept import Kept
+from pramana.simulate.kept import PreparedTable
 from pramana.simulate.model_sharing_tables import sharing_table
 from pramana.simulate.options import SimulationOptions
 from pramana_core.plan import Plan
@@ -116,7 +116,7 @@ def test_randomized_records_are_held_out_fold_by_fold_as_trees_are():
     """Every run has the records of its fold, and tests those that trees are tested with."""
     cells = {"a": list("xyz" * 8), "b": list("01" * 12), "class": list("npnn" * 6)}
     table = sharing_table(pd.DataFrame(cells).replace({"0": "no", "1": "yes"}), "class", "t")
-    kept, source = Kept(table), source_of(table)
+    kept, source = PreparedTable(table), source_of(table)
     parts = tuple(kept.folds(SimulationOptions(folds=5, owners=1)))
     plan = Plan.unrandomized(source.domain)
     trials = FoldTrials(source, plan, 24, 5, 1, holdout=0.2, parts=parts)

@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect
 
 from miner_service.http import releases
 from miner_service.http.gate import gate
-from miner_service.http.gate.bodies import HEADERS, Incoming, Spooled, gather, spool
-from miner_service.http.gate.pace import Pace
+from miner_service.http.gate.bodies import HEADERS, Incoming, SpooledBody, gather, spool
+from miner_service.http.gate.pace import FairQueue
 from miner_service.settings import Limits, WebSettings
 
 MAY_BE_READ = 1 << 16
@@ -237,7 +237,7 @@ def test_a_file_that_takes_a_little_at_once_has_all_in_the_end():
             return super().write(bytes(some)[:7])
 
     file = Short()
-    spooled = Spooled(file)
+    spooled = SpooledBody(file)
     for block in ([b"0123456789" * 3, b""], [b"end"]):
         spooled.take(block)
     assert file.getvalue() == b"0123456789" * 3 + b"end"
@@ -260,7 +260,7 @@ def test_a_body_that_comes_too_slowly_is_given_up(web, sent):
 
     async def read():
         headers = [(b"transfer-encoding", b"chunked")]
-        body = Incoming({"type": "http", "headers": headers}, receive, web, Pace())
+        body = Incoming({"type": "http", "headers": headers}, receive, web, FairQueue())
         async for _ in body.chunks(1 << 30, "part"):
             pass
 
@@ -282,7 +282,7 @@ def test_a_client_that_goes_away_is_not_waited_for():
 
     async def read():
         scope = {"type": "http", "headers": [(b"content-length", b"5")]}
-        body = Incoming(scope, receive, WebSettings(), Pace())
+        body = Incoming(scope, receive, WebSettings(), FairQueue())
         return [chunk async for chunk in body.chunks(10, "part")]
 
     with pytest.raises(ClientDisconnect):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from miner_service.http.gate.pace import Pace
+from miner_service.http.gate.pace import FairQueue
 
 
 def test_few_go_on_in_each_turn_in_the_order_in_which_they_came():
     async def run():
-        pace, went = Pace(at_once=2), []
+        pace, went = FairQueue(at_once=2), []
 
         async def wait(number):
             await pace.turn()
@@ -30,7 +30,7 @@ def test_few_go_on_in_each_turn_in_the_order_in_which_they_came():
 
 def test_who_is_gone_takes_no_turn_and_keeps_nobody_up():
     async def run():
-        pace = Pace(at_once=1)
+        pace = FairQueue(at_once=1)
         gone, stays = (asyncio.create_task(pace.turn()) for _ in range(2))
         await asyncio.sleep(0)
         gone.cancel()

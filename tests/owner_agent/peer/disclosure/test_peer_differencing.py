@@ -22,7 +22,7 @@ from owner_agent.peer.memory import (
     distinct,
     of_column,
 )
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.domain import Domain
 from pramana_core.errors import OtherGroupings, SessionEnded, StoreCorrupt
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -562,7 +562,7 @@ def ledger(empty_world, capsys, monkeypatch):
         monkeypatch.setattr("sys.argv", ["owner-agent", "ledger", "--site", path, *words])
         monkeypatch.setenv("COLUMNS", "300")
         with pytest.raises(SystemExit) as ended:
-            run(build(Surroundings()))
+            run(build(Environment()))
         assert ended.value.code == 0
         return capsys.readouterr().out
 

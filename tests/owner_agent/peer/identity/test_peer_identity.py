@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from owner_agent.peer.identity.identity import (
-    Pinned,
+    PublicIdentity,
     client_context,
     load_identity,
     make_identity,
@@ -15,7 +15,7 @@ from owner_agent.peer.identity.identity import (
     state,
     statement_of,
 )
-from owner_agent.peer.protocol.messages import Agreed, Offer, Signed
+from owner_agent.peer.protocol.messages import Offer, ResultAgreement, Signed
 from owner_agent.site.site import load_site
 from pramana_core.errors import ConfigError, KeyFileError, PeerDeviated
 
@@ -132,7 +132,7 @@ def test_tls_lets_pinned_owners_through_and_nobody_else(site_of):
 def test_a_file_of_two_certificates_pins_the_first_alone(site_of):
     """Whoever smuggles a second certificate into the file is not let in by it."""
     north, south, eve = (make_identity(site_of(n), NOW) for n in ("north", "south", "eve"))
-    both = Pinned("north", north.public.pem + eve.public.pem)
+    both = PublicIdentity("north", north.public.pem + eve.public.pem)
     server = server_context(south, {"north": both})
     shake(client_context(north, south.public), server)
     with pytest.raises(ssl.SSLError):
@@ -188,7 +188,7 @@ def test_a_statement_counts_for_its_owner_session_round_and_words(site_of):
     for changed, owner, session, kind in (
         (told, south.public, "1" * 32, Offer),
         (told, north.public, "2" * 32, Offer),
-        (told, north.public, "1" * 32, Agreed),
+        (told, north.public, "1" * 32, ResultAgreement),
         (told.model_copy(update={"content": longer}), north.public, "1" * 32, Offer),
         (told.model_copy(update={"owner": "south"}), south.public, "1" * 32, Offer),
     ):

@@ -14,7 +14,7 @@ from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.surroundings import WaitingTimes
 from pramana_core.errors import (
     ConfigError,
     Conflict,
@@ -195,7 +195,7 @@ def test_one_session_at_a_time(world, parameters_task):
     partner.ask(PROPOSE, SESSION, world.proposal(parameters_task))
     with pytest.raises(Conflict, match="south is in another session"):
         partner.ask(PROPOSE, "cd" * 16, world.proposal(parameters_task, session="cd" * 16))
-    world.later(60 + Patience.grace + 1)  # the first one's time is over
+    world.later(60 + WaitingTimes.grace + 1)  # the first one's time is over
     partner.ask(PROPOSE, "cd" * 16, world.proposal(parameters_task, session="cd" * 16))
 
 

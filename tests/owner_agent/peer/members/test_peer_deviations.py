@@ -11,11 +11,11 @@ from owner_agent.peer import participant
 from owner_agent.peer.exchange.incoming import check_package
 from owner_agent.peer.identity.identity import state
 from owner_agent.peer.protocol.messages import (
-    Agreed,
     Announcement,
     NetworkPart,
     Offer,
     Package,
+    ResultAgreement,
     Signed,
     Statements,
 )
@@ -287,7 +287,7 @@ def test_another_result_than_agreed_is_not_written(world, learned):
     assert len({json.loads(told.content)["digest"] for told in agreed}) == 1
     # Ready, but under a name that nobody takes for a result.
     assert all(".unfinished-" in path for path in world.results("south"))
-    agreed[0] = stated_again(world, "north", Agreed, agreed[0].content, digest="0" * 64)
+    agreed[0] = stated_again(world, "north", ResultAgreement, agreed[0].content, digest="0" * 64)
     with pytest.raises(PeerDeviated, match="south and north were told different parts"):
         partners[1].ask(COMMIT, SESSION, Statements(all=agreed))
     assert world.results("south") == {}
@@ -351,7 +351,7 @@ def test_owners_that_do_not_arrive_at_the_same_network(world, ended):
     def bend(receiver, request, response):
         if request.url.path.endswith("/network") and receiver == "east":
             told = Signed.model_validate_json(response.content)
-            told = stated_again(world, "east", Agreed, told.content, digest="0" * 64)
+            told = stated_again(world, "east", ResultAgreement, told.content, digest="0" * 64)
             return httpx.Response(200, content=told.model_dump_json().encode())
         return response
 

@@ -9,7 +9,7 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
 from owner_agent.peer.session import error_of
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.surroundings import WaitingTimes
 from pramana_core.errors import (
     RecordsDoNotAlign,
     SessionEnded,
@@ -32,7 +32,7 @@ def test_an_owner_that_misses_the_last_word_asks_the_others(world, parameters_ta
     outcome = world.run(world.proposal(parameters_task))
     assert outcome.unconfirmed == ("south",)
     assert all(".unfinished-" in path for path in world.results("south"))
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["south"].sweep()
     assert world.results("south") == world.results("north") == world.results("east")
 
@@ -42,7 +42,7 @@ def test_an_owner_that_is_ready_gives_up_if_nobody_has_written(world, learned):
     partners, parts = learned()
     for partner in partners:
         partner.ask(PARTS, SESSION, Statements(all=parts))
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["south"].sweep()
     assert world.results("south") == {}
     world.wire.down = {"north", "south"}

@@ -8,7 +8,7 @@ import pytest
 from owner_agent.peer import participant
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
-from owner_agent.state.surroundings import Patience
+from owner_agent.state.surroundings import WaitingTimes
 from pramana_core.errors import (
     PeerDeviated,
     PeerUnreachable,
@@ -93,7 +93,7 @@ def test_an_owner_that_goes_at_any_step_ends_it_everywhere(world, ended, step, f
     error = ended(PeerUnreachable, match, heard=heard)
     assert error.exit_code == 5
     # South itself hears of nothing more and ends by its own clock.
-    world.later(60 + Patience.grace + 1)
+    world.later(60 + WaitingTimes.grace + 1)
     world.participants["south"].sweep()
     session = world.participants["south"].session
     assert session is None or session.phase == "ended"
@@ -133,7 +133,7 @@ def test_a_session_ends_by_its_deadline_if_nobody_calls(world, parameters_task):
     partner = world.participants["north"].partners("south")
     partner.ask(PROPOSE, SESSION, world.proposal(parameters_task))
     south = world.participants["south"]
-    world.later(60 + Patience.grace)
+    world.later(60 + WaitingTimes.grace)
     south.sweep()
     assert south.session.phase == "offered"
     world.later(1)

@@ -12,7 +12,7 @@ from owner_agent.peer.earlier import stage
 from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.surroundings import Environment
 from pramana_core.errors import ConfigError
 from pramana_core.terminal import run
 from tests.places import ROOT
@@ -137,7 +137,7 @@ def call(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["owner-agent", *map(str, words)])
         monkeypatch.setenv("COLUMNS", "100")
         with pytest.raises(SystemExit) as ended:
-            run(build(Surroundings(attempts=1)))
+            run(build(Environment(attempts=1)))
         captured = capsys.readouterr()
         return ended.value.code, captured.out, captured.err
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from owner_agent.release.masked import MaskedNow, check_masking
+from owner_agent.release.masked import PreparedMask, check_masking
 from owner_agent.report import masked as reports
 from owner_agent.report.masked import MaskReport
 from owner_agent.report.masked_shown import MASKED
@@ -33,21 +33,23 @@ def masked(shop, rows, written, site_text):
     """Mask the shop's table with lines added to the site file, so many of its records alone; with
     debts, half of its customers have none."""
 
-    def of(added: str, lone: int = 0, method: str = "egadp", *, debts: bool = False) -> MaskedNow:
+    def of(
+        added: str, lone: int = 0, method: str = "egadp", *, debts: bool = False
+    ) -> PreparedMask:
         site = site_text.replace('method = "egadp"', f'method = "{method}"') + added
         lines = [row.rpartition(",")[0] + ",0" if debts else row for row in rows[::2]] + rows[1::2]
         shop.write(site, written(_lone(lines if debts else rows, lone)))
-        return MaskedNow.of(load_site(shop.folder / "site.toml"), lambda *_: None)
+        return PreparedMask.of(load_site(shop.folder / "site.toml"), lambda *_: None)
 
     return of
 
 
-def _report(made: MaskedNow) -> MaskReport:
+def _report(made: PreparedMask) -> MaskReport:
     """A report without measures, which take time and are no matter here."""
     return MaskReport(made, Measures((), ()))
 
 
-def _page(made: MaskedNow) -> tuple[dict[str, bool], float, str]:
+def _page(made: PreparedMask) -> tuple[dict[str, bool], float, str]:
     """The ids on the page and whether each is named; what is stated of all others; the page."""
     page = quoting.unescape(MASKED.html(_report(made), "shop"))
     ids = re.findall(r'<td( class="high")?>(C-\d{5})</td>', page)

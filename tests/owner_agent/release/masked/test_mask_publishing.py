@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.masked import MaskedNow, choose
+from owner_agent.release.masked import PreparedMask, choose
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import RandomizedNow
@@ -18,7 +18,7 @@ from pramana_core.wire.parts import decode_part
 
 def _publish(bench, **options):
     options.setdefault("part_records", 50)
-    return publish(MaskedNow, bench.site, bench.surroundings, PublishOptions(**options))
+    return publish(PreparedMask, bench.site, bench.surroundings, PublishOptions(**options))
 
 
 def _told(release):
@@ -266,7 +266,7 @@ def test_copies_are_masked_independently_and_named_by_number(shop, site_text):
 
 def test_a_site_without_mask_section_says_so(bench):
     with pytest.raises(ConfigError, match="does not say which columns are masked"):
-        MaskedNow.of(bench.site, _unwatched)
+        PreparedMask.of(bench.site, _unwatched)
 
 
 def test_a_site_that_masks_alone_has_nothing_to_randomize(shop):

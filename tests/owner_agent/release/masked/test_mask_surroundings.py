@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from owner_agent.release.masked import MaskedNow, protection
+from owner_agent.release.masked import PreparedMask, protection
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from pramana_core.channels import Symmetric
@@ -23,7 +23,7 @@ def _plan_of(name):
 
 
 def _publish(shop):
-    return publish(MaskedNow, shop.site, shop.surroundings, PublishOptions(50))
+    return publish(PreparedMask, shop.site, shop.surroundings, PublishOptions(50))
 
 
 def test_a_masked_release_stands_beside_a_plan_that_leaves_its_columns_alone(shop):

@@ -17,7 +17,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
 from owner_agent.release.randomized import RandomizedNow
-from owner_agent.release.tree import FOLDER, SharedNow
+from owner_agent.release.tree import FOLDER, PreparedTree
 from owner_agent.report.summaries import ledger_json
 from owner_agent.report.trees import report_of
 from pramana_core.errors import BudgetExceeded, NotInstalled, PlanConflict, StoreCorrupt
@@ -38,7 +38,7 @@ def _unwatched(_stage, _done, _total):
 def _publish(bench, **options):
     show = options.pop("show", lambda _now: None)
     chosen = PublishOptions(**options)
-    return publish(SharedNow, bench.site, bench.surroundings, chosen, show=show)
+    return publish(PreparedTree, bench.site, bench.surroundings, chosen, show=show)
 
 
 def _sent(bench):
@@ -67,9 +67,9 @@ def draws(monkeypatch):
 
 
 def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(private, draws, rows, written):
-    first = SharedNow.of(private.site, _unwatched).made
+    first = PreparedTree.of(private.site, _unwatched).made
     private.write((private.folder / "site.toml").read_text(), written(rows[::-1]))
-    assert SharedNow.of(private.site, _unwatched).made.tree == first.tree
+    assert PreparedTree.of(private.site, _unwatched).made.tree == first.tree
     _publish(private)
     assert _publish(private).already
     assert len(draws) == 1
@@ -142,9 +142,9 @@ def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, 
 
 def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text):
     _publish(private)
-    here = SharedNow.of(private.site, _unwatched).made.message
+    here = PreparedTree.of(private.site, _unwatched).made.message
     private.write(private_text.replace('study = "asia"', 'study = "cancer"'))
-    there = SharedNow.of(private.site, _unwatched)
+    there = PreparedTree.of(private.site, _unwatched)
     assert there.made.message == here
     assert len(draws) == 1
     there.require_allowed(accept_added_loss=False)
@@ -165,7 +165,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     for empty in (0, 200):
         cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
         private.write(text, written([*cut, *rows[empty:]]))
-        made = SharedNow.of(private.site, _unwatched).made
+        made = PreparedTree.of(private.site, _unwatched).made
         assert made.chosen.columns.rows == 300
         assert made.message.records is None
     assert len(depths) == 1
@@ -174,7 +174,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
 
 
 def test_thresholds_are_those_of_the_declared_grid(private):
-    tree = SharedNow.of(private.site, _unwatched).made.tree
+    tree = PreparedTree.of(private.site, _unwatched).made.tree
     told = {
         end
         for path in tree.paths()
@@ -188,23 +188,23 @@ def test_thresholds_are_those_of_the_declared_grid(private):
 
 
 def test_a_limit_in_the_file_changes_no_draw(private, draws, private_text):
-    SharedNow.of(private.site, _unwatched)
+    PreparedTree.of(private.site, _unwatched)
     private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"))
-    SharedNow.of(private.site, _unwatched)
+    PreparedTree.of(private.site, _unwatched)
     assert len(draws) == 1
     private.write(private_text.replace("epsilon = 2", "epsilon = 1"))
-    now = SharedNow.of(private.site, _unwatched)
+    now = PreparedTree.of(private.site, _unwatched)
     assert len(draws) == 2
     (said,) = report_of(now).cautions
     assert said.startswith("Another private tree was drawn here")
 
 
 def test_what_was_kept_and_changed_is_not_drawn_over(private, draws):
-    SharedNow.of(private.site, _unwatched)
+    PreparedTree.of(private.site, _unwatched)
     (file,) = (private.state / FOLDER).iterdir()
     file.write_bytes(file.read_bytes()[:-40])
     with pytest.raises(StoreCorrupt, match="is not what was written there"):
-        SharedNow.of(private.site, _unwatched)
+        PreparedTree.of(private.site, _unwatched)
     assert len(draws) == 1
 
 
@@ -267,7 +267,7 @@ def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
     private.write(
         private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"), written(rows[2:])
     )
-    now = SharedNow.of(private.site, _unwatched)
+    now = PreparedTree.of(private.site, _unwatched)
     assert now.over == ("age", "ward", "diagnosis")
     assert "publishing is refused" in " ".join(report_of(now).cautions)
     with pytest.raises(BudgetExceeded, match="column 'age': epsilon 6"):
@@ -296,7 +296,7 @@ def test_without_opendp_it_is_said_what_to_install(clinic, private_text, monkeyp
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     clinic.write(private_text)
     with pytest.raises(NotInstalled, match="Private trees are drawn by OpenDP") as raised:
-        SharedNow.of(clinic.site, _unwatched)
+        PreparedTree.of(clinic.site, _unwatched)
     assert "pramana[noise]" in raised.value.remedy
     assert not list((clinic.state / FOLDER).iterdir())
 

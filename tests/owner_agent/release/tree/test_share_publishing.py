@@ -11,7 +11,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
 from owner_agent.release.randomized import RandomizedNow
-from owner_agent.release.tree import SharedNow
+from owner_agent.release.tree import PreparedTree
 from owner_agent.release.tree_table import choose
 from owner_agent.report.summaries import ledger_json
 from owner_agent.state.keys import KeyStore
@@ -37,7 +37,7 @@ def _unwatched(_stage, _done, _total):
 def _publish(bench, **options):
     show = options.pop("show", lambda _now: None)
     chosen = PublishOptions(**options)
-    return publish(SharedNow, bench.site, bench.surroundings, chosen, show=show)
+    return publish(PreparedTree, bench.site, bench.surroundings, chosen, show=show)
 
 
 def _sent(bench):
@@ -89,12 +89,12 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
     asked = site_text.replace('{ k = 10, c = 8, l = 2, by = "growing" }', requirement)
     assert asked != site_text
     clinic.write(asked)
-    made = SharedNow.of(clinic.site, _unwatched).made
+    made = PreparedTree.of(clinic.site, _unwatched).made
     required = made.chosen.section.required.required
     assert _promised(made) == (required if told is None else told)
     made.message.require_promised()
     clinic.write(asked.replace("[share_model]", '[share_model]\ntell = "distribution"'))
-    made = SharedNow.of(clinic.site, _unwatched).made
+    made = PreparedTree.of(clinic.site, _unwatched).made
     assert _promised(made) == required
     made.message.require_promised()
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300
@@ -178,9 +178,9 @@ def test_a_corrected_record_makes_another_tree_and_is_refused(
 
 
 def test_two_studies_get_the_same_tree(clinic, arrived, site_text):
-    first = SharedNow.of(clinic.site, _unwatched)
+    first = PreparedTree.of(clinic.site, _unwatched)
     clinic.write(site_text.replace('study = "asia"', 'study = "cancer"'))
-    second = SharedNow.of(clinic.site, _unwatched)
+    second = PreparedTree.of(clinic.site, _unwatched)
     assert second.made.message == first.made.message
     second.require_allowed(accept_added_loss=False)
 
@@ -191,20 +191,20 @@ def test_no_tree_needs_the_linkage_secret(clinic, arrived):
     assert _publish(clinic).already
     linkage.with_name("draw.key").unlink()
     with pytest.raises(KeyFileError, match="no draw key in"):
-        SharedNow.of(clinic.site, _unwatched)
+        PreparedTree.of(clinic.site, _unwatched)
 
 
 @pytest.mark.parametrize("requirement", ["{ k = 10 }", "{ k = 3, c = 9, l = 2 }"])
 def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_text, requirement):
     asked = '{ k = 10, c = 8, l = 2, by = "growing" }'
     clinic.write(site_text.replace(asked, requirement))
-    made = SharedNow.of(clinic.site, _unwatched).made
+    made = PreparedTree.of(clinic.site, _unwatched).made
     assert made.pruned is None
     assert len(made.tree.leaves) > 1
     # Cut back, nothing is left of this one.
     clinic.write(site_text.replace(asked, f'{requirement[:-1]}, by = "pruning" }}'))
     with pytest.raises(RequirementUnmet):
-        SharedNow.of(clinic.site, _unwatched)
+        PreparedTree.of(clinic.site, _unwatched)
 
 
 def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
@@ -212,9 +212,9 @@ def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
         '{ k = 10, c = 8, l = 2, by = "growing" }', '{ k = 5, by = "pruning" }'
     )
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
-    all_paths = len(SharedNow.of(clinic.site, _unwatched).made.tree.leaves)
+    all_paths = len(PreparedTree.of(clinic.site, _unwatched).made.tree.leaves)
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\nleast_gain = 3\n')
-    assert 1 < len(SharedNow.of(clinic.site, _unwatched).made.tree.leaves) < all_paths
+    assert 1 < len(PreparedTree.of(clinic.site, _unwatched).made.tree.leaves) < all_paths
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_no_tree_that_meets_the_requirement_is_an_explicit_refusal(clinic, site_
 
 def test_a_site_without_the_section_says_so(bench):
     with pytest.raises(ConfigError, match="does not say of which columns"):
-        SharedNow.of(bench.site, _unwatched)
+        PreparedTree.of(bench.site, _unwatched)
 
 
 def test_a_site_that_shares_alone_has_nothing_to_randomize(clinic):

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.reproduce.sharkey.published import Recorded, label
-from pramana.simulate.kept import Kept
+from benchmarks.reproduce.sharkey.published import RecordedLevels, label
+from pramana.simulate.kept import PreparedTable
 from pramana.simulate.learning import learn_published
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.options import SimulationOptions
@@ -56,7 +56,7 @@ def fake(folder: Path, answer: str) -> Process:
 
 
 def publish(publisher, asked=ASKED):
-    kept = Kept(table())
+    kept = PreparedTable(table())
     return publisher.publish(kept.schema, kept.attributes, kept.codes, [asked])
 
 
@@ -125,19 +125,19 @@ def test_our_own_search_publishes_what_meets_the_requirement_or_nothing():
 def test_recorded_levels_are_taken_where_the_records_meet_them(tmp_path):
     fine, all_ = {"shape": 0, "colour": 0}, {"shape": 1, "colour": 1}
     asked = Requirement(k=100)
-    kept = Recorded({label(asked): [fine, fine, all_, None]})
+    kept = RecordedLevels({label(asked): [fine, fine, all_, None]})
     assert publish(kept, asked) == [all_]
-    assert publish(Recorded({label(asked): [fine, None]}), asked) == [None]
+    assert publish(RecordedLevels({label(asked): [fine, None]}), asked) == [None]
     file = tmp_path / "p.json"
     file.write_text(
         json.dumps({"publisher": "p", "version": "1", "tables": {"t": {label(asked): [all_]}}}),
         encoding="utf-8",
     )
-    assert Recorded.read(file, "t").name == "p 1"
+    assert RecordedLevels.read(file, "t").name == "p 1"
 
 
 def test_a_model_of_published_records_is_asked_at_their_levels():
-    kept = Kept(table())
+    kept = PreparedTable(table())
     levels = {"shape": 0, "colour": 1}
     found = learn_published(kept.schema, kept.attributes, kept.codes, levels, "naive-bayes")
     codes = found.predict(kept.attributes)

@@ -19,7 +19,7 @@ from pramana_core.estimation.core.likelihood import climb, likelihood, maximize,
 from pramana_core.estimation.core.loglinear import FactoredModel
 from pramana_core.estimation.core.profile import climb_on_support
 from pramana_core.estimation.core.strata import Stratum
-from pramana_core.progress import unstopped
+from pramana_core.progress import no_cancel
 from tests.shared.estimation.core.strata_cases import (
     LAYOUTS,
     RECTANGULAR,
@@ -121,7 +121,7 @@ def test_the_maximum_is_within_the_gap_told(name: str, seed: int, records: int, 
     """Wherever the work stops: against more steps, and against EM alone."""
     stratum = drawn(CASES[name], records, seed)
     begin = start([stratum])[0]
-    found = climb_on_support([stratum], begin, tolerance=0, steps=steps, tick=unstopped)
+    found = climb_on_support([stratum], begin, tolerance=0, steps=steps, tick=no_cancel)
     best = maximize([stratum], tolerance=1e-5).log_likelihood[0]
     crawled = climb([stratum], FactoredModel(stratum.shape), begin, tolerance=1e-4, steps=300)
     most = max(float(best), float(crawled.log_likelihood[0]))
@@ -189,8 +189,8 @@ def test_the_curvature_is_the_derivative_of_the_slopes(names: list[str]):
         return held.gathered(seen.adjoint(seen.counts / seen.expected(held.spread(at))))
 
     expected = seen.expected(held.spread(shares))
-    bends = seen.curvature(held, expected, unstopped)
-    products = curvature._Unlisted(seen, held, seen.counts / expected**2, unstopped)
+    bends = seen.curvature(held, expected, no_cancel)
+    products = curvature._Unlisted(seen, held, seen.counts / expected**2, no_cancel)
     for place in range(6):
         unit = np.eye(6)[place]
         change = (slopes(shares - 1e-6 * unit) - slopes(shares + 1e-6 * unit)) / 2e-6

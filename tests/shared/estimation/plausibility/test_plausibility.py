@@ -29,9 +29,9 @@ from pramana_core.estimation import plausibility as examination
 from pramana_core.estimation.plausibility import (
     PAIRS,
     RATE,
-    Betting,
-    Examined,
+    BettingStrategy,
     Plausibility,
+    TableEvidence,
     examine,
 )
 from pramana_core.plan import Block, Plan
@@ -63,7 +63,7 @@ def made(plan, truths, rng):
     return columns
 
 
-def expected_evidence(plan, laws, records, betting=Betting()):  # noqa: B008 - frozen
+def expected_evidence(plan, laws, records, betting=BettingStrategy()):  # noqa: B008 - frozen
     """The mean of each table's evidence under independent reports, by listing all of them.
 
     `laws` is a law of the report for each of the records, (laws, records, reports).
@@ -97,7 +97,7 @@ def expected_evidence(plan, laws, records, betting=Betting()):  # noqa: B008 - f
 )
 def test_the_mean_evidence_is_at_most_one_whatever_the_truths(plan, other, steps):
     """Summed over all reports of a few records, for all of their truths; also if EM stops early."""
-    betting = Betting(steps=steps, hint=0.0)  # more bets than are usual
+    betting = BettingStrategy(steps=steps, hint=0.0)  # more bets than are usual
     records = 8 if plan.reported_sizes["a"] == 2 else 6
     truths = np.array(list(itertools.product(range(2), repeat=records)))
     channel = plan.blocks[0].channel
@@ -285,12 +285,17 @@ def test_only_so_many_records_are_examined(monkeypatch):
 
 
 def test_evidence_is_averaged_over_tables():
-    tables = (Examined(("a",), math.log(30_000)), *(Examined(("b",), 0.0) for _ in range(9)))
+    tables = (
+        TableEvidence(("a",), math.log(30_000)),
+        *(TableEvidence(("b",), 0.0) for _ in range(9)),
+    )
     assert Plausibility(tables, 0).p_value == pytest.approx(10 / 30_009)
     assert Plausibility(tables, 0).inconsistent
     assert Plausibility(tables, 0).worst == ("a",)
-    assert Plausibility((Examined(("a",), 5000.0),), 0).p_value == pytest.approx(math.exp(-700))
-    assert Plausibility((Examined(("a",), -50.0),), 0).p_value == 1
+    assert Plausibility((TableEvidence(("a",), 5000.0),), 0).p_value == pytest.approx(
+        math.exp(-700)
+    )
+    assert Plausibility((TableEvidence(("a",), -50.0),), 0).p_value == 1
 
 
 CHAIN = (2, 3, 5, 10, 4)

@@ -12,7 +12,7 @@ from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetri
 from pramana_core.domain import Variable
 from pramana_core.estimation import laws
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.readings import Decoder, Kept
+from pramana_core.estimation.readings import Decoder, ValueCache
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
@@ -132,9 +132,9 @@ def test_what_is_kept_is_bounded_and_made_again():
         made.append(key)
         return [key] * 3
 
-    kept = Kept(10, len)
+    kept = ValueCache(10, len)
     for key in ("a", "b", "c", "a", "d", "a", "d"):
         assert kept.get(key, lambda k=key: make(k)) == [key] * 3
     assert made == ["a", "b", "c", "d", "a"]
-    large = Kept(1, len)
+    large = ValueCache(1, len)
     assert large.get("a", lambda: make("a")) == large.get("a", lambda: make("z")) == ["a"] * 3

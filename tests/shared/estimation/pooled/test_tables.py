@@ -18,7 +18,7 @@ from pramana_core.estimation.readings import Readings
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.tabulated_counts import TabulatedCounts
 from pramana_core.plan import Block, Plan
-from pramana_core.progress import unstopped
+from pramana_core.progress import no_cancel
 
 SIZES = (3, 2, 4)
 NAMES = ("a", "b", "c")
@@ -100,7 +100,7 @@ class TestWhatIsTold:
         plan, theta = plan_of(self.SETS), joint()
         # Counts of sets are whole numbers of records; so many make the rounding small.
         reports = ExpectedReports(plan, theta, 10**15)
-        readings = Readings([(reports, plan)], plan.domain, unstopped)
+        readings = Readings([(reports, plan)], plan.domain, no_cancel)
         for size in (1, 2, 3):
             for axes in itertools.combinations(range(3), size):
                 told = readings.of([NAMES[a] for a in axes])
@@ -144,7 +144,7 @@ class TestWhatIsTold:
                     for axis, code in zip(axes, codes, strict=True):
                         columns[NAMES[axis]][row] = code
                 reports = ReportedCounts(columns, plan.reported_sizes)
-                told = Readings([(reports, plan)], domain, unstopped).of(asked)
+                told = Readings([(reports, plan)], domain, no_cancel).of(asked)
                 mean = mean + chance * told.shares
                 square = square + chance * np.outer(told.shares, told.shares)
                 said = told.covariance(true.ravel())
@@ -162,7 +162,7 @@ class TestWhatIsTold:
         plan = Plan((Block(tuple(domain_of()), Sampled(SIZES, choices)),))
         theta = joint()
         reports = ExpectedReports(plan, theta, 10**15)
-        told = Readings([(reports, plan)], plan.domain, unstopped).of(("a", "b"))
+        told = Readings([(reports, plan)], plan.domain, no_cancel).of(("a", "b"))
         assert told.shares == pytest.approx(margin(theta, (0, 1)).ravel(), abs=1e-9)
 
     def test_a_wide_set_leaves_the_others_their_own_readings(self):
@@ -172,7 +172,7 @@ class TestWhatIsTold:
         plan = plan_of(PAIRS, sizes=sizes)
         theta = joint(sizes=sizes)
         reports = ExpectedReports(plan, theta, 10**15)
-        readings = Readings([(reports, plan)], plan.domain, unstopped)
+        readings = Readings([(reports, plan)], plan.domain, no_cancel)
         for axes in PAIRS:
             told = readings.of([NAMES[a] for a in axes])
             assert [reading.decoder.mixture is None for reading in told.readings] == [False]
@@ -187,7 +187,7 @@ class TestWhatIsTold:
         law = second.channel.apply(law, 1).reshape(4, 3, 4)
         counts = np.round(law * 10**15).astype(np.int64)
         reports = TabulatedCounts({NAMES: counts}, int(counts.sum()))
-        readings = Readings([(reports, plan)], domain, unstopped)
+        readings = Readings([(reports, plan)], domain, no_cancel)
         for axes in PAIRS:
             told = readings.of([NAMES[a] for a in axes])
             assert told.shares == pytest.approx(margin(theta, axes).ravel(), abs=1e-9)

@@ -16,8 +16,8 @@ from pramana_core.learn.bayes_classifier.model import BayesClassifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.bayes_classifier.replicates import (
     UNKNOWN,
+    AttributeRedundancy,
     ModelledSubpopulation,
-    Repeated,
     Replicates,
 )
 from pramana_core.marginals.counts import ReportedCounts
@@ -140,7 +140,7 @@ def test_what_attributes_of_a_path_repeat_counts_as_in_a_prediction() -> None:
     source = marginals()
     model = classifier("naive-bayes", source)
     names = model.inputs.names
-    told = Repeated(0.3, dict(zip(names, (0.5, 0.2, 0.3, 0.1, 0.4), strict=True)))
+    told = AttributeRedundancy(0.3, dict(zip(names, (0.5, 0.2, 0.3, 0.1, 0.4), strict=True)))
     made = Replicates.of(model, source, draws=5)
     within = ModelledSubpopulation.everyone(made, model.domain, "y", source.records, told)
     alone = within.table(["a", "y"]).counts

@@ -188,14 +188,14 @@ def test_which_tables_reports_tell() -> None:
     around = sampled_around(over, 19.0)
     columns = drawn(3, 200)
     seen = EstimatedMarginals(reports(columns, around, 4), around, estimator="pooled")
-    told = {pair for pair in itertools.combinations(over.names, 2) if seen.tells(pair)}
+    told = {pair for pair in itertools.combinations(over.names, 2) if seen.can_estimate(pair)}
     assert told == {("x0", "y"), ("x1", "y"), ("x2", "y")}
-    assert not seen.tells(over.names)
-    assert exact(columns, over, "moment").tells(over.names)
-    assert exact(columns, over, "pooled").tells(over.names)
+    assert not seen.can_estimate(over.names)
+    assert exact(columns, over, "moment").can_estimate(over.names)
+    assert exact(columns, over, "pooled").can_estimate(over.names)
     # Of more cells than are pooled at once nothing is told together.
     wide = domain(7)
-    assert not exact(drawn(7, 200), wide, "pooled").tells(wide.names)
+    assert not exact(drawn(7, 200), wide, "pooled").can_estimate(wide.names)
 
 
 def test_moments_tell_what_every_source_reports() -> None:
@@ -205,9 +205,9 @@ def test_moments_tell_what_every_source_reports() -> None:
     some = Plan.unrandomized(over.project(("x0", "y")))
     sources = [(reports(drawn(3, 200), plan, 4), plan) for plan in (plain, some)]
     by_moments = EstimatedMarginals.of(sources)
-    assert by_moments.tells(("x0", "y"))
-    assert not by_moments.tells(("x1", "y"))
+    assert by_moments.can_estimate(("x0", "y"))
+    assert not by_moments.can_estimate(("x1", "y"))
     with pytest.raises(EstimationError, match="does not report"):
         by_moments.marginal(("x1", "y"))
-    assert EstimatedMarginals.of(sources, estimator="ml").tells(("x1", "y"))
-    assert EstimatedMarginals.of(sources, estimator="pooled").tells(("x1", "y"))
+    assert EstimatedMarginals.of(sources, estimator="ml").can_estimate(("x1", "y"))
+    assert EstimatedMarginals.of(sources, estimator="pooled").can_estimate(("x1", "y"))

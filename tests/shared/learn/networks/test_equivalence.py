@@ -22,7 +22,7 @@ from pramana_core.learn.networks.search.choice import (
     insertions,
     settle_class,
 )
-from pramana_core.learn.networks.search.scores import Known
+from pramana_core.learn.networks.search.scores import FixedGain
 from pramana_core.learn.networks.structure import Structure
 
 NODES = "abcd"
@@ -209,7 +209,7 @@ class Oracle:
         )
         # Below rounding no information is information.
         information = information if information > 1e-13 else 0.0
-        return Known(self.records * information - math.log(self.records) / 2 * 2 ** len(given))
+        return FixedGain(self.records * information - math.log(self.records) / 2 * 2 ** len(given))
 
 
 def quiet(done: int, total: int) -> None:

@@ -19,7 +19,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.search import scores
 from pramana_core.learn.networks.search.scores import (
-    Known,
+    FixedGain,
     LikelihoodJudge,
     PlainJudge,
     Scoring,
@@ -316,7 +316,7 @@ def test_what_cannot_pay_is_not_looked_at(monkeypatch: pytest.MonkeyPatch):
         raise AssertionError
 
     monkeypatch.setattr(marginals, "independence", never)
-    assert judge.gain("a", frozenset("cd"), "b") == Known(-penalty)
+    assert judge.gain("a", frozenset("cd"), "b") == FixedGain(-penalty)
     assert judge.exchange("a", frozenset("cd"), "d", "b") is None
 
 

@@ -23,15 +23,15 @@ from pramana_core.learn.networks.search import optimum, searches
 from pramana_core.learn.networks.search.choice import (
     LEAST_GAIN,
     ChoiceCandidate,
-    Dropped,
-    Turned,
+    Removal,
+    Reversal,
     best,
 )
 from pramana_core.learn.networks.search.optimum import FAMILIES
 from pramana_core.learn.networks.search.scores import (
+    FixedGain,
     Gain,
     Judge,
-    Known,
     PlainJudge,
     Scoring,
     judge_of,
@@ -114,9 +114,9 @@ def test_gains_that_share_their_parts_are_chosen_exactly(
         made: Gain = gains[one]
         value = gains[one].value
         if index == 1:
-            made, value = Dropped(gains[one]), -gains[one].value
+            made, value = Removal(gains[one]), -gains[one].value
         elif index > 1 and one != two:
-            made, value = Turned(gains[one], Dropped(gains[two])), value - gains[two].value
+            made, value = Reversal(gains[one], Removal(gains[two])), value - gains[two].value
         candidates.append(ChoiceCandidate(index, made))
         exact.append(value)
     found = best(candidates, 0.5)
@@ -185,17 +185,17 @@ class AtOnce:
     judge: Judge
 
     def gain(self, child, given, parent):
-        return Known(value_of(self.judge.gain(child, given, parent)))
+        return FixedGain(value_of(self.judge.gain(child, given, parent)))
 
     def exchange(self, child, given, old, new):
         gain = self.judge.exchange(child, given, old, new)
-        return None if gain is None else Known(value_of(gain))
+        return None if gain is None else FixedGain(value_of(gain))
 
     def contest(self, child, first, second):
         return self.judge.contest(child, first, second)
 
     def rival(self, child, first, second):
-        return Known(self.contest(child, first, second))
+        return FixedGain(self.contest(child, first, second))
 
 
 @pytest.mark.slow
@@ -323,18 +323,18 @@ class ByHand:
         return self.listed.get((child, "".join(sorted(parents))), -self.cost * len(parents))
 
     def gain(self, child, given, parent):
-        return Known(self.score(child, given | {parent}) - self.score(child, given))
+        return FixedGain(self.score(child, given | {parent}) - self.score(child, given))
 
     def exchange(self, child, given, old, new):
         if not self.exchanges:
             return None
-        return Known(self.contest(child, given - {old} | {new}, given))
+        return FixedGain(self.contest(child, given - {old} | {new}, given))
 
     def contest(self, child, first, second):
         return self.score(child, first) - self.score(child, second)
 
     def rival(self, child, first, second):
-        return Known(self.contest(child, first, second))
+        return FixedGain(self.contest(child, first, second))
 
 
 def of_child(child: str, **scores: float) -> dict[tuple[str, str], float]:

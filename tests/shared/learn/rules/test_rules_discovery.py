@@ -18,7 +18,7 @@ import pytest
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.rules.decisions import discovered, of_the_examined
+from pramana_core.learn.rules.decisions import adjust_for_screening, benjamini_hochberg
 from pramana_core.learn.rules.itemsets import FoundItemsets, all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
@@ -138,7 +138,7 @@ def blind_to_selection(found: FoundItemsets) -> np.ndarray:
         examined.append((before[level.subsets] <= RATE).all(axis=1))
     tested = np.concatenate(examined)
     chosen = np.zeros(len(tested), dtype=np.bool_)
-    chosen[tested] = discovered(np.concatenate(values)[tested], RATE)
+    chosen[tested] = benjamini_hochberg(np.concatenate(values)[tested], RATE)
     return chosen
 
 
@@ -193,12 +193,17 @@ def test_the_procedure_of_benjamini_and_hochberg():
     values = np.array([*least, 0.0298, 0.0344, 0.0459, *clear, 0.6528, 0.7590, 1.0])
     rng = np.random.default_rng(0)
     order = rng.permutation(15)
-    assert discovered(values[order], 0.05).sum() == 4
-    assert set(values[order][discovered(values[order], 0.05)]) == {0.0001, 0.0004, 0.0019, 0.0095}
-    assert not discovered(values + 0.05, 0.05).any()
-    assert discovered(np.zeros(0), 0.05).shape == (0,)
+    assert benjamini_hochberg(values[order], 0.05).sum() == 4
+    assert set(values[order][benjamini_hochberg(values[order], 0.05)]) == {
+        0.0001,
+        0.0004,
+        0.0019,
+        0.0095,
+    }
+    assert not benjamini_hochberg(values + 0.05, 0.05).any()
+    assert benjamini_hochberg(np.zeros(0), 0.05).shape == (0,)
 
 
 def test_longer_itemsets_pay_for_their_selection():
     values = [np.array([0.01, 0.9]), np.array([0.02, 0.4]), np.array([0.6])]
-    assert of_the_examined(values).tolist() == [0.01, 0.9, 0.04, 0.8, 1.0]
+    assert adjust_for_screening(values).tolist() == [0.01, 0.9, 0.04, 0.8, 1.0]

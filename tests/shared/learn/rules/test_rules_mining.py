@@ -420,8 +420,8 @@ class Untold:
         self.items, self._supports = items, self._true.supports(items)
         return self
 
-    def tells(self, variables) -> bool:
-        return self._true.tells(variables)
+    def can_estimate(self, variables) -> bool:
+        return self._true.can_estimate(variables)
 
     def counts(self, itemsets: np.ndarray) -> SupportCounts:
         if any(self._untold(row) for row in itemsets.tolist()):

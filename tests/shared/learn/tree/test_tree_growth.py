@@ -475,8 +475,8 @@ class FailingMarginals:
     def subpopulation(self):
         return Failing(self.inner.subpopulation(), self.fails, self.everywhere)
 
-    def tells(self, variables):
-        return self.inner.tells(variables)
+    def can_estimate(self, variables):
+        return self.inner.can_estimate(variables)
 
 
 @pytest.mark.parametrize("options", [TreeOptions(), PLAIN, TreeOptions(criterion="gain-ratio")])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage.setting import Covered, Setting, covered
+from benchmarks.coverage.setting import Coverage, Setting, covered
 from benchmarks.coverage.settings.masked import masked_intervals
 from pramana_core.mask import METHODS
 
@@ -21,12 +21,12 @@ FALSE_ALARM = 1e-6
 pytestmark = [pytest.mark.slow, pytest.mark.calibration]
 
 
-def repeated(name: str, law: str, m: int, repetitions: int, *, naive: bool = False) -> Covered:
+def repeated(name: str, law: str, m: int, repetitions: int, *, naive: bool = False) -> Coverage:
     draw = partial(masked_intervals, method=METHODS[name], law=law, n=200, m=m, naive=naive)
     return covered(Setting(name, law, 77, draw), range(repetitions))
 
 
-def too_few(found: Covered, each: float = 0.93) -> np.ndarray:
+def too_few(found: Coverage, each: float = 0.93) -> np.ndarray:
     """Which intervals hold the truth so rarely that chance does it once in a million tables."""
     repetitions, intervals = found.truth.shape
     fewest = stats.binom.ppf(FALSE_ALARM / intervals, repetitions, each)

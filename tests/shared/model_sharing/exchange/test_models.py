@@ -18,7 +18,11 @@ from pramana_core.model_sharing.global_models.model import (
     RuleModel,
     TreeModel,
 )
-from pramana_core.model_sharing.global_models.naive_bayes import NaiveBayesModel, Normal, Shares
+from pramana_core.model_sharing.global_models.naive_bayes import (
+    CategoryShares,
+    NaiveBayesModel,
+    Normal,
+)
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.exchange.drawn_trees import SCHEMA, SHARED_TREES
 
@@ -27,8 +31,8 @@ STUMP = SharedTree(SCHEMA, Split("size", ((Interval(up_to=2.5), LOW), (Interval(
 BY_COLOUR = SharedTree(
     SCHEMA, Split("colour", ((Values((0, 2)), STUMP.root), (Values((1,)), HIGH)))
 )
-THIRDS = Shares(((1 / 3,) * 3, (0.5, 0.25, 0.25), (0.1, 0.2, 0.7)))
-HALVES = Shares(((0.5, 0.5),) * 3)
+THIRDS = CategoryShares(((1 / 3,) * 3, (0.5, 0.25, 0.25), (0.1, 0.2, 0.7)))
+HALVES = CategoryShares(((0.5, 0.5),) * 3)
 MODELS: dict[str, GlobalModel] = {
     "tree": TreeModel(BY_COLOUR),
     "forest": ForestModel((STUMP, BY_COLOUR, SharedTree(SCHEMA, LOW))),

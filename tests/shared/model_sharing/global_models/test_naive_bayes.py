@@ -17,9 +17,9 @@ from pramana_core.model_sharing.attributes import (
     TreeSchema,
 )
 from pramana_core.model_sharing.global_models.naive_bayes import (
+    CategoryShares,
     NaiveBayesModel,
     Normal,
-    Shares,
     learn_naive_bayes,
 )
 
@@ -132,7 +132,7 @@ def test_no_records_and_unknown_categories_are_refused():
         ((0.5, 0.5, 0.0), Normal((0, 0, 1e101), (1, 1, 1))),
         ((0.5, 0.5, 0.0), Normal((0, 0, 0), (1, 1, 0))),
         ((0.5, 0.5, 0.0), Normal((0, 0, 0), (1, 1, math.inf))),
-        ((0.5, 0.5, 0.0), Shares(((0.5, 0.5),) * 3)),
+        ((0.5, 0.5, 0.0), CategoryShares(((0.5, 0.5),) * 3)),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(prior, density):
@@ -146,6 +146,6 @@ def test_numbers_that_cannot_be_are_refused(prior, density):
 def test_shares_that_cannot_be_are_refused(row):
     schema = TreeSchema(TARGET, (COLOUR,))
     with pytest.raises(ModelError):
-        NaiveBayesModel(schema, (0.5, 0.5, 0.0), (Shares((row,) * 3),))
+        NaiveBayesModel(schema, (0.5, 0.5, 0.0), (CategoryShares((row,) * 3),))
     with pytest.raises(ModelError):
         NaiveBayesModel(schema, (0.5, 0.5, 0.0), ())

@@ -89,7 +89,7 @@ def first_of(gains: Sequence[float]) -> int:
 
 
 @dataclass(frozen=True)
-class Dropped:
+class Removal:
     """The gain of dropping a parent: what it is worth, negated."""
 
     worth: Gain
@@ -110,7 +110,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Turned:
+class Reversal:
     """The gain of turning a link round: of the new link and of dropping the old."""
 
     added: Gain
@@ -138,7 +138,7 @@ Parents = dict[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
-class Reach:
+class SearchSpace:
     """Where a search may go: its limits, whose parents it changes, and the order if there is one.
 
     `rank` is each variable's place in the order; parents have lower ones.
@@ -149,7 +149,7 @@ class Reach:
     rank: Mapping[str, int] | None
 
     @classmethod
-    def of(cls, search: Search, children: Collection[str]) -> Reach:
+    def of(cls, search: Search, children: Collection[str]) -> SearchSpace:
         """Return the reach of a search."""
         rank = None
         if search.order is not None:
@@ -189,7 +189,7 @@ class Move:
 def candidates(
     judge: Judge,
     parents: Parents,
-    reach: Reach,
+    reach: SearchSpace,
     seen: Collection[frozenset[tuple[str, str]]] = (),
 ) -> Iterator[ChoiceCandidate[Move]]:
     """Yield every move to an acyclic structure that is not among those seen."""
@@ -207,7 +207,7 @@ def candidates(
 
 
 def _between(
-    parents: Parents, below: dict[str, set[str]], reach: Reach, pair: tuple[str, str]
+    parents: Parents, below: dict[str, set[str]], reach: SearchSpace, pair: tuple[str, str]
 ) -> Iterator[Move]:
     """Yield the moves that concern the link from one variable to another."""
     parent, child = pair
@@ -240,11 +240,11 @@ def _gain(judge: Judge, parents: Parents, move: Move) -> ChoiceCandidate[Move] |
     if move.kind == "exchange":
         exchanged = judge.exchange(move.child, given, move.instead, move.parent)
         return None if exchanged is None else ChoiceCandidate(move, exchanged)
-    dropped = Dropped(judge.gain(move.child, given - {move.parent}, move.parent))
+    dropped = Removal(judge.gain(move.child, given - {move.parent}, move.parent))
     if move.kind == "delete":
         return ChoiceCandidate(move, dropped)
     return ChoiceCandidate(
-        move, Turned(judge.gain(move.parent, parents[move.parent], move.child), dropped)
+        move, Reversal(judge.gain(move.parent, parents[move.parent], move.child), dropped)
     )
 
 
@@ -424,7 +424,7 @@ def settle_class(judge: Judge, cpdag: CPDAG, limit: int, on_step: Progress) -> C
 
 def _gain_of_change(judge: Judge, change: LinkChange) -> Gain:
     gain = judge.gain(change.child, change.given, change.parent)
-    return gain if change.kind == "insert" else Dropped(gain)
+    return gain if change.kind == "insert" else Removal(gain)
 
 
 def insertions(cpdag: CPDAG, limit: int) -> Iterator[LinkChange]:

@@ -17,8 +17,8 @@ import numpy as np
 from pramana_core.learn.networks.search.choice import (
     LEAST_GAIN,
     ChoiceCandidate,
-    Dropped,
     Parents,
+    Removal,
     best,
     first_of,
     identity,
@@ -257,7 +257,7 @@ class Relocation:
                     if move.choice not in seen
                 ]
                 for old in sorted(given):
-                    worth = Dropped(self.judge.gain(child, given - {old}, old))
+                    worth = Removal(self.judge.gain(child, given - {old}, old))
                     if given - {old} not in seen:
                         moves.append(ChoiceCandidate(given - {old}, worth))
                 found = best(moves, LEAST_GAIN, self.tick)

@@ -84,7 +84,7 @@ def judge_of(marginals: Marginals, scoring: Scoring) -> Judge:
 
 
 @dataclass(frozen=True)
-class Known:
+class FixedGain:
     """A gain that is known from the start."""
 
     value: float
@@ -191,11 +191,11 @@ class LikelihoodJudge:
     """The default: the likelihood of the reports with the penalty of a score without noise."""
 
     marginals: Marginals
-    _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | Known] = field(
+    _known: dict[tuple[frozenset[str], frozenset[str]], _Tested | FixedGain] = field(
         default_factory=dict
     )
 
-    def gain(self, child: str, given: frozenset[str], parent: str) -> _Tested | Known:
+    def gain(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
         """See `Judge.gain`; which of the two is the child makes no difference."""
         key = (frozenset((child, parent)), given)
         if key not in self._known:
@@ -206,7 +206,7 @@ class LikelihoodJudge:
         """See `Judge.exchange`."""
         added = self.gain(child, given, new)
         dropped = self.gain(child, given - {old} | {new}, old)
-        if isinstance(added, Known) or isinstance(dropped, Known):
+        if isinstance(added, FixedGain) or isinstance(dropped, FixedGain):
             return None
         return _Exchanged(added, dropped)
 
@@ -233,7 +233,7 @@ class LikelihoodJudge:
     def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
         """See `Judge.rival`."""
         if first == second:
-            return Known(0.0)
+            return FixedGain(0.0)
         return _Rival(
             lambda: self._most(child, first, second), lambda: self.contest(child, first, second)
         )
@@ -271,14 +271,14 @@ class LikelihoodJudge:
         most = self.marginals.records * math.log(min(domain[child].size, domain[parent].size))
         return most <= self._penalty(child, given, parent)
 
-    def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | Known:
+    def _make(self, child: str, given: frozenset[str], parent: str) -> _Tested | FixedGain:
         penalty = self._penalty(child, given, parent)
         if self._hopeless(child, given, parent):
-            return Known(-penalty)
+            return FixedGain(-penalty)
         left, right = sorted((child, parent))
-        if not self.marginals.told_together([child, parent, *given]):
+        if not self.marginals.jointly_reported([child, parent, *given]):
             # No record reports the family together: it is no candidate.
-            return Known(-penalty)
+            return FixedGain(-penalty)
         return _Tested(lambda: self.marginals.independence([left], [right], sorted(given)), penalty)
 
 
@@ -293,11 +293,11 @@ class PlainJudge:
     def gain(self, child: str, given: frozenset[str], parent: str) -> Gain:
         """See `Judge.gain`."""
         old = self.score(child, given)
-        return Known(self.score(child, given | {parent}) - self.scoring.eta * old)
+        return FixedGain(self.score(child, given | {parent}) - self.scoring.eta * old)
 
     def exchange(self, child: str, given: frozenset[str], old: str, new: str) -> Gain | None:
         """See `Judge.exchange`."""
-        return Known(self.contest(child, given - {old} | {new}, given))
+        return FixedGain(self.contest(child, given - {old} | {new}, given))
 
     def contest(self, child: str, first: frozenset[str], second: frozenset[str]) -> float:
         """See `Judge.contest`; the larger set has to win by the margin that eta demands."""
@@ -308,7 +308,7 @@ class PlainJudge:
 
     def rival(self, child: str, first: frozenset[str], second: frozenset[str]) -> Gain:
         """See `Judge.rival`."""
-        return Known(self.contest(child, first, second) if first != second else 0.0)
+        return FixedGain(self.contest(child, first, second) if first != second else 0.0)
 
     def score(self, child: str, parents: frozenset[str]) -> float:
         """Return the score of a family in nats."""

@@ -15,7 +15,7 @@ from pramana_core.learn.networks.search.choice import (
     CPDAG,
     LEAST_GAIN,
     Parents,
-    Reach,
+    SearchSpace,
     best,
     candidates,
     first_of,
@@ -54,7 +54,7 @@ def k2(judge: Judge, search: Search, children: Collection[str], on_step: Progres
     for done, child in enumerate(wanted):
         on_step(done, len(wanted))
         family = {name: frozenset[str]() for name in order[: order.index(child) + 1]}
-        reach = Reach.of(search, [child])
+        reach = SearchSpace.of(search, [child])
 
         def within(_links: int, _expected: int, done: int = done) -> None:
             on_step(done, len(wanted))
@@ -88,7 +88,7 @@ def climb(
         on_step: called before each move with steps done and expected.
         exact: whether the records were not randomized.
     """
-    reach = Reach.of(search, nodes)
+    reach = SearchSpace.of(search, nodes)
     effort = _Effort(on_step)
     top = _settle(judge, dict.fromkeys(nodes, frozenset[str]()), reach, better, effort)
     many = families(len(nodes), search.max_parents) > FAMILIES
@@ -120,7 +120,7 @@ class _Effort:
 
 
 def _reordered(
-    judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort
+    judge: Judge, top: Parents, reach: SearchSpace, better: Better, effort: _Effort
 ) -> Parents:
     """Move variables to other places in the order, and search link by link again.
 
@@ -164,7 +164,7 @@ def _reordered(
 
 
 def _rival(
-    judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort
+    judge: Judge, top: Parents, reach: SearchSpace, better: Better, effort: _Effort
 ) -> Parents | None:
     """Return a better structure than the best found; none ({}) was found, or there is none."""
     limit = reach.search.max_parents
@@ -182,7 +182,9 @@ def _rival(
     return found if better(found, top) > LEAST_GAIN else {}
 
 
-def _wandered(judge: Judge, top: Parents, reach: Reach, better: Better, effort: _Effort) -> Parents:
+def _wandered(
+    judge: Judge, top: Parents, reach: SearchSpace, better: Better, effort: _Effort
+) -> Parents:
     """Go on from the best structure, never back, until a better one comes ({}: none came)."""
     current, seen = top, {identity(top)}
     for since in range(reach.search.tabu):
@@ -206,7 +208,7 @@ def _wandered(judge: Judge, top: Parents, reach: Reach, better: Better, effort: 
 
 
 def _settle(
-    judge: Judge, parents: Parents, reach: Reach, better: Better, on_step: Progress
+    judge: Judge, parents: Parents, reach: SearchSpace, better: Better, on_step: Progress
 ) -> Parents:
     """Search classes and single structures in turn until a class comes back; keep the best."""
     limit = reach.search.max_parents
@@ -245,7 +247,7 @@ def _steps(parents: Parents, since: int, tabu: int) -> tuple[int, int]:
     return links + since, max(2 * len(parents), links + 1) + tabu
 
 
-def _ascend(judge: Judge, parents: Parents, reach: Reach, on_step: Progress) -> Parents:
+def _ascend(judge: Judge, parents: Parents, reach: SearchSpace, on_step: Progress) -> Parents:
     """Take the move that gains most until none gains, then drop links that are worth nothing.
 
     Gains of moves are of tables of their own, so moves may lead in a circle. Then that state of the

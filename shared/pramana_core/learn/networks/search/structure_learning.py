@@ -251,4 +251,4 @@ def _pairs_alone(marginals: Marginals, nodes: Sequence[str]) -> bool:
 
     Gains of families would then rest on the few records that report each.
     """
-    return not marginals.told_together(nodes)
+    return not marginals.jointly_reported(nodes)

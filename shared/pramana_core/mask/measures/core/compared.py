@@ -41,7 +41,7 @@ class TrueFits:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedTables:
     """S, X and Y as tables and as matrices; categories become indicators.
 
     Attributes:
@@ -122,7 +122,7 @@ class Compared:
         return _places(self.x[name], self.labels)
 
 
-def compared(S: Any, X: Any, Y: Any) -> Compared:  # noqa: N803 - the papers' names
+def compared(S: Any, X: Any, Y: Any) -> ComparedTables:  # noqa: N803 - the papers' names
     """Return S, X and Y checked, as tables of the same records.
 
     Args:
@@ -159,7 +159,7 @@ def compared(S: Any, X: Any, Y: Any) -> Compared:  # noqa: N803 - the papers' na
     )
     if alike:
         x, y = _same_categories(x, y)
-    return Compared(s, x, y, alike)
+    return ComparedTables(s, x, y, alike)
 
 
 def _same_categories(x: MixedTable, y: MixedTable) -> tuple[MixedTable, MixedTable]:
