@@ -98,7 +98,7 @@ class JobKind(ABC, Generic[SpecT, PreparedT, MessageT]):
     release_kind: ClassVar[ReleaseKindName]
     spec: type[SpecT]
     message: type[MessageT]
-    views: Mapping[str, Callable[[MessageT], str]]
+    views: ClassVar[Mapping[str, Callable[[Any], str]]]
     network: Callable[[MessageT], NetworkDocument] | None = None
     predictor: Callable[[MessageT], Predictor] | None = None
     classifier: Callable[[MessageT], GlobalModel] | None = None
