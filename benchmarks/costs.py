@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import TimeoutError as TooSlow
 from multiprocessing import get_context
+from typing import Any, cast
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -26,7 +27,8 @@ from scipy.optimize import minimize
 from miner_service.kinds import kind_of
 from miner_service.kinds.affordability import RecordLayout
 from miner_service.kinds.costs import RATES, Cost, Unit, Work, duration, size
-from miner_service.kinds.masked import MaskedTables, TableExtent
+from miner_service.kinds.counts import CountsKind
+from miner_service.kinds.masked import MaskedTables, RecordsKind, TableExtent
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, most_accurate
 from pramana_core.domain import Variable
 from pramana_core.errors import PramanaError
@@ -239,31 +241,33 @@ def main() -> None:
 def work_of(case: Case) -> Work:
     """Return the work of a job as the miner tells it from the plans."""
     spec, kind = case.job, kind_of(case.job)
-    if spec.kind == "regression":
+    if isinstance(kind, RecordsKind):
         return kind.work(spec, _extent(case))
     layout = RecordLayout((case.plan,))
-    variables = kind.variables(spec, layout.domain)
-    return kind.work(spec, variables, layout, case.records)
+    counts = cast("CountsKind[Any, Any]", kind)
+    variables = counts.variables(spec, layout.domain)
+    return counts.work(spec, variables, layout, case.records)
 
 
 def run(case: Case) -> tuple[float, float, str]:
     """Learn; return the processor's seconds, the most memory in bytes, and how it ended."""
     spec, kind = case.job, kind_of(case.job)
     ended = ""
-    if spec.kind == "regression":
+    if isinstance(kind, RecordsKind):
         tables = MaskedTables((_numbers(case),), ())
-        learn: Callable[[], object] = lambda: kind.learn(spec, tables, unwatched)  # type: ignore[arg-type]  # noqa: E731
+        learn: Callable[[], object] = lambda: kind.learn(spec, tables, unwatched)  # noqa: E731
     else:
+        counts = cast("CountsKind[Any, Any]", kind)
         plan = case.plan
         reports = case.reports()
-        learn = lambda: kind.learn(  # noqa: E731
+        learn = lambda: counts.learn(  # noqa: E731
             spec,
             EstimatedMarginals(
                 ReportedCounts(reports, plan.reported_sizes),
                 plan,
                 estimator=spec.estimator,  # type: ignore[union-attr]
                 order=spec.order,  # type: ignore[union-attr]
-            ),  # type: ignore[arg-type]
+            ),
             unwatched,
         )
     before = time.process_time()

@@ -387,7 +387,9 @@ def _reported(block: Block, names: Collection[str]) -> int:
 class WithDocument(Protocol):
     """A model's message that has the model as a document."""
 
-    document: dict[str, Any]
+    @property
+    def document(self) -> dict[str, Any]:
+        """What JSON is made of."""
 
 
 def require_among(target: str, others: Sequence[str] | None, where: str) -> None:

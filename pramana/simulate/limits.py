@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pramana_core.errors import LimitExceeded
 from pramana_core.plan import Plan
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from miner_service.kinds.counts import CountsKind
     from pramana.simulate.bayes_net import StructureOptions
     from pramana.simulate.study import Trials
-    from pramana_core.wire.learning.models import BayesNetMessage
 
 
 def predicted_seconds(trials: Trials, options: StructureOptions) -> float:
@@ -52,7 +51,7 @@ def _seconds(
         spec = BayesNetStructureSpec.model_validate(asked)
     except ValidationError:  # no miner takes names as long as these, so nothing is predicted
         return 0.0
-    kind = cast("CountsKind[BayesNetStructureSpec, BayesNetMessage]", kind_of(spec))
+    kind = cast("CountsKind[BayesNetStructureSpec, Any]", kind_of(spec))
     return kind.work(spec, names, RecordLayout((plan,)), trials.records).cost().seconds
 
 
