@@ -41,14 +41,14 @@ def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
         OptionError: an option that the miner would not take.
         StructureError: a structure that is none.
     """
-    if not learner.jobs:
+    if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))
         raise OptionError(
             f"learner must be one that miners know, not a {type(learner).__name__}; they know"
             f" {known}.",
             where="learner",
         )
-    return spec_of({**learner.asked(), **counts}, learner.renamed)
+    return spec_of({**learner.job_options(), **counts}, learner.job_names)
 
 
 def learner_of(spec: JobSpec) -> Estimator:
@@ -59,8 +59,8 @@ def learner_of(spec: JobSpec) -> Estimator:
         if name != "kind" and name not in CountsSpec.model_fields
     }
     for found in estimators():
-        if spec.kind in found.jobs:
-            return found.asking(told)
+        if spec.kind in found.job_kinds:
+            return found.from_job(told)
     raise OptionError(f"There is no estimator for jobs of the kind {spec.kind!r}.", where="job")
 
 
@@ -116,7 +116,7 @@ def fitted(learner: EstimatorT, model: ModelMessage, source: LearnedFrom) -> Est
         InputError: the miner's document is no such model.
     """
     made = type(learner)(**learner.get_params())
-    return made.restore(made.answered(model), source)
+    return made.restore(made.document_of(model), source)
 
 
 def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:

@@ -57,10 +57,10 @@ class Estimator(PlotMixin, ABC):
     kind: ClassVar[str]
     """How its saved form and the miner's models call it."""
 
-    jobs: ClassVar[tuple[str, ...]] = ()
+    job_kinds: ClassVar[tuple[str, ...]] = ()
     """The kinds of jobs by which a miner learns it; one of its own kind unless it says others."""
 
-    renamed: ClassVar[Mapping[str, str]] = {}
+    job_names: ClassVar[Mapping[str, str]] = {}
     """What options are called in these jobs, where they are not called the same."""
 
     of_counts: ClassVar[bool] = True
@@ -79,7 +79,7 @@ class Estimator(PlotMixin, ABC):
         if "__init__" in vars(cls):
             cls.__init__ = options_told(cls.__init__, cls.__name__)  # type: ignore[method-assign]
         if hasattr(cls, "kind"):
-            cls.jobs = cls.jobs or (cls.kind,)
+            cls.job_kinds = cls.job_kinds or (cls.kind,)
             register(cls)
 
     @classmethod
@@ -219,19 +219,19 @@ class Estimator(PlotMixin, ABC):
         self._set_source(source)
         return self
 
-    def asked(self) -> dict[str, Any]:
+    def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for to learn the same: its job, but for the counts."""
         options = self._options_written().items()
-        return {"kind": self.kind, **{self.renamed.get(name, name): v for name, v in options}}
+        return {"kind": self.kind, **{self.job_names.get(name, name): v for name, v in options}}
 
     @classmethod
-    def asking(cls, job: Mapping[str, Any]) -> Estimator:
+    def from_job(cls, job: Mapping[str, Any]) -> Estimator:
         """Return an estimator that would ask for a job, given its options by their names there."""
-        own = {wire: name for name, wire in cls.renamed.items()}
+        own = {wire: name for name, wire in cls.job_names.items()}
         return cls(**{own.get(name, name): value for name, value in job.items()})
 
     @classmethod
-    def answered(cls, model: Any) -> dict[str, Any]:
+    def document_of(cls, model: Any) -> dict[str, Any]:
         """Return what a miner answers of its model as `restore` takes it."""
         document: dict[str, Any] = model.document
         return document

@@ -93,11 +93,11 @@ class BayesClassifier(Classifier[Learned]):
         return bayes_classifier_json(self.model_)
 
     @classmethod
-    def asking(cls, job: Mapping[str, Any]) -> Estimator:
+    def from_job(cls, job: Mapping[str, Any]) -> Estimator:
         """Return an estimator that would ask for a job, given its options."""
         if job["model"] == "naive-bayes":
             return NaiveBayes(job["target"], job["features"], alpha=job["alpha"])
-        return super().asking(job)
+        return super().from_job(job)
 
     @property
     def links_(self) -> tuple[tuple[str, str], ...]:
@@ -186,9 +186,9 @@ class NaiveBayes(BayesClassifier):
         self.features = features
         self.alpha = alpha
 
-    def asked(self) -> dict[str, Any]:
+    def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for to learn the same."""
-        return {**super().asked(), "model": "naive-bayes"}
+        return {**super().job_options(), "model": "naive-bayes"}
 
     def _options(self) -> BayesClassifierOptions:
         return BayesClassifierOptions(model="naive-bayes", alpha=plain(self.alpha))

@@ -117,9 +117,9 @@ class LinearClassifier(Classifier[Planes]):
         named = {field.name: plain(getattr(self, field.name)) for field in fields(LinearOptions)}
         return LinearOptions(**named | {"numeric": _numbers(self.numeric)})
 
-    def asked(self) -> dict[str, Any]:
+    def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for to learn the same."""
-        asked = super().asked()
+        asked = super().job_options()
         return asked | {"numeric": asked["numeric"] or {}}
 
     def _document(self) -> dict[str, Any]:

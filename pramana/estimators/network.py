@@ -112,7 +112,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
     """
 
     kind = "bayes-net"
-    jobs = ("bayes-net-structure", "bayes-net-parameters")
+    job_kinds = ("bayes-net-structure", "bayes-net-parameters")
 
     _learned: LearnedBayesNet
     _links: tuple[LearnedLink, ...]
@@ -337,7 +337,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         super()._set_source(source)
         self._learned = replace(self._learned, records=source.records)
 
-    def asked(self) -> dict[str, Any]:
+    def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for to learn the same."""
         task = self.task()
         parameters = asdict(task.parameters)
@@ -361,7 +361,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         }
 
     @classmethod
-    def asking(cls, job: Mapping[str, Any]) -> Estimator:
+    def from_job(cls, job: Mapping[str, Any]) -> Estimator:
         """Return an estimator that would ask for a job, given its options."""
         if "search" not in job:
             return cls(**job)
@@ -371,7 +371,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         return cls(**options, **search)
 
     @classmethod
-    def answered(cls, model: Any) -> dict[str, Any]:
+    def document_of(cls, model: Any) -> dict[str, Any]:
         """Return what a miner answers of its model, which has its parameters one by one."""
         answered: dict[str, Any] = model.model_dump(mode="json")
         return answered

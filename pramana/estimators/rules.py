@@ -144,15 +144,15 @@ class FrequentItemsets(Estimator):
         items = _wanted(counts.domain, self.variables, self.present, self.items)
         return RuleFindings(mine_itemsets(counts.marginals, items, options, on_step))
 
-    def asked(self) -> dict[str, Any]:
+    def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for: without a limit, the widest that there is there."""
         from pramana_core.wire.learning.jobs import MAX_LENGTH
 
-        asked = super().asked()
+        asked = super().job_options()
         return asked | ({"max_length": MAX_LENGTH} if asked["max_length"] is None else {})
 
     @classmethod
-    def answered(cls, model: Any) -> dict[str, Any]:
+    def document_of(cls, model: Any) -> dict[str, Any]:
         """Return what a miner answers of its model as `restore` takes it."""
         told = model.model_dump(mode="json", include=_ANSWERED)
         return {**told, "options": asdict(model.spec.options())}

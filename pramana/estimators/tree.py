@@ -78,7 +78,7 @@ class DecisionTree(Classifier[Tree]):
     """
 
     kind = "decision-tree"
-    renamed: ClassVar = {"features": "attributes"}
+    job_names: ClassVar = {"features": "attributes"}
     options_of = TreeOptions
 
     def __init__(

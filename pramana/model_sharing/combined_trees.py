@@ -337,7 +337,7 @@ class CombinedTrees(Estimator):
         )
 
     @classmethod
-    def answered(cls, model: Any) -> dict[str, Any]:
+    def document_of(cls, model: Any) -> dict[str, Any]:
         """Return what a miner answers of its model as `restore` takes it."""
         return {
             "model": model.document,
