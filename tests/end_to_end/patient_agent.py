@@ -20,5 +20,11 @@ PATIENCE = Patience(
     brief=HOUR,
 )
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run the command."""
     run(build(Surroundings(patience=PATIENCE)))
+
+
+if __name__ == "__main__":
+    main()
