@@ -29,6 +29,7 @@ MAINS = {
     "miner_service": "miner_service.cli.main:main",
     "owner_agent": "owner_agent.cli.main:main",
     "pramana": "pramana.cli:main",
+    "tests.end_to_end.patient_agent": "tests.end_to_end.patient_agent:main",
 }
 
 

@@ -20,5 +20,11 @@ PATIENCE = WaitingTimes(
     brief=HOUR,
 )
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run the command."""
     run(build(Environment(patience=PATIENCE)))
+
+
+if __name__ == "__main__":
+    main()
