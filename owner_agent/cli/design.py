@@ -15,15 +15,15 @@ from owner_agent.cli.options import (
     JsonOption,
     RecordsOption,
     SiteOption,
+    environment_of,
     require_countable,
-    surroundings_of,
 )
 from pramana_core.terminal import console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.design.compared import ComparedDesigns
     from owner_agent.design.designing import DesignArguments
-    from owner_agent.state.surroundings import Environment
+    from owner_agent.state.environment import Environment
 
 
 class LearningGoal(StrEnum):
@@ -92,7 +92,7 @@ def design(
     kind = None if learn is None else learn.value
     asked = (gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
     wishes = DesignArguments(*asked, target=wanted)
-    study = surroundings_of(context) if left_in_study else None
+    study = environment_of(context) if left_in_study else None
     _compare(spec, site, wishes, study, error, family, (write, write_study_plan), json=json)
 
 
@@ -128,7 +128,7 @@ def _compare(
 ) -> None:
     """Compare the designs for a need and say which is best.
 
-    What `wishes` ask for goes before the design file; `study` are the surroundings in which the
+    What `wishes` ask for goes before the design file; `study` are the environment in which the
     site's miner is asked what the study leaves, None where it is not asked. `files` are those to
     write: what goes into the site file, and the study plan.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
+from owner_agent.cli.options import SITE, JsonOption, SiteOption, environment_of
 from pramana_core.errors import KeyFileError, OptionError
 from pramana_core.terminal import console, print_json
 
@@ -36,7 +36,7 @@ def create(
     """Make the draw key, which never leaves this site (or the shared linkage secret)."""
     store = _store(site)
     name = KeyChoice.linkage if linkage else KeyChoice.draw
-    store.create(name.value, surroundings_of(context).random_bytes)
+    store.create(name.value, environment_of(context).random_bytes)
     console().print(f"Made {store.path(name.value)}.", markup=False, soft_wrap=True)
 
 
@@ -58,7 +58,7 @@ def import_key(
     store, secret = _store(site), read_key(file)
     anew = False
     if name is KeyChoice.draw:
-        anew = import_draw_key(store, secret, surroundings_of(context), anyway=yes)
+        anew = import_draw_key(store, secret, environment_of(context), anyway=yes)
     else:
         store.add("linkage", secret)
     console().print(f"Stored {store.path(name.value)}.", markup=False, soft_wrap=True)
@@ -112,7 +112,7 @@ def identity(
     from owner_agent.peer.identity.identity import make_identity
     from owner_agent.site.site import load_site
 
-    made = make_identity(load_site(site), surroundings_of(context).now()).public
+    made = make_identity(load_site(site), environment_of(context).now()).public
     if certificate is not None:
         _export(made.pem, certificate)
     if json:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typer
 
 from owner_agent.cli import design, keys, peer, predict, reading, releasing, sending
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import run
 
@@ -38,8 +38,8 @@ def main() -> None:
     run(build(Environment()), extra="owner")
 
 
-def build(surroundings: Environment) -> typer.Typer:
-    """Return the command-line application in some surroundings."""
+def build(environment: Environment) -> typer.Typer:
+    """Return the command-line application in some environment."""
     # A traceback with local variables would print cells of the table.
     app = typer.Typer(
         name="owner-agent",
@@ -47,7 +47,7 @@ def build(surroundings: Environment) -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         add_completion=False,
-        context_settings={"obj": surroundings},
+        context_settings={"obj": environment},
     )
     for command in COMMANDS:
         app.command()(command)

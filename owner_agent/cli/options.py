@@ -1,4 +1,4 @@
-"""Options that several commands take, and their surroundings."""
+"""Options that several commands take, and their environment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from owner_agent.site.mistakes import HELP, Choice
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.errors import OptionError
 
 SITE = Path("site.toml")
@@ -32,8 +32,8 @@ def require_countable(records: int | None) -> None:
         )
 
 
-def surroundings_of(context: typer.Context) -> Environment:
-    """Return the surroundings that the application was built in."""
+def environment_of(context: typer.Context) -> Environment:
+    """Return the environment that the application was built in."""
     found = context.find_object(Environment)
     assert found is not None  # noqa: S101 - `build` gives them to every command
     return found

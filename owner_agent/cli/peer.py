@@ -12,7 +12,7 @@ from owner_agent.cli.options import (
     CorrectionsOption,
     JsonOption,
     SiteOption,
-    surroundings_of,
+    environment_of,
 )
 from pramana_core.errors import PramanaError
 from pramana_core.terminal import console, print_json, progress_bar
@@ -20,7 +20,7 @@ from pramana_core.terminal import console, print_json, progress_bar
 if TYPE_CHECKING:
     from owner_agent.peer.exchange.consent import Consent
     from owner_agent.peer.joint import JointOutcome
-    from owner_agent.state.surroundings import Environment
+    from owner_agent.state.environment import Environment
 
 AcceptOption = Annotated[
     bool,
@@ -52,7 +52,7 @@ def peer(
 
     agreed = None if only is None else load_session_file(only)
     consent = Consent(accept_added_loss, corrections)
-    with opened(site, surroundings_of(context), _tell, consent) as participant:
+    with opened(site, environment_of(context), _tell, consent) as participant:
         participant.only = agreed
         fingerprint = participant.identity.public.fingerprint
         listen = participant.site.peer.listen
@@ -73,11 +73,11 @@ def learn(
     from owner_agent.peer.exchange.consent import Consent
 
     consent = Consent(accept_added_loss, corrections)
-    outcome = _session(site, surroundings_of(context), peers, consent)
+    outcome = _session(site, environment_of(context), peers, consent)
     print_json(outcome_json(outcome)) if json else show_outcome(console(), outcome)
 
 
-def _session(path: Path, surroundings: Environment, peers: Path, consent: Consent) -> JointOutcome:
+def _session(path: Path, environment: Environment, peers: Path, consent: Consent) -> JointOutcome:
     """Run one session; SIGTERM ends it as Ctrl-C does. Raises PramanaError."""
     from owner_agent.cli.sessions_shown import STEPS
     from owner_agent.peer.app import PeerServer
@@ -88,10 +88,10 @@ def _session(path: Path, surroundings: Environment, peers: Path, consent: Consen
     from owner_agent.site.site import load_site
 
     site, file = load_site(path), load_session_file(peers)
-    proposal = proposal_of(file, site, surroundings.random_bytes)
+    proposal = proposal_of(file, site, environment.random_bytes)
     with (
         stopped_like_interrupted(),
-        opened(path, file.patient(surroundings), _silent, consent) as participant,
+        opened(path, file.patient(environment), _silent, consent) as participant,
         participant.leading(proposal),
         PeerServer(participant).beside(),
         progress_bar(patience=0) as bar,

@@ -13,8 +13,8 @@ from owner_agent.cli.options import (
     JsonOption,
     RecordsOption,
     SiteOption,
+    environment_of,
     require_countable,
-    surroundings_of,
 )
 from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.table.methods import Method
@@ -24,7 +24,7 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 if TYPE_CHECKING:
     from owner_agent.report.report import PlanReport
     from owner_agent.site.site import Site
-    from owner_agent.state.surroundings import Environment
+    from owner_agent.state.environment import Environment
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -50,7 +50,7 @@ def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = Fa
         told["model_sharing"] = shared.as_dict()
         lines.append(shared.sentence)
         _add_new(problems, shared.problem)
-    study = people_told(opened, surroundings_of(context))
+    study = people_told(opened, environment_of(context))
     if isinstance(study, str):
         lines.append(f"The miner was not asked: {study}")
     elif study is not None:
@@ -132,7 +132,7 @@ def plan(
     if report is not None and no_report:
         raise OptionError("Give --report or --no-report, not both.", where="report")
     opened = load_site(site)
-    made = _measured(opened, surroundings_of(context), records, prior, threshold)
+    made = _measured(opened, environment_of(context), records, prior, threshold)
     page = None
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
     if report is not None or not (no_report or json):
@@ -152,7 +152,7 @@ def plan(
 
 def _measured(
     site: Site,
-    surroundings: Environment,
+    environment: Environment,
     records: int | None,
     prior: Path | None,
     threshold: float,
@@ -175,7 +175,7 @@ def _measured(
         records = read_table(site.table, [site.file.record_id]).rows
     renewed = () if corrected is None else corrected.renewed(None)
     losses = losses_of(site, plan, renewed)
-    outlook = outlook_of(site, plan, surroundings, renewed)
+    outlook = outlook_of(site, plan, environment, renewed)
     with progress_bar("measuring the plan") as tick:
         return report(plan, records, assumed, losses, corrected, outlook, tick)
 

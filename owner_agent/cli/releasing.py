@@ -15,7 +15,7 @@ from owner_agent.cli.options import (
     CorrectionsOption,
     JsonOption,
     SiteOption,
-    surroundings_of,
+    environment_of,
 )
 from owner_agent.release.options import PART_RECORDS, PublishOptions
 from pramana_core.errors import OptionError
@@ -77,23 +77,23 @@ def publish(
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
-    surroundings, opened = surroundings_of(context), load_site(site)
+    environment, opened = environment_of(context), load_site(site)
     plan = planned(opened)
     show_warnings(console(stderr=True), warnings(plan))
     fresh = (corrections or opened.file.corrections) == "fresh"
     found = corrected_of(opened, plan, unwatched) if fresh else None
     renewed = found.renewed(corrections) if found is not None else ()
-    told = outlook_of(opened, plan, surroundings, renewed)
+    told = outlook_of(opened, plan, environment, renewed)
     if not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), told)
     if isinstance(told, StudyForecast) and told.forecast.refused is not None:
         # What the miner would refuse is told before anything is randomized, and why.
-        require_agreed_by(opened, plan.adopted, surroundings)
+        require_agreed_by(opened, plan.adopted, environment)
         told.require_accepted()
     options = PublishOptions(part_records, accept_added_loss, corrections)
     with progress_bar(patience=0) as bar:
-        outcome = publish_release(RandomizedNow, opened, surroundings, options, _on(bar))
+        outcome = publish_release(RandomizedNow, opened, environment, options, _on(bar))
     if json:
         print_json({**outcome.as_dict(), **study_json(told)})
     else:
@@ -155,7 +155,7 @@ def new_epoch(
     from owner_agent.report.summaries import new_epoch_json
     from owner_agent.site.site import load_site
 
-    begun = begin_new_epoch(load_site(site), surroundings_of(context), anyway=yes)
+    begun = begin_new_epoch(load_site(site), environment_of(context), anyway=yes)
     if json:
         print_json(new_epoch_json(begun))
     else:
@@ -171,7 +171,7 @@ def withdraw(
     from owner_agent.release.publish import withdraw as withdraw_release
     from owner_agent.site.site import load_site
 
-    withdraw_release(load_site(site), release, surroundings_of(context))
+    withdraw_release(load_site(site), release, environment_of(context))
     console().print(f"Release {release} is withdrawn.", markup=False)
 
 
@@ -211,10 +211,10 @@ def _release(
     from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
 
-    opened, surroundings = load_site(asked.site), surroundings_of(context)
+    opened, environment = load_site(asked.site), environment_of(context)
     _ = getattr(opened, kind.section)  # raises where the site file does not say
     page = asked.page(opened, shown)
-    study = people_told(opened, surroundings) if asked.publish else None
+    study = people_told(opened, environment) if asked.publish else None
     show_people(console(stderr=asked.json), study)
     made: list[ReleaseReport[Any]] = []
     outcome = None
@@ -227,9 +227,9 @@ def _release(
                 shown.write(made[0], opened.owner, page, partial(watch, "drawing"))
 
         if asked.publish:
-            outcome = publish_release(kind, opened, surroundings, options, watch, show)
+            outcome = publish_release(kind, opened, environment, options, watch, show)
         else:
-            show(kind.of(opened, watch, options, surroundings))
+            show(kind.of(opened, watch, options, environment))
     if asked.json:
         told = None if outcome is None else outcome.as_dict()
         print_json({**made[0].as_dict(), "release": told})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from owner_agent.cli.options import SITE, JsonOption, SiteOption, surroundings_of
+from owner_agent.cli.options import SITE, JsonOption, SiteOption, environment_of
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.terminal import console, print_json
 
@@ -33,9 +33,9 @@ def join(
     from pramana_core.terminal import report_error
 
     told, opened = _secret(argument, secret_file), load_site(site)
-    issued = join_study(opened, told, surroundings_of(context))
+    issued = join_study(opened, told, environment_of(context))
     console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
-    study = people_told(opened, surroundings_of(context))
+    study = people_told(opened, environment_of(context))
     if study is not None and not isinstance(study, str):
         console().print(study.sentence, markup=False, soft_wrap=True)
         if study.refused is not None:
@@ -56,7 +56,7 @@ def rotate(context: typer.Context, site: SiteOption = SITE) -> None:
     from owner_agent.release.agreement import rotate as rotate_token
     from owner_agent.site.site import load_site
 
-    issued = rotate_token(load_site(site), surroundings_of(context))
+    issued = rotate_token(load_site(site), environment_of(context))
     until = "" if issued.expires is None else f", good until {issued.expires:%Y-%m-%d}"
     console().print(f"Study {issued.study} has a new token of {issued.name}{until}.", markup=False)
 
@@ -77,7 +77,7 @@ def serve(
     from owner_agent.http.serving import ListenAddress, serve_agent
 
     listen = ListenAddress(host, port, allow_remote=allow_remote, ready_file=ready_file)
-    serve_agent(site, surroundings_of(context), listen)
+    serve_agent(site, environment_of(context), listen)
 
 
 def _secret(argument: str | None, file: Path | None) -> str:
@@ -125,7 +125,7 @@ def fetch(
     from owner_agent.site.site import load_site
 
     opened = load_site(site)
-    adopted = AdoptedPlan(agreed_plan(opened, surroundings_of(context)), opened.owner)
+    adopted = AdoptedPlan(agreed_plan(opened, environment_of(context)), opened.owner)
     write_study_plan(adopted.plan, file)
     _show(adopted, json=json)
     if not json:
@@ -156,7 +156,7 @@ def show(
         raise OptionError("Give a file or --miner, not both.", where="file")
     opened = load_site(site)
     if miner:
-        plan = agreed_plan(opened, surroundings_of(context))
+        plan = agreed_plan(opened, environment_of(context))
     else:
         plan = read_study_plan(file or _named(opened))
     _show(AdoptedPlan(plan, opened.owner), json=json)

@@ -26,7 +26,7 @@ from owner_agent.report.summaries import ledger_json
 from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from owner_agent.table.table import read_table
 from pramana_core.errors import PramanaError, Unauthenticated
 from pramana_core.progress import StagedProgress, unwatched
@@ -78,24 +78,24 @@ class Agent:
     site: Path
     token: str
     publications: Publications
-    surroundings: Environment
+    environment: Environment
 
 
-def create_app(site: Path, token: str, surroundings: Environment) -> FastAPI:
+def create_app(site: Path, token: str, environment: Environment) -> FastAPI:
     """Return the agent's application for a site file."""
 
     def people() -> str | None:
-        told = people_told(load_site(site), surroundings)
+        told = people_told(load_site(site), environment)
         return told.sentence if isinstance(told, PeopleStatement) else told
 
     def publish_once(request: PublicationCreate, watch: StagedProgress) -> PublishOutcome:
         options = PublishOptions(
             request.part_records, request.accept_added_loss, request.corrections
         )
-        return publish(RandomizedNow, load_site(site), surroundings, options, watch)
+        return publish(RandomizedNow, load_site(site), environment, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
-    app.state.agent = Agent(site, token, Publications(people, publish_once), surroundings)
+    app.state.agent = Agent(site, token, Publications(people, publish_once), environment)
     add_handlers(app)
     app.include_router(_health)
     app.include_router(_routes)
@@ -152,7 +152,7 @@ def plan(
     made = planned(site)
     corrected = corrected_of(site, made, unwatched) if records is None else None
     renewed = corrected.renewed(None) if corrected is not None else ()
-    study = outlook_of(site, made, agent.surroundings, renewed)
+    study = outlook_of(site, made, agent.environment, renewed)
     left = losses_of(site, made, renewed)
     return report(made, count, losses=left, corrected=corrected, study=study).as_dict()
 

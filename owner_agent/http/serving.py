@@ -14,13 +14,13 @@ import uvicorn
 
 from owner_agent.http.service import create_app
 from owner_agent.site.site import load_site
+from owner_agent.state.environment import Environment
 from owner_agent.state.private_files import (
     private_directory,
     refuse_if_open_to_others,
     write_new,
     write_replacing,
 )
-from owner_agent.state.surroundings import Environment
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
@@ -73,7 +73,7 @@ def agent_token(state: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def serve_agent(site: Path, surroundings: Environment, listen: ListenAddress) -> None:
+def serve_agent(site: Path, environment: Environment, listen: ListenAddress) -> None:
     """Serve until told to stop.
 
     Raises:
@@ -81,7 +81,7 @@ def serve_agent(site: Path, surroundings: Environment, listen: ListenAddress) ->
         OptionError: the address cannot be listened on.
     """
     state = load_site(site).state
-    app = create_app(site, agent_token(state), surroundings)
+    app = create_app(site, agent_token(state), environment)
     with _bind(listen) as bound:
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         url = f"http://{host}:{bound.getsockname()[1]}"

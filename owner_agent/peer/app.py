@@ -24,8 +24,8 @@ from owner_agent.peer.identity.identity import Gate, restrict_to_peers
 from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import PeerMessage, read
 from owner_agent.peer.protocol.steps import MESSAGE_BYTES, PACKAGE_PART, STEPS, Step
+from owner_agent.state.environment import WaitingTimes
 from owner_agent.state.private_files import write_replacing
-from owner_agent.state.surroundings import WaitingTimes
 from pramana_core.errors import LimitExceeded, OptionError, PeerUnreachable
 from pramana_core.wire.parts import PART_MEDIA_TYPE
 
@@ -80,7 +80,7 @@ def _router() -> APIRouter:
 
 async def _called(request: Request) -> AuthenticatedRequest:
     doors: RouteContext = request.app.state.doors
-    name, around = doors.participant.name, doors.participant.surroundings
+    name, around = doors.participant.name, doors.participant.environment
     path = request.scope["raw_path"].decode("ascii")
     announced = await run_in_threadpool(
         doors.gate.announced, request.headers, name, request.method, path, around.now()
@@ -194,7 +194,7 @@ class PeerServer(uvicorn.Server):
         Raises:
             OptionError: the address cannot be listened on.
         """
-        start = self._participant.surroundings.patience.start
+        start = self._participant.environment.patience.start
         with self._listening() as socket_:
             thread = threading.Thread(target=self.run, kwargs={"sockets": [socket_]}, daemon=True)
             thread.start()
@@ -218,7 +218,7 @@ def _sweeping(participant: Participant) -> Iterator[None]:
     stop = threading.Event()
 
     def sweep() -> None:
-        while not stop.wait(participant.surroundings.patience.sweep):
+        while not stop.wait(participant.environment.patience.sweep):
             participant.sweep()
 
     thread = threading.Thread(target=sweep, daemon=True)

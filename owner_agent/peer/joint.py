@@ -34,7 +34,7 @@ from owner_agent.peer.protocol.steps import (
 )
 from owner_agent.peer.session import error_of
 from owner_agent.peer.tasks.catalogue import learners, task_of
-from owner_agent.state.surroundings import WaitingTimes
+from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import PeerDeviated, PramanaError, SessionEnded
 from pramana_core.privacy import StudyDisclosure
 from pramana_core.progress import StagedProgress
@@ -112,7 +112,7 @@ class _Coordinator:
     @property
     def patience(self) -> WaitingTimes:
         """For how long this owner waits."""
-        return self.participant.surroundings.patience
+        return self.participant.environment.patience
 
     def made_ready(self) -> Statements:
         """Take all owners to where they agree to one result; return what they signed."""
@@ -192,7 +192,7 @@ class _Coordinator:
                     where=", ".join(slow),
                     remedy="Give the session more seconds, or learn over fewer variables.",
                 )
-            self.participant.surroundings.sleep(self.patience.poll)
+            self.participant.environment.sleep(self.patience.poll)
 
     def require_ready(self) -> None:
         """Check that all are there to write; an owner that has gone still ends it everywhere.

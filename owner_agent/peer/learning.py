@@ -30,8 +30,8 @@ from owner_agent.peer.tasks.task import Findings, RecordDisclosure
 from owner_agent.release.fingerprints import recognized
 from owner_agent.release.ledger import Draw, Entry, EntryState, Ledger
 from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
+from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Environment
 from pramana_core.errors import Conflict
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.marginals.counts import Marginals, ReportTables
@@ -140,7 +140,7 @@ def mark_session(session: Session, state: EntryState, now: datetime) -> None:
             ledger.mark(entry, state, now)
 
 
-def enter_package(session: Session, peer: str, surroundings: Environment, consent: Consent) -> None:
+def enter_package(session: Session, peer: str, environment: Environment, consent: Consent) -> None:
     """Write down that a peer gets its columns, unless this session did so already.
 
     Something else may have left since they were announced, so the ledger is looked at again, with
@@ -149,7 +149,7 @@ def enter_package(session: Session, peer: str, surroundings: Environment, consen
     Args:
         session: the session.
         peer: who gets them.
-        surroundings: the time, and how to wait for another publication.
+        environment: the time, and how to wait for another publication.
         consent: what the custodian accepts.
 
     Raises:
@@ -161,7 +161,7 @@ def enter_package(session: Session, peer: str, surroundings: Environment, consen
     ledger = Ledger(session.holding.site.state)
     if any((e.miner, e.name) == (entry.miner, entry.name) for e in _lines(session, ledger)):
         return
-    with _publishing(session.holding.site.state, surroundings):
+    with _publishing(session.holding.site.state, environment):
         entries = ledger.entries()
         populated = [_drawn_now(draw, session.holding, entries) for draw in entry.draws]
         draws = recognized(populated, session.holding.values, entries)
@@ -169,18 +169,18 @@ def enter_package(session: Session, peer: str, surroundings: Environment, consen
             # What other peers got in this session was looked at when all of it was announced.
             earlier = [e for e in entries if e.release_id != session.proposal.session]
             refuse_conflicts(draws, earlier, made.settled.renewed)
-        _enter(ledger, replace(entry, draws=draws), surroundings.now())
+        _enter(ledger, replace(entry, draws=draws), environment.now())
 
 
-def enter_told(session: Session, told: RecordDisclosure, surroundings: Environment) -> None:
+def enter_told(session: Session, told: RecordDisclosure, environment: Environment) -> None:
     """Write down what this owner's families tell, with nobody else publishing meanwhile.
 
     Raises:
         PramanaError: it may not be told; what `RecordDisclosure.enter` raises.
         Conflict: another publication did not end.
     """
-    with _publishing(session.holding.site.state, surroundings):
-        told.enter(session.holding, session.proposal, surroundings.now())
+    with _publishing(session.holding.site.state, environment):
+        told.enter(session.holding, session.proposal, environment.now())
 
 
 def _enter(ledger: Ledger, entry: Entry, now: datetime) -> None:
@@ -201,17 +201,17 @@ def _drawn_now(draw: Draw, holding: LocalRecords, entries: tuple[Entry, ...]) ->
 
 
 @contextmanager
-def _publishing(state: Path, surroundings: Environment) -> Iterator[None]:
+def _publishing(state: Path, environment: Environment) -> Iterator[None]:
     """Hold the state directory's lock, after a short wait if somebody else does."""
     with ExitStack() as stack:
-        for left in reversed(range(max(1, surroundings.lock_attempts))):
+        for left in reversed(range(max(1, environment.lock_attempts))):
             try:
                 stack.enter_context(publishing_alone(state))
                 break
             except Conflict:
                 if not left:
                     raise
-                surroundings.sleep(_PAUSE)
+                environment.sleep(_PAUSE)
         yield
 
 

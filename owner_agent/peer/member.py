@@ -17,7 +17,7 @@ from owner_agent.peer.protocol.steps import STATUS, Peer
 from owner_agent.peer.session import Session, no_session
 from owner_agent.peer.tasks.network import digest_of_files
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.errors import (
     Forbidden,
     KeyFileError,
@@ -65,7 +65,7 @@ class Member:
     path: Path
     identity: PeerIdentity
     known: Mapping[str, PublicIdentity]
-    surroundings: Environment
+    environment: Environment
     partners: Partners
     tell: Tell = untold
     session: Session | None = None
@@ -79,7 +79,7 @@ class Member:
 
     def sweep(self) -> None:
         """End a session whose time is over, whether anybody calls or not."""
-        mine, now, idle = self.session, self.clock(), self.surroundings.patience.idle
+        mine, now, idle = self.session, self.clock(), self.environment.patience.idle
         if mine is None or mine.over:
             return
         if now > mine.ends:
@@ -133,7 +133,7 @@ class Member:
 
     def clock(self) -> float:
         """Return the time, in seconds."""
-        return self.surroundings.now().timestamp()
+        return self.environment.now().timestamp()
 
     def unforeseen(self, error: Exception) -> SessionEnded:
         """Return what the others are told of an error that nobody foresaw: its kind alone."""
@@ -189,7 +189,7 @@ class Member:
             for made in mine.outgoing.values():
                 forget(mine.holding, made)
             if NetworkPart.noun not in mine.own:
-                mark_session(mine, "discarded", self.surroundings.now())
+                mark_session(mine, "discarded", self.environment.now())
         self.tell(f"Session {mine.proposal.session[:12]} ended without a result: {error}")
 
     def make_ready(self, mine: Session, files: Mapping[str, bytes]) -> Signed:
@@ -211,7 +211,7 @@ class Member:
                 folder = write_agreed(mine, mine.staged)
             self.tell(f"Session {mine.proposal.session[:12]}: the result is in {folder}.")
             mine.phase = "written"
-            close_lines(mine, self.surroundings.now())
+            close_lines(mine, self.environment.now())
 
     @contextmanager
     def _writing(self, results: Path) -> Iterator[None]:
@@ -232,7 +232,7 @@ class Member:
 
     def _written_elsewhere(self, mine: Session) -> bool:
         """Whether another owner wrote the result, and proves that all had agreed to it."""
-        ends = self.clock() + self.surroundings.patience.asking
+        ends = self.clock() + self.environment.patience.asking
         for name in mine.proposal.others(self.name):
             with suppress(PramanaError):
                 peer = self.partners(name).within(ends)

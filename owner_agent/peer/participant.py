@@ -166,7 +166,7 @@ class Participant(Member):
             require_remembered(self.site.state, self.name, mine.offers)
         # Before anybody's columns are known, other groupings are this owner's own changes.
         with self.own_store(OtherGroupings):
-            require_tellable_before(mine.holding, mine.proposal, self.surroundings.now())
+            require_tellable_before(mine.holding, mine.proposal, self.environment.now())
         with self.own_affairs(), publishing_alone(self.site.state):
             mine.outgoing = dict(self._outgoing(mine))
         made = Announcement(
@@ -225,7 +225,7 @@ class Participant(Member):
             if not 0 <= number < len(made.package.parts):
                 raise NotFound("There is no such part.", where=str(number))
             with self.ending(mine), self.own_affairs():
-                enter_package(mine, caller, self.surroundings, self.accepts)
+                enter_package(mine, caller, self.environment, self.accepts)
             return made.part(number)
 
     def status(self, caller: str, session: str) -> Status:
@@ -275,7 +275,7 @@ class Participant(Member):
             if not task_of(mine.proposal).shared and self.name not in learners(mine.proposal):
                 mine.require_phase("learned")
                 mine.phase = "finished"
-                close_lines(mine, self.surroundings.now())
+                close_lines(mine, self.environment.now())
                 self.tell(f"Session {session[:12]} is finished; {caller} has its result.")
                 return mine.status()
             mine.require_phase("ready")
@@ -308,27 +308,27 @@ class Participant(Member):
             holding = hold(self.site, proposal, variables_of(proposal), unwatched)
             earlier = earlier_sessions(state, self.name, proposal)
             made = offer(holding, proposal, Ledger(state).begun, earlier)
-            enter_session(holding, proposal, self.surroundings.now())
-        ends = now + proposal.seconds + self.surroundings.patience.grace
+            enter_session(holding, proposal, self.environment.now())
+        ends = now + proposal.seconds + self.environment.patience.grace
         self.session = Session(proposal, holding, ends, heard=self.clock())
         return self.session, made
 
     def _ask_miner(self) -> None:
         """Check that the ledger knows what the site's miner has; say if that cannot be asked."""
         entries = known_entries(self.site.state)
-        why = not_known_by_miner(self.site, entries, self.surroundings)
+        why = not_known_by_miner(self.site, entries, self.environment)
         self.miner_not_asked = None if why is None else f"The miner was not asked: {why}"
         if self.miner_not_asked is not None:
             self.tell(self.miner_not_asked)
 
     def _outgoing(self, mine: Session) -> Iterator[tuple[str, Outgoing]]:
         # No two peers see two randomizations of one value.
-        epoch = random_epoch(self.surroundings.random_bytes)
+        epoch = random_epoch(self.environment.random_bytes)
         for peer in mine.proposal.participants:
             names = entitled(mine.proposal, mine.holdings, self.name, peer)
             share = share_of(mine.holding.plan.plan, names)
             if share is not None:
-                now = self.surroundings.now()
+                now = self.environment.now()
                 of = (mine.holding, mine.proposal, peer, share, now, self.accepts, epoch)
                 yield peer, outgoing(*of)
 
@@ -341,7 +341,7 @@ class Participant(Member):
 
         try:
             with self.own_store():
-                findings = learn(mine, self.partners, watch, self.surroundings.now())
+                findings = learn(mine, self.partners, watch, self.environment.now())
             records = len(mine.holding.keys)
             if mine.proposal.partition == "horizontal":
                 records = sum(offer.records for offer in mine.offers.values())
@@ -350,8 +350,8 @@ class Participant(Member):
                 if findings.told is not None:
                     part = part_of(mine.proposal, findings, records)
                     with self.own_store():
-                        enter_told(mine, findings.told, self.surroundings)
-                    mark_session(mine, "sending", self.surroundings.now())
+                        enter_told(mine, findings.told, self.environment)
+                    mark_session(mine, "sending", self.environment.now())
                     families = families_of(part.families)
                     keep(self.site.state, SessionResult(proposal=mine.proposal, families=families))
                     mine.sign_once(self.identity, part)

@@ -37,7 +37,7 @@ from owner_agent.peer.protocol.steps import (
 from owner_agent.peer.session import all_kept, error_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import KnownPeer, Site, load_site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.errors import PeerDeviated, PeerUnreachable
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, read_problem
 
@@ -52,7 +52,7 @@ class RemotePartner:
         peer: the owner, as the site file knows it.
         certificate: its certificate; nobody without the key to it is believed.
         identity: this owner's.
-        surroundings: transport, clock, patience and randomness.
+        environment: transport, clock, patience and randomness.
     """
 
     def __init__(
@@ -60,16 +60,16 @@ class RemotePartner:
         peer: KnownPeer,
         certificate: PublicIdentity,
         identity: PeerIdentity,
-        surroundings: Environment,
+        environment: Environment,
     ):
         self._peer = peer
         self._identity = identity
-        self._surroundings = surroundings
+        self._environment = environment
         self.ends: float | None = None
         self._client = httpx.Client(
             base_url=peer.url,
             verify=client_context(identity, certificate),
-            transport=surroundings.transport,
+            transport=environment.transport,
             # An owner that stops serving would wait for idle connections to say goodbye.
             limits=httpx.Limits(max_keepalive_connections=0),
             # The certificate is pinned: a proxy of the environment could not answer for the owner.
@@ -113,8 +113,8 @@ class RemotePartner:
         return self._send(Call(self.name, "GET", path, b""), limit, repeatable=True)
 
     def _send(self, call: Call, limit: int, *, repeatable: bool) -> bytes:
-        """Send until it has surely arrived, or as often as the surroundings allow."""
-        attempts = self._surroundings.attempts
+        """Send until it has surely arrived, or as often as the environment allow."""
+        attempts = self._environment.attempts
         for attempt in range(1, attempts + 1):
             try:
                 return self._once(call, limit, quick=repeatable)
@@ -123,14 +123,14 @@ class RemotePartner:
                 again = repeatable or isinstance(error, httpx.ConnectError)
                 if attempt == attempts or not again or isinstance(error, httpx.TimeoutException):
                     raise self._unreachable(error) from error
-            self._surroundings.sleep(_PAUSE * attempt)
+            self._environment.sleep(_PAUSE * attempt)
         raise AssertionError("the loop above returns or raises")
 
     def _once(self, call: Call, limit: int, *, quick: bool) -> bytes:
         """Send once; whatever trickles in, the call is over when its time is."""
-        now, nonce = self._surroundings.now(), self._surroundings.random_bytes(_NONCE_BYTES)
+        now, nonce = self._environment.now(), self._environment.random_bytes(_NONCE_BYTES)
         headers = signed_headers(self._identity, call, now, nonce)
-        patience = self._surroundings.patience
+        patience = self._environment.patience
         seconds = patience.work
         if self.ends is not None:
             seconds = max(patience.least, min(seconds, self.ends - now.timestamp()))
@@ -203,7 +203,7 @@ class RemotePartner:
 @contextmanager
 def opened(
     path: Path,
-    surroundings: Environment,
+    environment: Environment,
     tell: Tell,
     accepts: Consent = Consent(),  # noqa: B008 - frozen
 ) -> Iterator[Participant]:
@@ -211,7 +211,7 @@ def opened(
 
     Args:
         path: the site file, checked whole before anybody is answered.
-        surroundings: transport, clock, patience and randomness.
+        environment: transport, clock, patience and randomness.
         tell: told what a person at this owner may want to know.
         accepts: what the custodian agrees to beforehand.
 
@@ -226,7 +226,7 @@ def opened(
     with ExitStack() as stack:
         partners: dict[str, Peer] = {
             peer.name: stack.enter_context(
-                RemotePartner(peer, known[peer.name], identity, surroundings)
+                RemotePartner(peer, known[peer.name], identity, environment)
             )
             for peer in site.peer.known
         }
@@ -235,7 +235,7 @@ def opened(
             path,
             identity,
             known,
-            surroundings,
+            environment,
             partners.__getitem__,
             tell,
             accepts=accepts,

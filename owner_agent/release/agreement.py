@@ -9,9 +9,9 @@ from owner_agent.release.client import Miner
 from owner_agent.release.left import remember
 from owner_agent.site.adopting import FETCH, AdoptedPlan, short
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.history import noted
 from owner_agent.state.keys import KeyStore, RetryKey
-from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     ConfigError,
@@ -25,7 +25,7 @@ from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.privacy import InvitationAccept, TokenIssued
 
 
-def agreed_plan(site: Site, surroundings: Environment) -> StudyPlan:
+def agreed_plan(site: Site, environment: Environment) -> StudyPlan:
     """Return the plan that a site's study has at its miner.
 
     Raises:
@@ -34,7 +34,7 @@ def agreed_plan(site: Site, surroundings: Environment) -> StudyPlan:
         Refused, Unreachable: the miner said no, or nothing.
     """
     token = TokenStore(site.state).load(site.miner.study)
-    with Miner.of(site, token, surroundings) as miner:
+    with Miner.of(site, token, environment) as miner:
         told = miner.study_plan(site.miner.study)
     if told is None:
         raise NotFound(
@@ -46,7 +46,7 @@ def agreed_plan(site: Site, surroundings: Environment) -> StudyPlan:
     return told
 
 
-def require_agreed_by(site: Site, adopted: AdoptedPlan | None, surroundings: Environment) -> None:
+def require_agreed_by(site: Site, adopted: AdoptedPlan | None, environment: Environment) -> None:
     """Ask a site's miner, and check that `require_agreed` and `require_one_secret` hold.
 
     Raises:
@@ -56,7 +56,7 @@ def require_agreed_by(site: Site, adopted: AdoptedPlan | None, surroundings: Env
         Refused, Unreachable: the miner said no, or nothing.
     """
     token = TokenStore(site.state).load(site.miner.study)
-    with Miner.of(site, token, surroundings) as miner:
+    with Miner.of(site, token, environment) as miner:
         require_agreed(adopted, miner, site.miner.study)
         linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
         require_one_secret(linkage, miner, site.miner.study)
@@ -132,7 +132,7 @@ _NOTHING_TO_GET = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """The miner knows no such invitation, or gave its answer to somebody else."""
 
 
-def join(site: Site, secret: str, surroundings: Environment) -> TokenIssued:
+def join(site: Site, secret: str, environment: Environment) -> TokenIssued:
     """Accept an invitation at the site's miner and store the token.
 
     A secret that somebody finds later is worth nothing: the answer is only for this state
@@ -154,13 +154,11 @@ def join(site: Site, secret: str, surroundings: Environment) -> TokenIssued:
             remedy="Paste the whole secret of the invitation.",
         ) from None
     # Before the invitation is used up: the token must have a safe place to go.
-    with noted(
-        site.state, surroundings.now(), "join", miner=site.miner.url, study=site.miner.study
-    ):
+    with noted(site.state, environment.now(), "join", miner=site.miner.url, study=site.miner.study):
         key = RetryKey(site.state, secret)
         try:
-            with Miner.of(site, None, surroundings) as miner:
-                issued = miner.accept(secret, key.kept(surroundings.random_bytes))
+            with Miner.of(site, None, environment) as miner:
+                issued = miner.accept(secret, key.kept(environment.random_bytes))
         except Refused as refused:
             if refused.status in _NOTHING_TO_GET:
                 key.forget()
@@ -177,7 +175,7 @@ def join(site: Site, secret: str, surroundings: Environment) -> TokenIssued:
     return issued
 
 
-def rotate(site: Site, surroundings: Environment) -> TokenIssued:
+def rotate(site: Site, environment: Environment) -> TokenIssued:
     """Replace the token of the site's study by a new one, and use it, which ends the old one.
 
     Raises:
@@ -186,12 +184,12 @@ def rotate(site: Site, surroundings: Environment) -> TokenIssued:
         Unreachable: the miner did not answer; the same command goes on from there.
     """
     tokens, study = TokenStore(site.state), site.miner.study
-    with noted(site.state, surroundings.now(), "rotate_token", miner=site.miner.url, study=study):
-        with Miner.of(site, tokens.load(study), surroundings) as miner:
+    with noted(site.state, environment.now(), "rotate_token", miner=site.miner.url, study=study):
+        with Miner.of(site, tokens.load(study), environment) as miner:
             issued = miner.rotate_token()
         tokens.save(study, issued.token)
-    with Miner.of(site, issued.token, surroundings) as miner:
-        remember(site.state, miner, surroundings)
+    with Miner.of(site, issued.token, environment) as miner:
+        remember(site.state, miner, environment)
     return issued
 
 

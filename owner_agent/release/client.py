@@ -19,7 +19,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from owner_agent.state.tls import TlsFiles
 from pramana_core.errors import NotFound, PramanaError, ProtocolUnsupported, Refused, Unreachable
 from pramana_core.study_plan import StudyPlan
@@ -235,7 +235,7 @@ class Miner:
         self,
         url: str,
         token: str | None,
-        surroundings: Environment,
+        environment: Environment,
         timeout: httpx.Timeout | float = TIMEOUT,
         tls: TlsFiles = TlsFiles(),  # noqa: B008 - frozen
     ):
@@ -245,9 +245,9 @@ class Miner:
             RetryPolicy(
                 refusal=_refused,
                 remedy="Check the address in the site file and that the miner is running.",
-                transport=surroundings.transport,
-                sleep=surroundings.sleep,
-                attempts=surroundings.attempts,
+                transport=environment.transport,
+                sleep=environment.sleep,
+                attempts=environment.attempts,
                 timeout=timeout,
                 tls=tls,
             ),
@@ -258,11 +258,11 @@ class Miner:
         cls,
         site: Site,
         token: str | None,
-        surroundings: Environment,
+        environment: Environment,
         timeout: httpx.Timeout | float = TIMEOUT,
     ) -> Self:
         """Return a site's miner, spoken to as its site file says."""
-        return cls(site.miner.url, token, surroundings, timeout, site.tls_files)
+        return cls(site.miner.url, token, environment, timeout, site.tls_files)
 
     def __enter__(self) -> Self:
         return self

@@ -18,7 +18,7 @@ from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import refuse_conflicts, sketch_of
 from owner_agent.site.site import Site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Keys
 from pramana_core.wire.releases import ReleaseCreate
@@ -71,7 +71,7 @@ class Leaving(ABC):
         site: Site,
         watch: StagedProgress,
         options: PublishOptions,
-        surroundings: Environment,
+        environment: Environment,
         /,
     ) -> Self:
         """Make what a site would release, for the owner's own eyes.

@@ -17,9 +17,9 @@ from owner_agent.release.client import Miner
 from owner_agent.release.composition import UNKNOWN, planned_draws
 from owner_agent.release.ledger import Draw, Entry, EntryState, Form
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.history import WAYS_OUT, noted
 from owner_agent.state.private_files import private_directory, write_replacing
-from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.command import ANCHORS
 from pramana_core.audit.verifying import Anchor, contradiction, read_anchors, written
@@ -165,15 +165,15 @@ def _drawn_once(releases: Iterable[Release], told: StudyPrivacy) -> bool:
     )
 
 
-def asked_briefly(site: Site, surroundings: Environment) -> Miner:
+def asked_briefly(site: Site, environment: Environment) -> Miner:
     """Return a site's miner, which is asked once and not waited for. Raises Unauthenticated."""
     token = TokenStore(site.state).load(site.miner.study)
-    briefly = surroundings.patience.brief
-    return Miner.of(site, token, replace(surroundings, attempts=1), briefly)
+    briefly = environment.patience.brief
+    return Miner.of(site, token, replace(environment, attempts=1), briefly)
 
 
 def not_known_by_miner(
-    site: Site, entries: Iterable[Entry], surroundings: Environment
+    site: Site, entries: Iterable[Entry], environment: Environment
 ) -> str | None:
     """Check that the ledger knows all that the site's miner has; say why if that is not known.
 
@@ -185,7 +185,7 @@ def not_known_by_miner(
     if site.file.miner is None:
         return None
     try:
-        with asked_briefly(site, surroundings) as miner:
+        with asked_briefly(site, environment) as miner:
             found = miner.releases(site.miner.study)
     except Unauthenticated:
         return None
@@ -202,7 +202,7 @@ def not_known_by_miner(
 # were told: a miner that shows each of them another log is found out, too.
 
 
-def remember(state: Path, miner: Miner, surroundings: Environment) -> str | None:
+def remember(state: Path, miner: Miner, environment: Environment) -> str | None:
     """Ask a miner for the state of its audit log, and keep it.
 
     A miner that cannot tell it, or not now, has done nothing wrong: there is then nothing to keep.
@@ -215,21 +215,21 @@ def remember(state: Path, miner: Miner, surroundings: Environment) -> str | None
         StoreCorrupt: what was kept before cannot be read.
     """
     try:
-        return _remembered(state, miner.url, miner.audit().to_anchor(), surroundings)
+        return _remembered(state, miner.url, miner.audit().to_anchor(), environment)
     except TransportError:
         return None
     except StorageFull as error:  # What was published stays published.
         return f"the state of the miner's audit log could not be kept: {error}"
 
 
-def _remembered(state: Path, url: str, told: Anchor, surroundings: Environment) -> str | None:
+def _remembered(state: Path, url: str, told: Anchor, environment: Environment) -> str | None:
     path = anchors_path(state, url)
     known = _kept(path) if path.exists() else ()
     if known and (known[-1].log, known[-1].entries, known[-1].head) == _state_of(told):
         return None
     *_, wrong = _findings((*known, told))
     if wrong is not None:
-        with noted(state, surroundings.now(), "miner_log_rewritten", miner=url, why=wrong):
+        with noted(state, environment.now(), "miner_log_rewritten", miner=url, why=wrong):
             _keep(path, (*known, told))
         return (
             f"the audit log of {url} is not the one it was: {wrong}. It may have been restored"

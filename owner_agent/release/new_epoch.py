@@ -20,10 +20,10 @@ from owner_agent.release.memory import load_memory, remembered_studies, set_apar
 from owner_agent.release.refusals import beyond, known_entries, require_reported
 from owner_agent.site.planning import planned
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import (
     HistoryLost,
@@ -52,12 +52,12 @@ class NewEpoch:
     asked: bool
 
 
-def begin_new_epoch(site: Site, surroundings: Environment, *, anyway: bool = False) -> NewEpoch:
+def begin_new_epoch(site: Site, environment: Environment, *, anyway: bool = False) -> NewEpoch:
     """Count what the miner has as left, and have everything from here on drawn anew.
 
     Args:
         site: the site.
-        surroundings: the time, and how the miner is reached.
+        environment: the time, and how the miner is reached.
         anyway: whether it is wanted although nothing is missing.
 
     Raises:
@@ -77,7 +77,7 @@ def begin_new_epoch(site: Site, surroundings: Environment, *, anyway: bool = Fal
             with suppress(HistoryLost):
                 known = ledger.entries()
         lost = lost or _remembers_more(state, known)
-        asked = _asked(site, surroundings, known)
+        asked = _asked(site, environment, known)
         counted = asked or ()
         if not (lost or counted or anyway):
             raise OptionError(
@@ -89,16 +89,16 @@ def begin_new_epoch(site: Site, surroundings: Environment, *, anyway: bool = Fal
                 " in the ledger, it is.",
             )
         _, missing = beyond(state, [*known, *counted])
-        epoch = random_epoch(surroundings.random_bytes)
-        ledger.begin_anew(epoch, counted, surroundings.now())
+        epoch = random_epoch(environment.random_bytes)
+        ledger.begin_anew(epoch, counted, environment.now())
         # From here on nothing reads what was remembered: all is drawn in the new epoch.
-        set_apart(state, surroundings.now())
+        set_apart(state, environment.now())
         KeyStore(state).know_draw()
         return NewEpoch(counted, spent(ledger.entries()), missing, asked is not None)
 
 
 def import_draw_key(
-    store: KeyStore, secret: bytes, surroundings: Environment, *, anyway: bool = False
+    store: KeyStore, secret: bytes, environment: Environment, *, anyway: bool = False
 ) -> bool:
     """Store a draw key; one that may have been used elsewhere draws nothing as it drew there.
 
@@ -108,7 +108,7 @@ def import_draw_key(
     Args:
         store: where it goes.
         secret: the key.
-        surroundings: the time, and random bytes.
+        environment: the time, and random bytes.
         anyway: whether it is wanted although what left will be drawn anew.
 
     Returns:
@@ -138,7 +138,7 @@ def import_draw_key(
             )
         if not interrupted:
             store.add("draw", secret, known=False)
-        ledger.begin_anew(random_epoch(surroundings.random_bytes), (), surroundings.now())
+        ledger.begin_anew(random_epoch(environment.random_bytes), (), environment.now())
         store.know_draw()
         return True
 
@@ -159,7 +159,7 @@ def _remembers_more(state: Path, known: tuple[Entry, ...]) -> bool:
 
 
 def _asked(
-    site: Site, surroundings: Environment, known: tuple[Entry, ...]
+    site: Site, environment: Environment, known: tuple[Entry, ...]
 ) -> tuple[Entry, ...] | None:
     """Return what the miner has and the ledger does not know; None if there is nobody to ask."""
     if site.file.miner is None:
@@ -171,9 +171,9 @@ def _asked(
     columns: dict[str, str] = {}
     with suppress(InputError):  # A site file without variables still has releases.
         columns = dict(planned(site).columns)
-    with Miner.of(site, token, surroundings) as miner:
+    with Miner.of(site, token, environment) as miner:
         found = unknown(miner.releases(site.miner.study), known)
         told = None
         with suppress(Refused):  # Each release counts by itself then.
             told = miner.privacy(site.miner.study)
-        return entries_of(found, known, columns, told, miner.url, surroundings.now())
+        return entries_of(found, known, columns, told, miner.url, environment.now())

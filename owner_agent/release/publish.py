@@ -21,8 +21,8 @@ from owner_agent.release.left import remember
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import OUTBOX, discard, prepare, reopen
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
-from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.progress import StagedProgress
@@ -76,7 +76,7 @@ class PublishOutcome:
 def publish(
     kind: type[Made],
     site: Site,
-    surroundings: Environment,
+    environment: Environment,
     options: PublishOptions,
     watch: StagedProgress = lambda _stage, _done, _total: None,
     show: Callable[[Made], object] = lambda _now: None,
@@ -86,7 +86,7 @@ def publish(
     Args:
         kind: what is made of the site's table.
         site: the site.
-        surroundings: how the miner is reached.
+        environment: how the miner is reached.
         options: the size of parts, and what is chosen where privacy would be lost.
         watch: told of the progress.
         show: called with what is about to leave, before it is in the outbox or sent.
@@ -109,7 +109,7 @@ def publish(
     """
     with publishing_alone(site.state):
         token = TokenStore(site.state).load(site.miner.study)
-        now = kind.of(site, watch, options, surroundings)
+        now = kind.of(site, watch, options, environment)
         now.require_allowed(accept_added_loss=options.accept_added_loss)
         show(now)
         ledger, outbox = Ledger(site.state), site.state / OUTBOX
@@ -122,9 +122,9 @@ def publish(
         if prepared is None:
             ledger.begin()
             prepared = prepare(outbox, now.outgoing(), options.part_records)
-        entry = upsert_entry(ledger, now.entry(site, prepared.manifest, surroundings.now()), outbox)
-        with Miner.of(site, token, surroundings) as miner:
-            delivery = Delivery(miner, prepared, entry, ledger, surroundings.now, now.command)
+        entry = upsert_entry(ledger, now.entry(site, prepared.manifest, environment.now()), outbox)
+        with Miner.of(site, token, environment) as miner:
+            delivery = Delivery(miner, prepared, entry, ledger, environment.now, now.command)
             # A miner that is not there hears of nothing, and nothing is written down for it.
             delivery.require_known()
             now.before_announcing(delivery)
@@ -133,7 +133,7 @@ def publish(
             if not already:
                 release = delivery.complete(release, partial(watch, "parts"))
             outcome = _outcome(now, entry, release.id, release, already=already)
-            return replace(outcome, log_warning=remember(site.state, miner, surroundings))
+            return replace(outcome, log_warning=remember(site.state, miner, environment))
 
 
 def _outcome(
@@ -158,7 +158,7 @@ def _outcome(
     )
 
 
-def withdraw(site: Site, name: str, surroundings: Environment) -> Entry:
+def withdraw(site: Site, name: str, environment: Environment) -> Entry:
     """Ask the miner to use a release no more; what left stays in the ledger.
 
     Raises:
@@ -182,10 +182,10 @@ def withdraw(site: Site, name: str, surroundings: Environment) -> Entry:
                 where=name,
             )
         token = TokenStore(site.state).load(site.miner.study)
-        with Miner.of(site, token, surroundings) as miner:
+        with Miner.of(site, token, environment) as miner:
             miner.withdraw(entry.release_id)
-            ledger.mark(entry, "withdrawn", surroundings.now())
-            remember(site.state, miner, surroundings)
+            ledger.mark(entry, "withdrawn", environment.now())
+            remember(site.state, miner, environment)
         return entry
 
 

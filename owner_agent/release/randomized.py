@@ -20,8 +20,8 @@ from owner_agent.release.outbox import DrawIdentities, Outgoing
 from owner_agent.release.refusals import known_entries, population_of, refuse_conflicts
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint
-from owner_agent.state.surroundings import Environment
 from owner_agent.table.encode import Encoded, encode
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress, StagedProgress
@@ -46,7 +46,7 @@ class RandomizedNow(Leaving):
         site: Site,
         watch: StagedProgress,
         options: PublishOptions,
-        surroundings: Environment,
+        environment: Environment,
         /,
     ) -> Self:
         """Randomize a site's table; what was reported before is reported again.
@@ -61,7 +61,7 @@ class RandomizedNow(Leaving):
         records, table = read_records(site, study, plan, secrets, partial(watch, "pseudonyms"))
         past = ReleaseHistory.of(site.state, entries, secrets, study)
         choice = options.corrections or site.file.corrections
-        epoch = random_epoch(surroundings.random_bytes)
+        epoch = random_epoch(environment.random_bytes)
         settled = settle(plan.plan, records, past, choice, epoch)
         values = values_of(secrets.draw, table.record_ids, table.columns, plan.columns)
         among = partial(population_of, records.keys, entries=entries)

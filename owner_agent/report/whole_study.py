@@ -23,8 +23,8 @@ from owner_agent.report.measures import number
 from owner_agent.report.thresholds import ALARMING
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Environment
 from pramana_core.errors import BudgetExceeded, LinkageDiffers, PramanaError, Unauthenticated
 from pramana_core.privacy import NOTHING, PRIOR, Amplification
 from pramana_core.wire.base import People, holding, meaning
@@ -123,7 +123,7 @@ class RemainingBudget:
 
 
 def outlook_of(
-    site: Site, plan: PlannedSite, surroundings: Environment, renewed: Collection[str] = ()
+    site: Site, plan: PlannedSite, environment: Environment, renewed: Collection[str] = ()
 ) -> StudyForecast | str | None:
     """Ask the miner what publishing would add; or say why it could not be asked.
 
@@ -133,7 +133,7 @@ def outlook_of(
     Args:
         site: the site.
         plan: its plan.
-        surroundings: how the miner is reached.
+        environment: how the miner is reached.
         renewed: the blocks whose records would all be drawn anew.
     """
     if site.file.miner is None:
@@ -147,7 +147,7 @@ def outlook_of(
         else KeyStore(site.state).linkage_fingerprint(site.miner.study),
     )
     try:
-        with asked_briefly(site, surroundings) as miner:
+        with asked_briefly(site, environment) as miner:
             told = miner.forecast(site.miner.study, question)
     except Unauthenticated:
         return f"this site has not joined the study {site.miner.study!r} yet."
@@ -171,7 +171,7 @@ class PeopleStatement:
         return f"{said}: {meaning(self.people)}."
 
 
-def people_told(site: Site, surroundings: Environment) -> PeopleStatement | str | None:
+def people_told(site: Site, environment: Environment) -> PeopleStatement | str | None:
     """Ask the miner what a study says of its people, and whether the secret fits the others'.
 
     None where there is no miner, and why not where it could not be asked. The fingerprint of the
@@ -180,7 +180,7 @@ def people_told(site: Site, surroundings: Environment) -> PeopleStatement | str 
     if site.file.miner is None:
         return None
     try:
-        with asked_briefly(site, surroundings) as miner:
+        with asked_briefly(site, environment) as miner:
             told = PeopleStatement(site.miner.study, miner.study(site.miner.study).people)
             linkage = KeyStore(site.state).linkage_fingerprint(site.miner.study)
             try:
@@ -193,7 +193,7 @@ def people_told(site: Site, surroundings: Environment) -> PeopleStatement | str 
 
 
 def left_in_study(
-    site: Site, variables: Sequence[str], surroundings: Environment
+    site: Site, variables: Sequence[str], environment: Environment
 ) -> RemainingBudget:
     """Ask the miner what the study's budget leaves for a record, and for these columns.
 
@@ -201,7 +201,7 @@ def left_in_study(
         Unauthenticated: the site has not joined the study.
         Refused, Unreachable: the miner said no, or nothing.
     """
-    with asked_briefly(site, surroundings) as miner:
+    with asked_briefly(site, environment) as miner:
         told = miner.privacy(site.miner.study)
     limit = told.budget.max_epsilon_column
     left = told.budget.left_for_columns

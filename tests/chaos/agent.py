@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.terminal import run
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Environment, WaitingTimes
+from owner_agent.state.environment import Environment, WaitingTimes
 from pramana_core.terminal import run
 
 HOUR = 3600.0

@@ -77,7 +77,7 @@ def sealed_table(study) -> pa.Table:
 KILLED = """
 import os, signal, httpx
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.environment import Environment
 
 class Killed(httpx.HTTPTransport):
     parts = 0
@@ -88,7 +88,7 @@ class Killed(httpx.HTTPTransport):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().handle_request(request)
 
-build(Surroundings(transport=Killed()))()
+build(Environment(transport=Killed()))()
 """
 
 

@@ -25,8 +25,8 @@ import pytest
 
 from owner_agent.peer.identity.identity import make_identity
 from owner_agent.site.site import load_site
+from owner_agent.state.environment import utc_now
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import utc_now
 from pramana.setups.ma2006 import CHANNELS, DOMAIN, OWNERS, STRUCTURE, network
 from tests.places import ROOT
 

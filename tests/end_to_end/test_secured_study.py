@@ -15,8 +15,8 @@ import pytest
 
 from owner_agent.release.agreement import join
 from owner_agent.site.site import Site, load_site
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Environment
 from owner_agent.state.tls import TlsFiles
 from pramana.demo.processes import Processes
 from pramana.demo.run import RestClient
@@ -32,7 +32,7 @@ KILLED = """
 import os, signal
 from owner_agent.cli.main import build
 from owner_agent.release.client import Miner
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.environment import Environment
 
 def kill(*_words, **_more):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -40,7 +40,7 @@ def kill(*_words, **_more):
 BY_ITS_ANSWER = """
 from owner_agent.state.tokens import TokenStore
 TokenStore.save = kill
-build(Surroundings())()
+build(Environment())()
 """
 IN_MID_UPLOAD = """
 sent, put_part = [], Miner.put_part
@@ -50,7 +50,7 @@ def put(*words):
     return kill() if len(sent) > 5 else put_part(*words)
 
 Miner.put_part = put
-build(Surroundings())()
+build(Environment())()
 """
 
 

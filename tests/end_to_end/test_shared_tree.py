@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "examples" / "model-sharing"
 KILLED = """
 import os, signal, httpx
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Surroundings
+from owner_agent.state.environment import Environment
 
 class Killed(httpx.HTTPTransport):
     def handle_request(self, request):
@@ -28,7 +28,7 @@ class Killed(httpx.HTTPTransport):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().handle_request(request)
 
-build(Surroundings(transport=Killed()))()
+build(Environment(transport=Killed()))()
 """
 
 

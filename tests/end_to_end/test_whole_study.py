@@ -19,7 +19,7 @@ from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.terminal import run
 from tests.miner_service.crew import crew_of
 
@@ -114,7 +114,7 @@ def world(
         with app.state.services.database.write() as session:
             token = rotate_admin_token(session, app.state.services.now()).text
         transport = Through(client)
-        surroundings = Environment(transport=transport, sleep=lambda _: None, attempts=2)
+        environment = Environment(transport=transport, sleep=lambda _: None, attempts=2)
 
         def call(owner: str, *words: str) -> Ended:
             site = str(tmp_path / owner / "site.toml")
@@ -122,7 +122,7 @@ def world(
             monkeypatch.setenv("COLUMNS", "100")
             capsys.readouterr()
             with pytest.raises(SystemExit) as ended:
-                run(build(surroundings))
+                run(build(environment))
             captured = capsys.readouterr()
             return Ended(int(ended.value.code or 0), captured.out, captured.err)
 

@@ -22,11 +22,11 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     """What the script prints, and the folder with its picture."""
     folder = tmp_path_factory.mktemp("pictures")
     path = os.pathsep.join((str(ROOT), str(ROOT / "shared")))
-    surroundings = os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"}
+    environment = os.environ | {"PYTHONPATH": path, "MPLBACKEND": "Agg"}
     ran = subprocess.run(
         [sys.executable, "-W", "error", SCRIPT, folder],
         cwd=folder,
-        env=surroundings,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,

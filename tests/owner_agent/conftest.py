@@ -17,8 +17,8 @@ import pytest
 from owner_agent.cli.main import build
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import Site, load_site
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Environment
 from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.verifying import Verified, verify
 from pramana_core.study_plan import StudyPlan
@@ -247,8 +247,8 @@ class Bench:
     attempts: int = 1
 
     @property
-    def surroundings(self) -> Environment:
-        """The agent's surroundings: the fake miner, no waiting, a fixed clock."""
+    def environment(self) -> Environment:
+        """The agent's environment: the fake miner, no waiting, a fixed clock."""
         return Environment(
             transport=httpx.MockTransport(self.miner),
             sleep=self.slept.append,
@@ -367,7 +367,7 @@ def command(
         monkeypatch.setenv("COLUMNS", "100")
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            run(build(bench.surroundings))
+            run(build(bench.environment))
         captured = capsys.readouterr()
         code = ended.value.code
         return Ended(code if isinstance(code, int) else 1, captured.out, captured.err)

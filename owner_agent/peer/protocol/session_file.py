@@ -13,7 +13,7 @@ from owner_agent.peer.protocol.messages import LONGEST_SECONDS, Partition, Propo
 from owner_agent.site.adopting import adopted
 from owner_agent.site.mistakes import all_mistakes
 from owner_agent.site.site import Site, read_toml
-from owner_agent.state.surroundings import Environment, WaitingTimes
+from owner_agent.state.environment import Environment, WaitingTimes
 from pramana_core.wire.base import Name
 
 _SESSION_BYTES = 16
@@ -32,10 +32,10 @@ class SessionFile(BaseModel):
     connect_seconds: _Seconds = WaitingTimes.connect
     task: TaskMessage
 
-    def patient(self, surroundings: Environment) -> Environment:
-        """Return the surroundings in which others are waited for as long as this file says."""
-        told = replace(surroundings.patience, work=self.seconds, connect=self.connect_seconds)
-        return replace(surroundings, patience=told)
+    def patient(self, environment: Environment) -> Environment:
+        """Return the environment in which others are waited for as long as this file says."""
+        told = replace(environment.patience, work=self.seconds, connect=self.connect_seconds)
+        return replace(environment, patience=told)
 
     def allows(self, proposal: Proposal, own: str, known: Collection[str]) -> bool:
         """Whether a proposal is for what this file says, with all `known` peers if it names none.

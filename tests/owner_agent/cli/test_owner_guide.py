@@ -17,8 +17,8 @@ from owner_agent.site import tree_section as sharing
 from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.mask_section import MaskSection, TellSection
 from owner_agent.site.planning import planned
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Environment
 from pramana.setups.relationships import store
 from pramana_core.mask.methods.registry import METHODS
 from tests.places import ROOT

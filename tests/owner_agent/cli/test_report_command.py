@@ -132,7 +132,7 @@ def test_the_site_file_is_not_overwritten(bench, monkeypatch, capsys):
     report = ["--report", str(bench.folder / "site.html")]
     monkeypatch.setattr(sys, "argv", ["owner-agent", *words, *report])
     with pytest.raises(SystemExit) as ended:
-        run(build(bench.surroundings))
+        run(build(bench.environment))
     assert ended.value.code == 2
     assert "would overwrite" in capsys.readouterr().err
     assert (bench.folder / "site.json").read_bytes() == before

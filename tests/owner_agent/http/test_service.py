@@ -46,7 +46,7 @@ class Local:
 
 @pytest.fixture
 def agent(bench):
-    return Local(create_app(bench.folder / "site.toml", TOKEN, bench.surroundings))
+    return Local(create_app(bench.folder / "site.toml", TOKEN, bench.environment))
 
 
 def _problem(response, status, code):

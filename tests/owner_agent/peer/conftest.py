@@ -32,8 +32,8 @@ from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOS
 from owner_agent.peer.remote import opened
 from owner_agent.site.mistakes import Choice
 from owner_agent.site.site import load_site
+from owner_agent.state.environment import Environment, WaitingTimes
 from owner_agent.state.keys import KeyStore
-from owner_agent.state.surroundings import Environment, WaitingTimes
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 LINKAGE = bytes(range(60, 92))
@@ -190,7 +190,7 @@ class World:
     def folder(self, owner: str) -> Path:
         return self.root / owner
 
-    def surroundings(self, attempts: int = 2) -> Environment:
+    def environment(self, attempts: int = 2) -> Environment:
         return Environment(
             transport=self.wire,
             sleep=lambda _seconds: time.sleep(0.002),
@@ -230,7 +230,7 @@ class World:
         for owner, lines in self.told.items():
             participant = self.stack.enter_context(
                 opened(
-                    self.folder(owner) / "site.toml", self.surroundings(), lines.append,
+                    self.folder(owner) / "site.toml", self.environment(), lines.append,
                     Consent(owner in accept, corrections),
                 )
             )  # fmt: skip
@@ -395,7 +395,7 @@ def learned(world: World, parameters_task: dict[str, Any]) -> Callable[[], tuple
         for partner in partners:
             partner.ask(BEGIN, proposal.session)
         while any(p.ask(STATUS, proposal.session).phase == "learning" for p in partners):
-            world.participants["north"].surroundings.sleep(0)
+            world.participants["north"].environment.sleep(0)
         return partners, [p.ask(STATUS, proposal.session).part for p in partners]
 
     return run

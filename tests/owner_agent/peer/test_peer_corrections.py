@@ -17,7 +17,7 @@ from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.report.corrected import corrected_of
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.errors import HistoryLost, PlanConflict
 
 TABLE = {"kind": "contingency-table", "variables": ["A", "C", "D"]}

@@ -21,7 +21,7 @@ from tests.owner_agent.site.plans import PLAN, follow, study_plan
 
 def _publish(bench, **options):
     return publish(
-        RandomizedNow, bench.site, bench.surroundings, PublishOptions(part_records=20, **options)
+        RandomizedNow, bench.site, bench.environment, PublishOptions(part_records=20, **options)
     )
 
 
@@ -194,7 +194,7 @@ def test_the_plan_is_fetched_read_and_approved(bench, command, tmp_path, monkeyp
 
 def test_without_a_plan_there_is_nothing_to_fetch_or_show(bench, command):
     with pytest.raises(NotFound, match="'asia' has no study plan"):
-        agreed_plan(bench.site, bench.surroundings)
+        agreed_plan(bench.site, bench.environment)
     assert "names no study plan" in command("study-plan", "show").err
     assert command("study-plan", "show", "plan.json", "--miner").exit_code == 2
 

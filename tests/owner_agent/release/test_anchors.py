@@ -30,7 +30,7 @@ def told_by(log: AuditLog) -> dict[str, object]:
 @pytest.fixture
 def log(bench, tmp_path) -> AuditLog:
     """The miner's log, of which it tells the truth."""
-    made = AuditLog(tmp_path / "miner.jsonl", bench.surroundings.now)
+    made = AuditLog(tmp_path / "miner.jsonl", bench.environment.now)
     for number in range(5):
         made.write({"action": f"a{number}"})
     bench.miner.audit = told_by(made)
@@ -38,12 +38,12 @@ def log(bench, tmp_path) -> AuditLog:
 
 
 def test_each_publication_remembers_the_state_of_the_miners_log(bench, log):
-    assert publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS).log_warning is None
-    assert publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS).log_warning is None
+    assert publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning is None
+    assert publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning is None
     log.write({"action": "seal"})
     bench.miner.audit = told_by(log)
     (entry,) = Ledger(bench.state).entries()
-    withdraw(bench.site, entry.name, bench.surroundings)
+    withdraw(bench.site, entry.name, bench.environment)
     ((name, known),) = all_anchors(bench.state).items()
     assert name == "127.0.0.1_9"
     assert [anchor.entries for anchor in known] == [5, 6]
@@ -51,16 +51,16 @@ def test_each_publication_remembers_the_state_of_the_miners_log(bench, log):
 
 
 def test_a_miner_without_such_a_log_is_no_trouble(bench):
-    assert publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS).log_warning is None
+    assert publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning is None
     assert all_anchors(bench.state) == {}
 
 
 def test_a_log_cut_short_is_told_noted_and_shown(bench, log, command):
-    publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS)
+    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
     lines = log.path.read_bytes().splitlines(keepends=True)
     log.path.write_bytes(b"".join(lines[:3]))
     bench.miner.audit = told_by(log)
-    outcome = publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS)
+    outcome = publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
     assert "it had 5 lines" in str(outcome.log_warning)
     noted = [json.loads(line) for line in (bench.state / "audit.jsonl").read_text().splitlines()]
     assert noted[-1]["action"] == "miner_log_rewritten"
@@ -73,7 +73,7 @@ def test_a_log_cut_short_is_told_noted_and_shown(bench, log, command):
 def test_anchors_are_printed_as_verification_takes_them(bench, log, command):
     code, out, _ = of(command("audit", "anchors"))
     assert (code, "yet" in out) == (0, True)
-    publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS)
+    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
     code, out, _ = of(command("audit", "anchors", "--json"))
     ((anchor,),) = json.loads(out)["anchors"].values()
     told = f"{anchor['entries']}:{anchor['head']}"
@@ -88,7 +88,7 @@ def test_anchors_are_printed_as_verification_takes_them(bench, log, command):
 
 
 def test_anchors_of_several_miners_must_be_named(bench, log, command):
-    publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS)
+    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
     other = anchors_path(bench.state, "https://other.example.org/x")
     assert other.name == "other.example.org_x.jsonl"
     other.write_text(written([log.anchor()]))
@@ -99,8 +99,8 @@ def test_anchors_of_several_miners_must_be_named(bench, log, command):
 
 
 def test_what_left_is_in_the_agents_own_chained_log(bench, log):
-    publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS)
-    own = audit_log(bench.state, bench.surroundings.now).anchor()
+    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+    own = audit_log(bench.state, bench.environment.now).anchor()
     assert isinstance(verify(bench.state / "audit.jsonl", [own]), Verified)
     told = [json.loads(line) for line in (bench.state / "audit.jsonl").read_text().splitlines()]
     actions = [line["action"] for line in told if line["action"].startswith("release_")]
@@ -112,17 +112,17 @@ def test_what_left_is_in_the_agents_own_chained_log(bench, log):
 
 def test_publishing_on_a_full_disk_does_nothing_by_halves_and_works_once_there_is_room(bench, log):
     bench.done_where_room_is_short(
-        lambda: publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS)
+        lambda: publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
     )
 
 
 def test_two_services_behind_one_address_have_each_its_own_log(bench, log, tmp_path):
-    other = AuditLog(tmp_path / "other.jsonl", bench.surroundings.now)
+    other = AuditLog(tmp_path / "other.jsonl", bench.environment.now)
     other.write({"action": "began"})
     warned = []
     for asked in (log, other, log, other):
         asked.write({"action": "seal"})
         bench.miner.audit = told_by(asked)
-        warned.append(publish(RandomizedNow, bench.site, bench.surroundings, OPTIONS).log_warning)
+        warned.append(publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning)
     assert "it began anew" in str(warned[1])
     assert [warning for warning in warned if warning is not None] == [warned[1]]

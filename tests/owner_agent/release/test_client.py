@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from owner_agent.release.client import Miner, requested_delay
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.errors import ProtocolUnsupported, Refused, Unreachable
 
 PROBLEM = {
@@ -15,10 +15,10 @@ PROBLEM = {
 
 def _miner(handler, attempts=3, slept=None):
     slept = [] if slept is None else slept
-    surroundings = Environment(
+    environment = Environment(
         transport=httpx.MockTransport(handler), sleep=slept.append, attempts=attempts
     )
-    return Miner("http://127.0.0.1:9", "the-secret-token", surroundings)
+    return Miner("http://127.0.0.1:9", "the-secret-token", environment)
 
 
 def test_a_problem_document_becomes_a_refusal():

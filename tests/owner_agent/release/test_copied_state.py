@@ -25,12 +25,12 @@ TOKEN = "token-of-clinic-north-0123456789"
 
 
 def _publish(bench, **options):
-    return publish(RandomizedNow, bench.site, bench.surroundings, PublishOptions(**options))
+    return publish(RandomizedNow, bench.site, bench.environment, PublishOptions(**options))
 
 
 def _new_epoch(bench, seconds=0):
-    now = bench.surroundings.now() + timedelta(seconds=seconds)
-    return begin_new_epoch(bench.site, replace(bench.surroundings, now=lambda: now), anyway=True)
+    now = bench.environment.now() + timedelta(seconds=seconds)
+    return begin_new_epoch(bench.site, replace(bench.environment, now=lambda: now), anyway=True)
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_an_import_that_is_killed_draws_nothing_and_goes_on(
     with monkeypatch.context() as patched:
         patched.setattr(kind, step, dies)
         with pytest.raises(killed):
-            import_draw_key(store, secret, left.surroundings, anyway=True)
+            import_draw_key(store, secret, left.environment, anyway=True)
     assert store.read("draw") == secret
     done = (step, after) == ("know_draw", True)
     if not done:
@@ -170,7 +170,7 @@ def test_an_import_on_a_full_disk_goes_on_when_there_is_room(left):
 
     begun = []
     tried = with_ever_more_room(
-        lambda: begun.append(import_draw_key(store, secret, left.surroundings, anyway=True)), look
+        lambda: begun.append(import_draw_key(store, secret, left.environment, anyway=True)), look
     )
     assert tried > 5
     assert begun == [True]

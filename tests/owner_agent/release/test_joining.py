@@ -24,7 +24,7 @@ def stored(bench) -> str:
 
 def works(bench) -> bool:
     return (
-        publish(RandomizedNow, bench.site, bench.surroundings, PublishOptions(20)).release_id != ""
+        publish(RandomizedNow, bench.site, bench.environment, PublishOptions(20)).release_id != ""
     )
 
 
@@ -45,7 +45,7 @@ def test_an_agent_killed_while_it_joins_joins_by_the_same_command(bench, killed,
     TokenStore(bench.state).path("asia").unlink()
 
     def act():
-        return join(bench.site, bench.miner.invitation, bench.surroundings)
+        return join(bench.site, bench.miner.invitation, bench.environment)
 
     if when == "saving":
         killed_before_saving(bench, monkeypatch, killed, act)
@@ -68,7 +68,7 @@ def test_an_invitations_secret_alone_gets_nothing_from_a_miner_that_gave_a_token
     """Its answer can be had for a day, by whoever has the key that was sent: only this agent."""
     TokenStore(bench.state).path("asia").unlink()
     secret = bench.miner.invitation
-    join(bench.site, secret, bench.surroundings)
+    join(bench.site, secret, bench.environment)
     (request,) = bench.miner.requests
     derived = {sha256(part).hexdigest() for part in (secret.encode(), request.content)}
     assert request.headers["Idempotency-Key"] not in derived | {secret}
@@ -78,7 +78,7 @@ def test_an_invitations_secret_alone_gets_nothing_from_a_miner_that_gave_a_token
     (thief / "site.toml").write_text(text)
     for site in (load_site(thief / "site.toml"), bench.site):
         with pytest.raises(Refused) as refused:
-            join(site, secret, bench.surroundings)
+            join(site, secret, bench.environment)
         assert refused.value.status == 409
     assert not (thief / ".pramana" / "tokens").exists()
 
@@ -87,15 +87,15 @@ def test_a_token_that_found_no_room_is_fetched_again(bench):
     TokenStore(bench.state).path("asia").unlink()
     log = bench.state / "audit.jsonl"
     with files_no_longer_than(10), pytest.raises(StorageFull, match="audit log"):
-        join(bench.site, bench.miner.invitation, bench.surroundings)
+        join(bench.site, bench.miner.invitation, bench.environment)
     assert bench.miner.requests == []  # An invitation is not used up for nothing.
     token = bench.miner.issue.token
     bench.miner.issue = bench.miner.issue.model_copy(update={"token": token + "x" * 200_000})
     with files_no_longer_than(150_000), pytest.raises(StorageFull, match="no room for a file"):
-        join(bench.site, bench.miner.invitation, bench.surroundings)
+        join(bench.site, bench.miner.invitation, bench.environment)
     assert bench.miner.accepted is not None
     bench.miner.issue = bench.miner.issue.model_copy(update={"token": token})
-    assert join(bench.site, bench.miner.invitation, bench.surroundings).token == stored(bench)
+    assert join(bench.site, bench.miner.invitation, bench.environment).token == stored(bench)
     assert [json.loads(line)["action"] for line in log.read_text().splitlines()] == ["join"]
 
 
@@ -106,7 +106,7 @@ def test_an_agent_killed_while_it_renews_its_token_still_has_a_good_one(
     old = stored(bench)
 
     def act():
-        return rotate(bench.site, bench.surroundings)
+        return rotate(bench.site, bench.environment)
 
     if when == "saving":
         killed_before_saving(bench, monkeypatch, killed, act)
@@ -138,5 +138,5 @@ def test_a_miner_that_is_not_ready_leaves_the_token_alone(bench):
     old = stored(bench)
     bench.miner.faults = [("before", 503)]
     with pytest.raises(Refused):
-        rotate(bench.site, bench.surroundings)
+        rotate(bench.site, bench.environment)
     assert stored(bench) == old

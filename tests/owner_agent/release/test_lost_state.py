@@ -48,7 +48,7 @@ CHOICES = [
 
 
 def _publish(bench, **options):
-    return publish(RandomizedNow, bench.site, bench.surroundings, PublishOptions(**options))
+    return publish(RandomizedNow, bench.site, bench.environment, PublishOptions(**options))
 
 
 def _remove(path):
@@ -113,7 +113,7 @@ def _restored(bench, lost=(), copy="backup"):
 def _tried(bench, options):
     """Publish; return the class of what was refused, or None."""
     try:
-        publish(RandomizedNow, bench.site, bench.surroundings, options)
+        publish(RandomizedNow, bench.site, bench.environment, options)
     except PramanaError as error:
         return type(error)
     return None
@@ -223,7 +223,7 @@ def test_an_imported_draw_key_draws_nothing_as_it_drew_elsewhere(left, command):
 def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
     (first,) = left.miner.sealed()
     _restored(left, set(PARTS) - {"draw key", "linkage secret", "token"})
-    begun = begin_new_epoch(left.site, left.surroundings)
+    begun = begin_new_epoch(left.site, left.environment)
     assert [entry.name for entry in begun.counted] == [first["manifest"].name]
     assert begun.losses["smokes"] == pytest.approx(EPSILON, abs=1e-4)
     with pytest.raises(PlanConflict, match=r"'smokes': epsilon 2\.015 would become 4\.03"):
@@ -249,7 +249,7 @@ def test_a_new_epoch_counts_what_the_miner_has_and_draws_anew(left, table_text):
 
 def test_a_new_epoch_is_lost_no_less(left):
     """Of a ledger of before it, restored beside the audit log of after it, nothing leaves."""
-    begin_new_epoch(left.site, left.surroundings, anyway=True)
+    begin_new_epoch(left.site, left.environment, anyway=True)
     shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
     with pytest.raises(HistoryLost, match="a new epoch"):
         _publish(left, corrections="fresh", accept_added_loss=True)
@@ -258,7 +258,7 @@ def test_a_new_epoch_is_lost_no_less(left):
 def test_two_new_epochs_are_two(left):
     for _ in range(2):
         _restored(left, {"ledger"})
-        begin_new_epoch(left.site, left.surroundings)
+        begin_new_epoch(left.site, left.environment)
         _publish(left, accept_added_loss=True)
     assert len(left.miner.sealed()) == 3
     assert _told_by_comparing(left.miner) == 0
@@ -293,10 +293,10 @@ def test_the_epoch_is_of_the_randomness_that_is_passed(left):
         drawn.append(size)
         return bytes(range(1, size + 1))
 
-    surroundings = left.surroundings.__class__(
-        **{**vars(left.surroundings), "random_bytes": random_bytes}
+    environment = left.environment.__class__(
+        **{**vars(left.environment), "random_bytes": random_bytes}
     )
-    publish(RandomizedNow, left.site, surroundings, PublishOptions(corrections="fresh"))
+    publish(RandomizedNow, left.site, environment, PublishOptions(corrections="fresh"))
     epochs = {draw.epoch for entry in Ledger(left.state).entries() for draw in entry.draws}
     assert epochs == {0, int.from_bytes(bytes(range(1, 9))) >> 1}
     assert drawn

@@ -52,7 +52,7 @@ REQUESTS = PARTS + 5
 def _publish(bench, watch=None, **options):
     options.setdefault("part_records", 20)
     more = () if watch is None else (watch,)
-    return publish(RandomizedNow, bench.site, bench.surroundings, PublishOptions(**options), *more)
+    return publish(RandomizedNow, bench.site, bench.environment, PublishOptions(**options), *more)
 
 
 def _states(bench):
@@ -489,7 +489,7 @@ def test_a_plan_that_never_left_can_be_replaced(bench, site_text):
 
 def test_a_withdrawn_release_stays_withdrawn_and_on_record(bench):
     name = _publish(bench).name
-    withdraw(bench.site, name, bench.surroundings)
+    withdraw(bench.site, name, bench.environment)
     assert bench.miner.sealed() == []
     assert _states(bench) == [(name, "withdrawn")]
     lines = list(bench.miner.lines)
@@ -650,12 +650,12 @@ def test_killed_between_outbox_and_ledger(bench, monkeypatch, killed):
 
 def test_only_what_left_can_be_withdrawn(bench):
     with pytest.raises(NotFound, match=r"No release 'r-0'.*owner-agent ledger"):
-        withdraw(bench.site, "r-0", bench.surroundings)
+        withdraw(bench.site, "r-0", bench.environment)
     bench.miner.faults = [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable):
         _publish(bench)
     with pytest.raises(NotReady, match="never confirmed"):
-        withdraw(bench.site, _states(bench)[0][0], bench.surroundings)
+        withdraw(bench.site, _states(bench)[0][0], bench.environment)
 
 
 @pytest.mark.parametrize("name", ["part-00001.arrow", MANIFEST])

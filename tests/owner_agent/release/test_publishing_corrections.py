@@ -22,7 +22,7 @@ EPSILON = 2.0149  # ln 7.5 of the binary channel
 
 def _publish(bench, **options):
     return publish(
-        RandomizedNow, bench.site, bench.surroundings, PublishOptions(part_records=20, **options)
+        RandomizedNow, bench.site, bench.environment, PublishOptions(part_records=20, **options)
     )
 
 

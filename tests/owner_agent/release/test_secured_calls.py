@@ -13,7 +13,7 @@ import pytest
 import pramana as pm
 from owner_agent.release.client import Miner
 from owner_agent.site.site import site_from
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from owner_agent.state.tls import TlsFiles
 from pramana_core.errors import ConfigError, KeyFileError, Unreachable
 from tests.certificates import Authority
@@ -66,8 +66,8 @@ def miner_url(authority) -> Iterator[str]:
 
 
 def asked(url: str, tls: TlsFiles) -> int:
-    surroundings = Environment(attempts=1, sleep=lambda _seconds: None)
-    with Miner(url, TOKEN, surroundings, tls=tls) as miner:
+    environment = Environment(attempts=1, sleep=lambda _seconds: None)
+    with Miner(url, TOKEN, environment, tls=tls) as miner:
         return miner.audit().entries
 
 

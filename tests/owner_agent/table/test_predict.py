@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from owner_agent.cli.main import build
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from owner_agent.table.predicting import InputSource, predict, read_model
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError

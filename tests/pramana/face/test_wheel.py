@@ -26,11 +26,11 @@ pytestmark = pytest.mark.end_to_end
 
 def run(folder: Path, *words: str | Path) -> str:
     """Run a program in a folder, with nothing of ours around it; return what it prints."""
-    surroundings = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     done = subprocess.run(
         [str(word) for word in words],
         cwd=folder,
-        env=surroundings | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"},
+        env=environment | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,

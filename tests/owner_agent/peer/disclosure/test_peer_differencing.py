@@ -22,7 +22,7 @@ from owner_agent.peer.memory import (
     distinct,
     of_column,
 )
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.domain import Domain
 from pramana_core.errors import OtherGroupings, SessionEnded, StoreCorrupt
 from pramana_core.estimation.estimated import EstimatedMarginals

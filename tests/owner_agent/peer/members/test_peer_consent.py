@@ -14,7 +14,7 @@ from owner_agent.peer.protocol.session_file import SessionFile
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import WaitingTimes
+from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
     ConfigError,
     Conflict,
@@ -36,7 +36,7 @@ SESSION = "ab" * 16
 def call_as(world, identity, receiver, *, method="GET", path=f"/v1/sessions/{SESSION}", body=b"",
             said=None, now=None):  # fmt: skip
     call = Call(said or receiver, method, path, body)
-    nonce = world.participants["north"].surroundings.random_bytes(16)
+    nonce = world.participants["north"].environment.random_bytes(16)
     headers = signed_headers(identity, call, now or world.now, nonce)
     return world.wire.clients[receiver].request(method, path, content=body, headers=headers)
 

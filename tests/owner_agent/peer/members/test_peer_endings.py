@@ -9,7 +9,7 @@ from owner_agent.peer.protocol.messages import (
 )
 from owner_agent.peer.protocol.steps import COMMIT, END, OFFERS, PARTS, PROPOSE
 from owner_agent.peer.session import error_of
-from owner_agent.state.surroundings import WaitingTimes
+from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
     RecordsDoNotAlign,
     SessionEnded,

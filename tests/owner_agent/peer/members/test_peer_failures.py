@@ -8,7 +8,7 @@ import pytest
 from owner_agent.peer import participant
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
-from owner_agent.state.surroundings import WaitingTimes
+from owner_agent.state.environment import WaitingTimes
 from pramana_core.errors import (
     PeerDeviated,
     PeerUnreachable,

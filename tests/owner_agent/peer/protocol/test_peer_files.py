@@ -12,7 +12,7 @@ from owner_agent.peer.earlier import stage
 from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.peer.protocol.session_file import load_session_file, proposal_of
 from owner_agent.site.site import load_site
-from owner_agent.state.surroundings import Environment
+from owner_agent.state.environment import Environment
 from pramana_core.errors import ConfigError
 from pramana_core.terminal import run
 from tests.places import ROOT

@@ -18,7 +18,7 @@ from pramana_core.wire.parts import decode_part
 
 def _publish(bench, **options):
     options.setdefault("part_records", 50)
-    return publish(PreparedMask, bench.site, bench.surroundings, PublishOptions(**options))
+    return publish(PreparedMask, bench.site, bench.environment, PublishOptions(**options))
 
 
 def _told(release):
@@ -210,15 +210,15 @@ def _randomized(site_text, column="expenditure", sensitive="true", channel=CHANN
 def test_a_masked_column_is_not_randomized_later(shop, arrived, site_text):
     shop.write(_randomized(site_text))
     with pytest.raises(PlanConflict, match="left masked, and would leave randomized now"):
-        publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
+        publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
     shop.write(_randomized(site_text, sensitive="false", channel=""))
     with pytest.raises(PlanConflict, match="left masked, and would leave as it is now"):
-        publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
+        publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
 
 
 def test_a_randomized_column_is_neither_masked_nor_told_later(shop, site_text):
     shop.write(_randomized(site_text))
-    publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
+    publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
     shop.write(site_text)
     with pytest.raises(PlanConflict, match=r"left randomized \(epsilon 1\.099\), and would leave"):
         _publish(shop)
@@ -232,7 +232,7 @@ def test_a_randomized_column_is_neither_masked_nor_told_later(shop, site_text):
 
 def test_withdrawing_works_and_the_same_is_not_published_again(shop, arrived):
     (entry,) = Ledger(shop.state).entries()
-    withdraw(shop.site, entry.name, shop.surroundings)
+    withdraw(shop.site, entry.name, shop.environment)
     (entry,) = Ledger(shop.state).entries()
     assert entry.state == "withdrawn"
     with pytest.raises(ReleaseNotOpen) as raised:
@@ -271,7 +271,7 @@ def test_a_site_without_mask_section_says_so(bench):
 
 def test_a_site_that_masks_alone_has_nothing_to_randomize(shop):
     with pytest.raises(ConfigError, match="only columns to mask"):
-        publish(RandomizedNow, shop.site, shop.surroundings, PublishOptions())
+        publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
 
 
 def test_on_a_full_disk_nothing_is_done_by_halves_and_room_is_all_it_needs(shop):

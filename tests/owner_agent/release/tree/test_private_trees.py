@@ -38,7 +38,7 @@ def _unwatched(_stage, _done, _total):
 def _publish(bench, **options):
     show = options.pop("show", lambda _now: None)
     chosen = PublishOptions(**options)
-    return publish(PreparedTree, bench.site, bench.surroundings, chosen, show=show)
+    return publish(PreparedTree, bench.site, bench.environment, chosen, show=show)
 
 
 def _sent(bench):
@@ -223,9 +223,9 @@ channel = { kind = "symmetric", p = 0.5 }
     private.write(head + variable + "[share_model]" + section)
     _publish(private)
     with pytest.raises(PlanConflict, match=r"'diagnosis': epsilon 2 would become 2\.693"):
-        publish(RandomizedNow, private.site, private.surroundings, PublishOptions())
+        publish(RandomizedNow, private.site, private.environment, PublishOptions())
     publish(
-        RandomizedNow, private.site, private.surroundings, PublishOptions(accept_added_loss=True)
+        RandomizedNow, private.site, private.environment, PublishOptions(accept_added_loss=True)
     )
     told = ledger_json(Ledger(private.state).entries())
     # Symmetric over 3 categories with p = 1/2: 1/2 against 1/4, so ln 2 is added.

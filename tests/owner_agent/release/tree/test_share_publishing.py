@@ -37,7 +37,7 @@ def _unwatched(_stage, _done, _total):
 def _publish(bench, **options):
     show = options.pop("show", lambda _now: None)
     chosen = PublishOptions(**options)
-    return publish(PreparedTree, bench.site, bench.surroundings, chosen, show=show)
+    return publish(PreparedTree, bench.site, bench.environment, chosen, show=show)
 
 
 def _sent(bench):
@@ -269,8 +269,8 @@ def test_a_column_of_a_tree_is_not_randomized_later_nor_the_other_way_round(
     randomized = VARIABLE.format(sensitive="true", channel=CHANNEL, **DIAGNOSIS)
     clinic.write(_head(site_text) + randomized)
     with pytest.raises(PlanConflict, match="left in a shared tree, and would leave randomized now"):
-        publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
-    publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions(accept_added_loss=True))
+        publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
+    publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions(accept_added_loss=True))
     composed = ledger_json(Ledger(clinic.state).entries())
     assert composed["composed_epsilon"]["diagnosis"] is None
     assert composed["shared_columns"] == ["age", "diagnosis", "ward"]
@@ -279,15 +279,15 @@ def test_a_column_of_a_tree_is_not_randomized_later_nor_the_other_way_round(
 def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic, site_text):
     public = VARIABLE.format(sensitive="false", channel="", **WARD)
     clinic.write(_head(site_text) + public + "[share_model]" + site_text.split("[share_model]")[1])
-    publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
+    publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
     _publish(clinic)
-    publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
+    publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
     assert len(clinic.miner.sealed()) == 2
 
 
 def test_withdrawing_works_and_the_same_is_not_published_again(clinic, arrived):
     (entry,) = Ledger(clinic.state).entries()
-    withdraw(clinic.site, entry.name, clinic.surroundings)
+    withdraw(clinic.site, entry.name, clinic.environment)
     (entry,) = Ledger(clinic.state).entries()
     assert entry.state == "withdrawn"
     with pytest.raises(ReleaseNotOpen, match="was withdrawn on 2031"):
@@ -321,7 +321,7 @@ def test_a_site_without_the_section_says_so(bench):
 
 def test_a_site_that_shares_alone_has_nothing_to_randomize(clinic):
     with pytest.raises(ConfigError, match="only a tree to share") as raised:
-        publish(RandomizedNow, clinic.site, clinic.surroundings, PublishOptions())
+        publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
     assert "owner-agent share-model --publish" in raised.value.remedy
 
 

@@ -23,7 +23,7 @@ def _plan_of(name):
 
 
 def _publish(shop):
-    return publish(PreparedMask, shop.site, shop.surroundings, PublishOptions(50))
+    return publish(PreparedMask, shop.site, shop.environment, PublishOptions(50))
 
 
 def test_a_masked_release_stands_beside_a_plan_that_leaves_its_columns_alone(shop):
