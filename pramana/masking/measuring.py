@@ -125,8 +125,9 @@ def measures_frame(found: Measures) -> pd.DataFrame:
     import pandas as pd
 
     names = {"name": "measure", "error": "standard_error"}
-    frame = pd.DataFrame(map(asdict, found)).rename(columns=names).astype({"standard_error": float})
-    return frame[["group", "measure", "about", "value", "standard_error", "sentence"]]
+    shown = ["group", "measure", "about", "value", "standard_error", "sentence"]
+    frame = pd.DataFrame([asdict(row) for row in found]).rename(columns=names)
+    return frame.astype({"standard_error": float})[shown]
 
 
 def _listed(names: str | Sequence[str]) -> Sequence[str]:
