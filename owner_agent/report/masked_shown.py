@@ -65,7 +65,7 @@ def relationship_pictures(
     pictures = []
     for done, pair in enumerate(chosen):
         tick(done, len(chosen))
-        pictures.append(RelationshipPicture(pair.about, _drawn(pair, f"mask-{done}")))
+        pictures.append(RelationshipPicture(pair.about, _picture(pair, f"mask-{done}")))
     tick(len(chosen), len(chosen))
     return tuple(pictures)
 
@@ -115,7 +115,7 @@ def explained(across: Column, values: Floats) -> float:
     return float(np.average((means - values.mean()) ** 2, weights=counts)) / spread if spread else 0
 
 
-def _drawn(pair: _Pair, salt: str) -> str:
+def _picture(pair: _Pair, salt: str) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         sides = (("original", pair.across, pair.up), ("masked", pair.masked_across, pair.masked_up))
