@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.release.masked import LETTERS, PreparedMask
+from owner_agent.release.masked import LETTERS, MaskedNow
 from owner_agent.report.masked import MaskReport
 from owner_agent.report.page import Shown, measured
 from owner_agent.report.releases import printing
@@ -51,7 +51,7 @@ class RelationshipPicture:
 
 
 def relationship_pictures(
-    made: PreparedMask, tick: Progress = unwatched
+    made: MaskedNow, tick: Progress = unwatched
 ) -> tuple[RelationshipPicture, ...]:
     """Draw the strongest relationships of confidential columns, original beside masked.
 
@@ -65,7 +65,7 @@ def relationship_pictures(
     pictures = []
     for done, pair in enumerate(chosen):
         tick(done, len(chosen))
-        pictures.append(RelationshipPicture(pair.about, _pair_drawn(pair, f"mask-{done}")))
+        pictures.append(RelationshipPicture(pair.about, _picture(pair, f"mask-{done}")))
     tick(len(chosen), len(chosen))
     return tuple(pictures)
 
@@ -85,7 +85,7 @@ class _Pair:
         return f"{self.up.name} over {self.across.name}"
 
 
-def _pairs(made: PreparedMask) -> Iterator[_Pair]:
+def _pairs(made: MaskedNow) -> Iterator[_Pair]:
     table, matrix = made.chosen.table, made.copies[0].matrix
     true = [c for c in table.confidential.columns if isinstance(c, NumericColumn)]
     masked = [NumericColumn(c.name, matrix[:, place]) for place, c in enumerate(true)]
@@ -115,7 +115,7 @@ def explained(across: Column, values: Floats) -> float:
     return float(np.average((means - values.mean()) ** 2, weights=counts)) / spread if spread else 0
 
 
-def _pair_drawn(pair: _Pair, salt: str) -> str:
+def _picture(pair: _Pair, salt: str) -> str:
     def draw(figure: Figure) -> None:
         axes = figure.subplots(1, 2, sharex=True, sharey=True)
         sides = (("original", pair.across, pair.up), ("masked", pair.masked_across, pair.masked_up))
