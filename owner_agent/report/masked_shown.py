@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.release.masked import LETTERS, MaskedNow
+from owner_agent.release.masked import LETTERS, PreparedMask
 from owner_agent.report.masked import MaskReport
 from owner_agent.report.page import Shown, measured
 from owner_agent.report.releases import printing
@@ -51,7 +51,7 @@ class RelationshipPicture:
 
 
 def relationship_pictures(
-    made: MaskedNow, tick: Progress = unwatched
+    made: PreparedMask, tick: Progress = unwatched
 ) -> tuple[RelationshipPicture, ...]:
     """Draw the strongest relationships of confidential columns, original beside masked.
 
@@ -85,7 +85,7 @@ class _Pair:
         return f"{self.up.name} over {self.across.name}"
 
 
-def _pairs(made: MaskedNow) -> Iterator[_Pair]:
+def _pairs(made: PreparedMask) -> Iterator[_Pair]:
     table, matrix = made.chosen.table, made.copies[0].matrix
     true = [c for c in table.confidential.columns if isinstance(c, NumericColumn)]
     masked = [NumericColumn(c.name, matrix[:, place]) for place, c in enumerate(true)]
