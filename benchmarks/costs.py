@@ -25,8 +25,8 @@ from pydantic import TypeAdapter
 from scipy.optimize import minimize
 
 from miner_service.kinds import kind_of
-from miner_service.kinds.affordability import RecordLayout
 from miner_service.kinds.costs import RATES, Cost, Unit, Work, duration, size
+from miner_service.kinds.counting import RecordLayout
 from miner_service.kinds.counts import CountsKind
 from miner_service.kinds.masked import MaskedTables, RecordsKind, TableExtent
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, most_accurate

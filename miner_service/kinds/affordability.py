@@ -1,114 +1,27 @@
 """What a job may cost, asked of the plans alone before it runs.
 
-A table is bounded by its cells, true or reported, whichever are more. A joint block whose channel
-is not lumpable for the variables of a table counts whole. Where records are reported differently,
-blocks of several owners may share variables; variables that blocks link are judged together.
+A table is bounded by its cells, true or reported, whichever are more (see `RecordLayout`).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
+from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.settings import Limits
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
-from pramana_core.estimation.core.loglinear import affordable
 from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.common.documents import write_json
-from pramana_core.plan import Block, Plan
 from pramana_core.wire.learning.jobs import (
     BayesNetParametersSpec,
     BayesNetStructureSpec,
     CountsSpec,
 )
-
-
-@dataclass(frozen=True)
-class LinkedBlocks:
-    """Variables that blocks link, and these blocks by set of records (some sets have none)."""
-
-    variables: tuple[Variable, ...]
-    blocks: tuple[tuple[Block, ...], ...]
-
-    def shape(self, names: Collection[str]) -> tuple[int, int]:
-        """Return how many true and reported cells this part has in a table over some variables."""
-        asked = {v.name for v in self.variables if v.name in names}
-        axes = asked | self.whole([asked])
-        true = math.prod(v.size for v in self.variables if v.name in axes)
-        return true, max(math.prod(_reported(b, asked) for b in blocks) for blocks in self.blocks)
-
-    def cells(self, names: Collection[str]) -> int:
-        """Return the cells of this part, true or reported, whichever are more."""
-        return max(self.shape(names))
-
-    def whole(self, tables: Iterable[Collection[str]]) -> set[str]:
-        """Return the variables of the blocks that count whole in one of some tables."""
-        return {
-            name
-            for table in tables
-            for block in {block for blocks in self.blocks for block in blocks}
-            if (asked := _asked(block, table)) and block.restrict(asked) is None
-            for name in block.names
-        }
-
-
-@dataclass(frozen=True)
-class RecordLayout:
-    """The plans of a job's records, one per set of records that are reported alike."""
-
-    plans: tuple[Plan, ...]
-
-    @cached_property
-    def domain(self) -> Domain:
-        """All variables, as the first plan that has them lists them."""
-        found = {v.name: v for plan in reversed(self.plans) for v in reversed(tuple(plan.domain))}
-        return Domain(tuple(reversed(found.values())))
-
-    @cached_property
-    def parts(self) -> tuple[LinkedBlocks, ...]:
-        """The variables, apart where no block links them, in the order of the domain."""
-        linked: list[set[str]] = []
-        for names in {b.names: None for plan in self.plans for b in plan.blocks}:
-            met = [part for part in linked if part & set(names)]
-            linked = [part for part in linked if part not in met]
-            linked.append(set(names).union(*met))
-        ordered = sorted(linked, key=lambda part: min(self.domain.axis(n) for n in part))
-        return tuple(self._part(names) for names in ordered)
-
-    def _part(self, names: set[str]) -> LinkedBlocks:
-        return LinkedBlocks(
-            tuple(v for v in self.domain if v.name in names),
-            tuple(tuple(b for b in p.blocks if names & set(b.names)) for p in self.plans),
-        )
-
-    def shapes(self, names: Collection[str]) -> list[tuple[int, int]]:
-        """Return the true and reported cells of a table over some variables, by part."""
-        met = (part for part in self.parts if any(v.name in names for v in part.variables))
-        return [part.shape(names) for part in met]
-
-    def cells(self, names: Collection[str]) -> int:
-        """Return the most cells, true or reported, that a table over some variables needs."""
-        return math.prod(max(shape) for shape in self.shapes(names))
-
-
-def told(spec: CountsSpec, names: Collection[str], layout: RecordLayout) -> bool:
-    """Return whether the reports tell a table, as the estimator of the job will find it.
-
-    See `Marginals.can_estimate`.
-    """
-    if spec.estimator == "log-linear":
-        return True
-    if spec.estimator == "pooled":
-        size = layout.domain.project(tuple(names)).size
-        if len(names) > spec.interacting or size > INFORMATION_CELLS:
-            return False
-    return any(plan.reports_together(names) for plan in layout.plans)
 
 
 def require_network(
@@ -132,8 +45,7 @@ def require_network(
     Raises:
         LimitExceeded: the largest table that may be asked for, or all of them, are too large.
     """
-    if spec.estimator == "pooled":
-        # Their cost is that of their own cells, whatever block they are reported in.
+    if estimated(spec).own_cells:
         family = sorted(features, key=lambda name: -layout.domain[name].size)[: most + 1]
         cells = layout.domain.project((target, *family)).size
         if cells > INFORMATION_CELLS:
@@ -176,8 +88,8 @@ def require_small(spec: BayesNetParametersSpec, layout: RecordLayout, limits: Li
                 where=node,
                 remedy="Give the node fewer parents, or its variables fewer categories.",
             )
-        _require_listable(spec, cells, (node, *parents), layout)
-        if spec.estimator == "log-linear" and not _fits(layout, {node, *parents}, spec.interacting):
+        estimated(spec).require_listable(cells, layout.table((node, *parents)))
+        if not estimated(spec).fits(layout.table((node, *parents))):
             raise LimitExceeded(
                 f"A log-linear model of node {node!r} and its parents is too large to fit.",
                 where=node,
@@ -196,8 +108,8 @@ def require_table(
             where=where,
             remedy="Ask for fewer variables, or for variables of fewer categories.",
         )
-    _require_listable(spec, cells, tuple(names), layout)
-    if spec.estimator == "log-linear" and not _fits(layout, set(names), spec.interacting):
+    estimated(spec).require_listable(cells, layout.table(names))
+    if not estimated(spec).fits(layout.table(names)):
         raise LimitExceeded(
             f"A log-linear model of {list(names)} is too large to fit.",
             where=where,
@@ -234,12 +146,12 @@ def require_affordable_search(
         _require_tables(*_largest_pair(nodes, layout), limits)
         return
     cells, family = largest_family(layout, nodes, most + 1)
-    _require_listable(spec, cells, family, layout)
+    estimated(spec).require_listable(cells, layout.table(family))
     _require_samples(spec, cells, family, limits)
     # To exchange a parent for another is judged on a table that has both.
     both = most + 2 if search.refine else most + 1
     _require_tables(*largest_family(layout, nodes, both), limits)
-    if spec.estimator == "log-linear" and not _fits(layout, set(family), spec.interacting):
+    if not estimated(spec).fits(layout.table(family)):
         raise LimitExceeded(
             f"A log-linear model over {list(family)} is too large to fit.",
             where="search.max_parents",
@@ -276,38 +188,6 @@ def require_pairs(
         )
 
 
-def largest_family(
-    layout: RecordLayout, nodes: Collection[str], most: int
-) -> tuple[int, tuple[str, ...]]:
-    """Return the most cells that a table of up to `most` nodes can need, and such nodes."""
-    best: dict[int, tuple[int, tuple[str, ...]]] = {0: (1, ())}
-    for part in layout.parts:
-        options = _options(part, nodes, most)
-        grown = dict(best)
-        for taken, (cells, names) in best.items():
-            for more, (cost, asked) in options.items():
-                if taken + more <= most and cells * cost > grown.get(taken + more, (0, ()))[0]:
-                    grown[taken + more] = (cells * cost, (*names, *asked))
-        best = grown
-    return max(best.values())
-
-
-def _options(
-    part: LinkedBlocks, nodes: Collection[str], most: int
-) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """Return, by number of variables, the most that so many of a part can cost, and which."""
-    names = [v.name for v in part.variables if v.name in nodes]
-    names.sort(key=lambda name: part.cells({name}), reverse=True)
-    # Not lumpable for one of them, a block counts whole as soon as that one is asked for.
-    whole = part.whole([name] for name in names)
-    rest = [name for name in names if name not in whole]
-    options = {}
-    for number in range(1, min(most, len(names)) + 1):
-        bound = part.cells({*whole, *rest[:number]})
-        options[number] = (max(bound, part.cells(names[:number])), tuple(names[:number]))
-    return options
-
-
 def _require_tables(cells: int, family: tuple[str, ...], limits: Limits) -> None:
     allowed = min(limits.job_cells, TEST_CELLS)
     if cells > allowed:
@@ -332,29 +212,6 @@ def _require_samples(
         )
 
 
-def _require_listable(
-    spec: CountsSpec, cells: int, family: tuple[str, ...], layout: RecordLayout
-) -> None:
-    """Bound the tables whose errors come from an information matrix, or that are pooled."""
-    if spec.estimator == "pooled" and (true := layout.domain.project(family).size) > (
-        INFORMATION_CELLS
-    ):
-        raise LimitExceeded(
-            f"The table over {list(family)} has {true} cells; from overlapping sets"
-            f" {INFORMATION_CELLS} are estimated.",
-            where="estimator",
-            remedy="Ask for smaller tables, of fewer variables or parents.",
-        )
-    if spec.records == "any" and spec.estimator == "ml" and cells > INFORMATION_CELLS:
-        raise LimitExceeded(
-            f"The table over {list(family)} has {cells} cells; where records are reported"
-            f" differently, {INFORMATION_CELLS} are allowed.",
-            where="records",
-            remedy="Ask for smaller tables, of fewer variables or parents, or only for the records"
-            " that all owners report.",
-        )
-
-
 def _most_parameters(domain: Domain, most: int) -> int:
     """Return how many parameters a network can have if each node has the largest parents."""
     sizes = sorted(domain.shape, reverse=True)
@@ -363,22 +220,6 @@ def _most_parameters(domain: Domain, most: int) -> int:
         others = sizes[:place] + sizes[place + 1 :]
         total += size * math.prod(others[:most])
     return total
-
-
-def _fits(layout: RecordLayout, names: set[str], order: int) -> bool:
-    """Whether a log-linear model over some variables can be fitted."""
-    sizes = [layout.domain[name].size for name in names]
-    reports = math.prod(reported for _, reported in layout.shapes(names))
-    return affordable(sizes, min(order, len(sizes)), reports)
-
-
-def _asked(block: Block, names: Collection[str]) -> list[str]:
-    return [name for name in block.names if name in names]
-
-
-def _reported(block: Block, names: Collection[str]) -> int:
-    asked = _asked(block, names)
-    return (block.restrict(asked) or block.channel).shape[1] if asked else 1
 
 
 # What jobs that learn to predict a class have in common, and the documents of their models.

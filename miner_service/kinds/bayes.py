@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import (
-    RecordLayout,
     predicted_from,
     read_document,
     require_among,
@@ -16,6 +15,7 @@ from miner_service.kinds.affordability import (
 )
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.counting import RecordLayout
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain

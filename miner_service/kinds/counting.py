@@ -1,16 +1,27 @@
-"""How much work it is to estimate tables of counts, by the plans of the records alone."""
+"""How much work it is to estimate tables of counts, by the plans of the records alone.
+
+A table has its true cells and its reported ones. A joint block whose channel is not lumpable for
+the variables of a table counts whole. Where records are reported differently, blocks of several
+owners may share variables; variables that blocks link are judged together.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
-from typing import TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, TypeVar
 
-from miner_service.kinds.affordability import RecordLayout
 from miner_service.kinds.costs import Reduction, Work, lower
-from pramana_core.domain import Domain
-from pramana_core.estimation.core.loglinear import parameters
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import LimitExceeded
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.estimation.core.loglinear import affordable, parameters
+from pramana_core.estimation.estimated import COUNT_ESTIMATORS
 from pramana_core.marginals.counts import CUBE_CELLS
+from pramana_core.plan import Block, Plan
 from pramana_core.wire.learning.jobs import CountsSpec
 
 SpecT = TypeVar("SpecT", bound=CountsSpec)
@@ -28,16 +39,292 @@ _NUMBER = 8
 """Bytes of a number."""
 
 
+@dataclass(frozen=True)
+class LinkedBlocks:
+    """Variables that blocks link, and these blocks by set of records (some sets have none)."""
+
+    variables: tuple[Variable, ...]
+    blocks: tuple[tuple[Block, ...], ...]
+
+    def shape(self, names: Collection[str]) -> tuple[int, int]:
+        """Return how many true and reported cells this part has in a table over some variables."""
+        asked = {v.name for v in self.variables if v.name in names}
+        axes = asked | self.whole([asked])
+        true = math.prod(v.size for v in self.variables if v.name in axes)
+        return true, max(math.prod(_reported(b, asked) for b in blocks) for blocks in self.blocks)
+
+    def cells(self, names: Collection[str]) -> int:
+        """Return the cells of this part, true or reported, whichever are more."""
+        return max(self.shape(names))
+
+    def whole(self, tables: Iterable[Collection[str]]) -> set[str]:
+        """Return the variables of the blocks that count whole in one of some tables."""
+        return {
+            name
+            for table in tables
+            for block in {block for blocks in self.blocks for block in blocks}
+            if (asked := _asked(block, table)) and block.restrict(asked) is None
+            for name in block.names
+        }
+
+
+@dataclass(frozen=True)
+class TableCells:
+    """A table's variables, and how many true and reported cells each part of it has."""
+
+    domain: Domain
+    parts: tuple[tuple[int, int], ...]
+
+    @property
+    def true(self) -> int:
+        """How many true cells there are."""
+        return math.prod(true for true, _ in self.parts)
+
+    @property
+    def reported(self) -> int:
+        """How many reported cells there are."""
+        return math.prod(reported for _, reported in self.parts)
+
+
+@dataclass(frozen=True)
+class RecordLayout:
+    """The plans of a job's records, one per set of records that are reported alike."""
+
+    plans: tuple[Plan, ...]
+
+    @cached_property
+    def domain(self) -> Domain:
+        """All variables, as the first plan that has them lists them."""
+        found = {v.name: v for plan in reversed(self.plans) for v in reversed(tuple(plan.domain))}
+        return Domain(tuple(reversed(found.values())))
+
+    @cached_property
+    def parts(self) -> tuple[LinkedBlocks, ...]:
+        """The variables, apart where no block links them, in the order of the domain."""
+        linked: list[set[str]] = []
+        for names in {b.names: None for plan in self.plans for b in plan.blocks}:
+            met = [part for part in linked if part & set(names)]
+            linked = [part for part in linked if part not in met]
+            linked.append(set(names).union(*met))
+        ordered = sorted(linked, key=lambda part: min(self.domain.axis(n) for n in part))
+        return tuple(self._part(names) for names in ordered)
+
+    def _part(self, names: set[str]) -> LinkedBlocks:
+        return LinkedBlocks(
+            tuple(v for v in self.domain if v.name in names),
+            tuple(tuple(b for b in p.blocks if names & set(b.names)) for p in self.plans),
+        )
+
+    def table(self, names: Collection[str]) -> TableCells:
+        """Return the cells of a table over some variables."""
+        met = (part for part in self.parts if any(v.name in names for v in part.variables))
+        return TableCells(
+            self.domain.project(tuple(names)), tuple(part.shape(names) for part in met)
+        )
+
+    def cells(self, names: Collection[str]) -> int:
+        """Return the most cells, true or reported, that a table over some variables needs."""
+        return math.prod(max(shape) for shape in self.table(names).parts)
+
+
+def largest_family(
+    layout: RecordLayout, nodes: Collection[str], most: int
+) -> tuple[int, tuple[str, ...]]:
+    """Return the most cells that a table of up to `most` nodes can need, and such nodes."""
+    best: dict[int, tuple[int, tuple[str, ...]]] = {0: (1, ())}
+    for part in layout.parts:
+        options = _options(part, nodes, most)
+        grown = dict(best)
+        for taken, (cells, names) in best.items():
+            for more, (cost, asked) in options.items():
+                if taken + more <= most and cells * cost > grown.get(taken + more, (0, ()))[0]:
+                    grown[taken + more] = (cells * cost, (*names, *asked))
+        best = grown
+    return max(best.values())
+
+
+def _options(
+    part: LinkedBlocks, nodes: Collection[str], most: int
+) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """Return, by number of variables, the most that so many of a part can cost, and which."""
+    names = [v.name for v in part.variables if v.name in nodes]
+    names.sort(key=lambda name: part.cells({name}), reverse=True)
+    # Not lumpable for one of them, a block counts whole as soon as that one is asked for.
+    whole = part.whole([name] for name in names)
+    rest = [name for name in names if name not in whole]
+    options = {}
+    for number in range(1, min(most, len(names)) + 1):
+        bound = part.cells({*whole, *rest[:number]})
+        options[number] = (max(bound, part.cells(names[:number])), tuple(names[:number]))
+    return options
+
+
+def _asked(block: Block, names: Collection[str]) -> list[str]:
+    return [name for name in block.names if name in names]
+
+
+def _reported(block: Block, names: Collection[str]) -> int:
+    asked = _asked(block, names)
+    return (block.restrict(asked) or block.channel).shape[1] if asked else 1
+
+
+@dataclass(frozen=True)
+class Estimated(ABC):
+    """What a job asks where its counts are estimated in one way; a class for each estimator.
+
+    Attributes:
+        by_reports: whether reports are weighed one by one, where their channels allow it.
+        needs_all: whether every record must report all variables.
+        settles_order: whether an order that is left out may follow the records.
+        own_cells: whether a table costs its own cells, whatever block they are reported in.
+    """
+
+    spec: CountsSpec
+
+    by_reports: ClassVar[bool] = False
+    needs_all: ClassVar[bool] = False
+    settles_order: ClassVar[bool] = False
+    own_cells: ClassVar[bool] = False
+
+    @property
+    def combines(self) -> bool:
+        """Whether records that are reported differently can be explained together."""
+        return COUNT_ESTIMATORS[self.spec.estimator].combines
+
+    @property
+    def by_pairs(self) -> bool:
+        """Whether supports of itemsets are made of the tables of pairs."""
+        return COUNT_ESTIMATORS[self.spec.estimator].makes_of_pairs(self.spec.order)
+
+    def told(self, names: Collection[str], layout: RecordLayout) -> bool:
+        """Return whether the reports tell a table; see `Marginals.can_estimate`."""
+        return any(plan.reports_together(names) for plan in layout.plans)
+
+    def fits(self, table: TableCells) -> bool:  # noqa: ARG002
+        """Return whether a model of some variables is small enough to be fitted."""
+        return True
+
+    def require_listable(self, cells: int, table: TableCells) -> None:  # noqa: B027
+        """Bound a table, of so many cells, whose errors are listed. Raises LimitExceeded."""
+
+    @abstractmethod
+    def work(self, table: TableCells) -> Work:
+        """Return the work of a table with its errors."""
+
+
+class ByMoments(Estimated):
+    """Counts by moments."""
+
+    by_reports = needs_all = True
+
+    def work(self, table: TableCells) -> Work:
+        """Return the work of solving for a table, part by part."""
+        cells = max(table.true, table.reported)
+        return Work({"solved": cells * max(len(table.parts), 1)}, 8 * _NUMBER * cells)
+
+
+class MostLikely(Estimated):
+    """The most likely counts."""
+
+    def require_listable(self, cells: int, table: TableCells) -> None:
+        """Bound the tables whose errors come from an information matrix."""
+        if self.spec.records == "any" and cells > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"The table over {list(table.domain.names)} has {cells} cells; where records are"
+                f" reported differently, {INFORMATION_CELLS} are allowed.",
+                where="records",
+                remedy="Ask for smaller tables, of fewer variables or parents, or only for the"
+                " records that all owners report.",
+            )
+
+    def work(self, table: TableCells) -> Work:
+        """Return the work of a most likely table.
+
+        Where some channel reports more or fewer codes than there are categories, as one that
+        withholds does, errors take the information of all reports over all cells, listed.
+        """
+        true, reports = table.true, table.reported
+        cells = max(true, reports)
+        solved = cells * len(table.parts)
+        work = Work({"likelihood": cells**CLIMB, "solved": solved}, 40 * _NUMBER * cells)
+        if true == reports:
+            return work
+        listed = 4 * _NUMBER * reports * true
+        return work + Work({"information": float(reports) * true**2}, listed)
+
+
+class LogLinear(Estimated):
+    """Counts of a log-linear model."""
+
+    def told(self, names: Collection[str], layout: RecordLayout) -> bool:  # noqa: ARG002
+        """Return that the model tells every table."""
+        return True
+
+    def fits(self, table: TableCells) -> bool:
+        """Return whether the model of some variables is small enough to be fitted."""
+        order = min(self.spec.interacting, len(table.domain))
+        return affordable(table.domain.shape, order, table.reported)
+
+    def work(self, table: TableCells) -> Work:
+        """Return the work of fitting the model of a table."""
+        domain = table.domain
+        count = parameters(domain.shape, min(self.spec.interacting, len(domain)))
+        cells = table.true + table.reported
+        return Work({"log-linear": (float(cells) * count**2) ** FIT}, 6 * _NUMBER * cells * count)
+
+
+class Pooled(Estimated):
+    """Counts pooled over overlapping sets."""
+
+    settles_order = own_cells = True
+
+    def told(self, names: Collection[str], layout: RecordLayout) -> bool:
+        """Return whether the variables may all interact, and reports tell their table."""
+        size = layout.domain.project(tuple(names)).size
+        small = len(names) <= self.spec.interacting and size <= INFORMATION_CELLS
+        return small and super().told(names, layout)
+
+    def require_listable(self, cells: int, table: TableCells) -> None:  # noqa: ARG002
+        """Bound the tables that are pooled, by their own cells."""
+        domain = table.domain
+        if domain.size > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"The table over {list(domain.names)} has {domain.size} cells; from overlapping"
+                f" sets {INFORMATION_CELLS} are estimated.",
+                where="estimator",
+                remedy="Ask for smaller tables, of fewer variables or parents.",
+            )
+
+    def work(self, table: TableCells) -> Work:
+        """Return the work of a pooled table: of its cells, and of the pairs under it."""
+        domain = table.domain
+        pairs = math.comb(len(domain), 2) * self.spec.interacting
+        largest = math.prod(sorted(domain.shape, reverse=True)[:2])
+        return Work(
+            {"pooled": float(domain.size) ** 2 + pairs * largest**2, "asked": pairs},
+            4 * _NUMBER * float(domain.size) ** 2,
+        )
+
+
+_BY_ESTIMATOR: Mapping[str, type[Estimated]] = {
+    "moment": ByMoments,
+    "ml": MostLikely,
+    "log-linear": LogLinear,
+    "pooled": Pooled,
+}
+
+
+def estimated(spec: CountsSpec) -> Estimated:
+    """Return what a job asks by its estimator."""
+    return _BY_ESTIMATOR[spec.estimator](spec)
+
+
 def table(
     spec: CountsSpec, names: Collection[str], layout: RecordLayout, records: int, number: float = 1
 ) -> Work:
     """Return the work of a table with its errors, or of a number of tables as large as it."""
     asked = tuple(names)
-    shapes = layout.shapes(asked)
-    true = math.prod(shape[0] for shape in shapes)
-    reports = math.prod(shape[1] for shape in shapes)
-    domain = layout.domain.project(asked)
-    one = _BY_ESTIMATOR[spec.estimator](spec, domain, true, reports, shapes)
+    one = estimated(spec).work(layout.table(asked))
     return reading(asked, layout, records, number) + one.times(number)
 
 
@@ -85,56 +372,5 @@ def network(
 
 def less_order(spec: SpecT) -> Iterable[Reduction[SpecT]]:
     """Return the way to ask for less by fewer variables that interact."""
-    if spec.estimator in ("log-linear", "pooled") and spec.interacting > 1:
+    if spec.models and spec.interacting > 1:
         yield lower(spec.interacting, "order", lambda most: spec.model_copy(update={"order": most}))
-
-
-def _moment(
-    _spec: CountsSpec, _domain: Domain, true: int, reports: int, shapes: Collection[object]
-) -> Work:
-    cells = max(true, reports)
-    return Work({"solved": cells * max(len(shapes), 1)}, 8 * _NUMBER * cells)
-
-
-def _likely(
-    _spec: CountsSpec, _domain: Domain, true: int, reports: int, shapes: Collection[object]
-) -> Work:
-    """Return the work of a most likely table.
-
-    Where some channel reports more or fewer codes than there are categories, as one that withholds
-    does, errors take the information of all reports over all cells, listed.
-    """
-    cells = max(true, reports)
-    work = Work({"likelihood": cells**CLIMB, "solved": cells * len(shapes)}, 40 * _NUMBER * cells)
-    if true == reports:
-        return work
-    listed = 4 * _NUMBER * reports * true
-    return work + Work({"information": float(reports) * true**2}, listed)
-
-
-def _modelled(
-    spec: CountsSpec, domain: Domain, true: int, reports: int, _shapes: Collection[object]
-) -> Work:
-    count = parameters(domain.shape, min(spec.interacting, len(domain)))
-    cells = true + reports
-    return Work({"log-linear": (float(cells) * count**2) ** FIT}, 6 * _NUMBER * cells * count)
-
-
-def _pooled(
-    spec: CountsSpec, domain: Domain, _true: int, _reports: int, _shapes: Collection[object]
-) -> Work:
-    """Return the work of a pooled table: of its cells, and of the pairs under it."""
-    pairs = math.comb(len(domain), 2) * spec.interacting
-    largest = math.prod(sorted(domain.shape, reverse=True)[:2])
-    return Work(
-        {"pooled": float(domain.size) ** 2 + pairs * largest**2, "asked": pairs},
-        4 * _NUMBER * float(domain.size) ** 2,
-    )
-
-
-_BY_ESTIMATOR = {
-    "moment": _moment,
-    "ml": _likely,
-    "log-linear": _modelled,
-    "pooled": _pooled,
-}

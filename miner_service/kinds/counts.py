@@ -15,7 +15,6 @@ from miner_service.alignment.align import (
     marginals_of,
     require_aligned,
 )
-from miner_service.kinds.affordability import RecordLayout
 from miner_service.kinds.base import (
     Content,
     Held,
@@ -26,6 +25,7 @@ from miner_service.kinds.base import (
     said_of_copies,
 )
 from miner_service.kinds.costs import Reduction, Work
+from miner_service.kinds.counting import RecordLayout, estimated
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
@@ -169,7 +169,7 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             LimitExceeded: the job cannot be afforded, with pairs alone where no order is given.
         """
         order = spec.order if spec.models else spec.interacting
-        if order is None and spec.estimator == "pooled" and self.settles_order:
+        if order is None and estimated(spec).settles_order and self.settles_order:
             for order in range(default_order(layout.plans), LEAST_ORDER, -1):
                 higher = spec.model_copy(update={"order": order})
                 with suppress(LimitExceeded):
@@ -263,7 +263,7 @@ def _require_combinable(
     spec: CountsSpec, variables: Sequence[str], groups: Sequence[Group], alignment: Alignment
 ) -> None:
     """Check that records reported differently can be explained together."""
-    if spec.estimator == "log-linear":
+    if not estimated(spec).combines:
         raise OptionError(
             "A log-linear model needs records that are all reported in the same way.",
             where="estimator",
@@ -271,7 +271,7 @@ def _require_combinable(
         )
     for group in groups:
         _require_each_once(group, alignment)
-    if spec.estimator == "moment":
+    if estimated(spec).needs_all:
         _require_all_reported(variables, groups)
 
 

@@ -9,14 +9,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from miner_service.kinds import counting
-from miner_service.kinds.affordability import (
-    RecordLayout,
-    largest_family,
-    require_pairs,
-    require_table,
-)
+from miner_service.kinds.affordability import require_pairs, require_table
 from miner_service.kinds.base import Content, part_of, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -160,9 +156,9 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
                 where="items",
                 remedy="Name those that matter in `items` or `variables`.",
             )
-        if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+        if estimated(spec).by_reports and all(serves(plan, items) for plan in layout.plans):
             return
-        if spec.estimator == "pooled" and spec.interacting <= 2:
+        if estimated(spec).by_pairs:
             require_pairs(spec, variables, layout, where="variables")
             return
         _, family = largest_family(layout, variables, spec.max_length)
@@ -184,7 +180,7 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         while length < deepest and share**length >= spec.minimum_support:
             length += 1
             number += min(math.comb(len(items), length), MOST_LISTED)
-        if spec.estimator == "moment" and all(serves(plan, items) for plan in layout.plans):
+        if estimated(spec).by_reports and all(serves(plan, items) for plan in layout.plans):
             read = Work({"supports": records * number}, 2.0 * records * len(items))
             return counting.reading(variables, layout, records, 1) + read
         asked = sorted(variables, key=lambda name: -domain[name].size)[:length]

@@ -8,17 +8,16 @@ from typing import ClassVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import (
-    RecordLayout,
     predicted_from,
     read_document,
     require_among,
     require_network,
     require_table,
-    told,
     write_document,
 )
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.counting import RecordLayout, estimated
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
@@ -123,7 +122,7 @@ class LinearClassifierKind(CountsKind[LinearClassifierSpec, LinearClassifierMess
                 where="features",
                 remedy='Choose fewer features, or the encoding "ordinal".',
             )
-        tabulated = domain.size <= CELLS and told(spec, variables, layout)
+        tabulated = domain.size <= CELLS and estimated(spec).told(variables, layout)
         _require_few_classes(spec, domain, columns, tabulated=tabulated)
         columns_of(features, options)
         if tabulated:
@@ -144,7 +143,7 @@ class LinearClassifierKind(CountsKind[LinearClassifierSpec, LinearClassifierMess
         columns = 1 + sum(_columns(options, feature) for feature in features)
         classes = domain[spec.target].size
         planes = 1 if classes == 2 else classes
-        if domain.size <= CELLS and told(spec, variables, layout):
+        if domain.size <= CELLS and estimated(spec).told(variables, layout):
             rows = domain.size
             source = counting.table(spec, variables, layout, records, 2)
         elif options.loss == "least-squares":

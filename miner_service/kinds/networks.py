@@ -9,13 +9,13 @@ from typing import ClassVar, TypeVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import (
-    RecordLayout,
     by_pairs,
     require_affordable_search,
     require_small,
 )
 from miner_service.kinds.base import Content, part_of, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.counting import RecordLayout
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain

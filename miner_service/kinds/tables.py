@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from miner_service.kinds import counting
-from miner_service.kinds.affordability import RecordLayout, require_table
+from miner_service.kinds.affordability import require_table
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer
+from miner_service.kinds.counting import RecordLayout
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.domain import Domain, Variable

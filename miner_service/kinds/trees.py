@@ -8,18 +8,16 @@ from typing import ClassVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import (
-    RecordLayout,
-    largest_family,
     predicted_from,
     read_document,
     require_among,
     require_network,
     require_table,
-    told,
     write_document,
 )
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -112,12 +110,12 @@ class DecisionTreeKind(CountsKind[DecisionTreeSpec, DecisionTreeMessage]):
                 where="attributes",
                 remedy="Leave out the attributes of many categories.",
             )
-        if not told(spec, variables, layout):
+        if not estimated(spec).told(variables, layout):
             # Through a model that is learned of the class with one or two attributes.
             features = [name for name in variables if name != spec.target]
             require_network(spec, spec.target, features, 1, layout, limits)
             return
-        if spec.estimator == "moment" and all(_counted_once(plan) for plan in layout.plans):
+        if estimated(spec).by_reports and all(_counted_once(plan) for plan in layout.plans):
             return
         depth = spec.options().max_depth
         _, family = largest_family(
@@ -131,7 +129,7 @@ class DecisionTreeKind(CountsKind[DecisionTreeSpec, DecisionTreeMessage]):
         """Return the work of a tree's nodes: each looks at the table of every attribute left."""
         domain, options = layout.domain.project(variables), spec.options()
         attributes = domain.project([name for name in variables if name != spec.target])
-        if not told(spec, variables, layout):
+        if not estimated(spec).told(variables, layout):
             # A network tells the counts of every path.
             known = counting.network(spec, variables, layout, records, 1)
             return known + Work({"nodes": MOST_GUESSED * len(attributes)})

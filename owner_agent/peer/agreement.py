@@ -86,7 +86,7 @@ def consent(
         )
     _require_tellable_with_noise(site, proposal)
     _require_plan(site, proposal, study_plan)
-    task_of(proposal).check(proposal.task)
+    task_of(proposal).check()
 
 
 def _require_tellable_with_noise(site: Site, proposal: Proposal) -> None:
@@ -96,7 +96,7 @@ def _require_tellable_with_noise(site: Site, proposal: Proposal) -> None:
     """
     if (
         site.peer.noise is not None
-        and proposal.task.kind == "structure"
+        and task_of(proposal).searches
         and site.owner in learners(proposal)
     ):
         raise Forbidden(
@@ -204,7 +204,7 @@ def agree_on_offers(mine: Session) -> None:
         require_aligned(mine.offers, proposal.study)
     else:
         _require_alike(mine)
-    task_of(proposal).fits(proposal.task, mine.domain)
+    task_of(proposal).require_fit(mine.domain)
 
 
 def _require_alike(mine: Session) -> None:

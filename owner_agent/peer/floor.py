@@ -31,7 +31,7 @@ def require_enough_before(holding: LocalRecords, proposal: Proposal) -> None:
         return
     counted = counted_from(holding, [])
     for node in shared_nodes(holding, proposal):
-        agreed = task_of(proposal).agreed_parents(proposal.task, node)
+        agreed = task_of(proposal).agreed_parents(node)
         own = [name for name in agreed if name in holding.names]
         _require_enough(holding, proposal, node, own, counted)
 

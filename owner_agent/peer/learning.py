@@ -68,9 +68,7 @@ def _learned_with_noise(
     """Learn from noisy tables of the agreed families, which are all that is told."""
     proposal, holding = mine.proposal, mine.holding
     agreed = task_of(proposal).agreed_parents
-    families = [
-        counted.names(node, agreed(proposal.task, node)) for node in shared_nodes(holding, proposal)
-    ]
+    families = [counted.names(node, agreed(node)) for node in shared_nodes(holding, proposal)]
     told = noisy_tables(holding, proposal, counted, families)
     findings = _learned(mine, counted, told.counts, received, watch)
     return replace(findings, told=told)
@@ -91,7 +89,7 @@ def _learned(
         marginals = EstimatedMarginals(own, counted.plan, estimator=estimator)
     else:
         marginals = horizontal_marginals(own, holding.domain, received)
-    return task_of(proposal).learn(proposal.task, marginals, shared_nodes(holding, proposal), watch)
+    return task_of(proposal).learn(marginals, shared_nodes(holding, proposal), watch)
 
 
 def _received(

@@ -34,7 +34,7 @@ def _seconds(
     from pydantic import ValidationError
 
     from miner_service.kinds import kind_of
-    from miner_service.kinds.affordability import RecordLayout
+    from miner_service.kinds.counting import RecordLayout
     from pramana_core.estimation.core.loglinear import default_order
     from pramana_core.wire.learning.jobs import BayesNetStructureSpec
 

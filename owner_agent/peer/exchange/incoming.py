@@ -163,7 +163,7 @@ def _tables(
 ) -> dict[tuple[str, ...], npt.NDArray[np.int64]]:
     sizes = plan.reported_sizes
     # Bounds them too: what follows is made only of tables that this owner itself would send.
-    wanted = set(count_shapes(plan, task_of(proposal).scopes(proposal.task)))
+    wanted = set(count_shapes(plan, task_of(proposal).scopes()))
     found = {}
     for table in read(CountTables, body, sender).tables:
         names = tuple(table.variables)

@@ -38,7 +38,7 @@ def packed(holding: LocalRecords, proposal: Proposal, made: Randomized) -> tuple
     form: Form = "aligned" if proposal.partition == "vertical" else holding.site.peer.send
     bodies: Bodies
     if form == "counts":
-        tables = count_tables(made, task_of(proposal).scopes(proposal.task))
+        tables = count_tables(made, task_of(proposal).scopes())
         body = tables.model_dump_json().encode()
         sha = hashlib.sha256(body).hexdigest()
         parts = [PartManifest(number=0, records=len(made.keys), bytes=len(body), sha256=sha)]

@@ -18,13 +18,11 @@ import numpy as np
 from owner_agent.peer.protocol.messages import (
     FamilyMessage,
     NetworkPart,
-    ParametersTask,
     Proposal,
     StatedLink,
-    StructureTask,
 )
 from owner_agent.peer.protocol.steps import Holdings
-from owner_agent.peer.tasks.catalogue import learners, variables_of
+from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
 from owner_agent.peer.tasks.task import Findings
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import PeerDeviated, PramanaError
@@ -178,15 +176,7 @@ def _require_own(proposal: Proposal, owner: str, part: NetworkPart, own: Sequenc
 
 
 def _require_agreed(proposal: Proposal, owner: str, family: FamilyMessage) -> None:
-    task = proposal.task
-    if isinstance(task, ParametersTask):
-        agreed = list(task.structure[family.node]) == family.parents
-    elif isinstance(task, StructureTask):
-        before = task.order[: task.order.index(family.node)]
-        agreed = set(family.parents) <= set(before) and len(family.parents) <= task.max_parents
-    else:
-        agreed = False
-    if not agreed:
+    if not task_of(proposal).allows(family.node, family.parents):
         raise PeerDeviated(
             f"{owner} learned {family.node!r} with the parents {family.parents}, which is not what"
             " was agreed.",

@@ -15,31 +15,83 @@ from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
 
 
-def _learn_parameters(
-    task: ParametersTask, marginals: Marginals, nodes: Sequence[str], watch: Progress
-) -> Findings:
-    parents = {node: tuple(task.structure[node]) for node in nodes}
-    return Findings(_families(task, marginals, parents, watch))
+class Parameters(LearningTask[ParametersTask]):
+    """The parameters of a network whose structure is agreed."""
+
+    fewer = "give it fewer parents"
+    shared = True
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the nodes."""
+        return tuple(self.task.structure)
+
+    def check(self) -> None:
+        """Check that the structure is one."""
+        Structure.of(self.task.structure)
+
+    def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
+        """Return the sender's parents of the receiver's nodes."""
+        return cross_parents(Structure.of(self.task.structure), holdings, sender, receiver)
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Return each node with its parents."""
+        return [(*parents, node) for node, parents in self.task.structure.items()]
+
+    def agreed_parents(self, node: str) -> tuple[str, ...]:
+        """Return the parents of a node in the structure."""
+        return tuple(self.task.structure[node])
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether these are the parents in the structure, in their order."""
+        return self.agreed_parents(node) == tuple(parents)
+
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Learn the families of some nodes."""
+        parents = {node: self.agreed_parents(node) for node in nodes}
+        return Findings(_families(self.task, marginals, parents, watch))
 
 
-def _learn_structure(
-    task: StructureTask, marginals: Marginals, nodes: Sequence[str], watch: Progress
-) -> Findings:
-    # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
-    known = marginals.domain.names
-    order = sorted(known, key=lambda n: task.order.index(n) if n in task.order else len(task.order))
-    found = learn_structure(
-        marginals,
-        Scoring(name=task.score),
-        Search(order=tuple(order), max_parents=task.max_parents),
-        children=frozenset(nodes),
-        draws=task.draws,
-        seed=task.seed,
-        on_step=watch,
-    )
-    parents = {node: found.structure.parents[node] for node in nodes}
-    links = tuple(link for link in found.links if link.child in parents)
-    return Findings(_families(task, marginals, parents, watch), links)
+class NetworkStructure(LearningTask[StructureTask]):
+    """The structure along an agreed order, and its parameters."""
+
+    fewer = "lower max_parents, leave a variable out of the order"
+    shared = searches = True
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables in their order."""
+        return tuple(self.task.order)
+
+    def check(self) -> None:
+        """Check that the order names each variable once."""
+        require_distinct(self.task.order, "order")
+
+    def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:
+        """Return the sender's variables that come before one of the receiver's."""
+        return preceding(self.task.order, holdings, sender, receiver)
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:
+        """Return whether these come before the node and are not too many."""
+        before = self.task.order[: self.task.order.index(node)]
+        return set(parents) <= set(before) and len(parents) <= self.task.max_parents
+
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Search for the parents of some nodes, and learn their families."""
+        # A peer's joint block may bring variables that nobody asked for: last, they are no parents.
+        task, last = self.task, len(self.task.order)
+        known = marginals.domain.names
+        order = sorted(known, key=lambda n: task.order.index(n) if n in task.order else last)
+        found = learn_structure(
+            marginals,
+            Scoring(name=task.score),
+            Search(order=tuple(order), max_parents=task.max_parents),
+            children=frozenset(nodes),
+            draws=task.draws,
+            seed=task.seed,
+            on_step=watch,
+        )
+        parents = {node: found.structure.parents[node] for node in nodes}
+        links = tuple(link for link in found.links if link.child in parents)
+        return Findings(_families(task, marginals, parents, watch), links)
 
 
 def _families(
@@ -53,43 +105,3 @@ def _families(
     structure = Structure.of({**others, **parents})
     learned = learn_parameters(marginals, structure, **asdict(task.parameters()), on_node=watch)
     return tuple(family for family in learned.families if family.node in parents)
-
-
-def _parameters_scopes(task: ParametersTask) -> list[tuple[str, ...]]:
-    return [(*parents, node) for node, parents in task.structure.items()]
-
-
-def _parameters_asks(
-    task: ParametersTask, holdings: Holdings, sender: str, receiver: str
-) -> tuple[str, ...]:
-    return cross_parents(Structure.of(task.structure), holdings, sender, receiver)
-
-
-def _check_structure(task: ParametersTask) -> None:
-    Structure.of(task.structure)
-
-
-def _check_order(task: StructureTask) -> None:
-    require_distinct(task.order, "order")
-
-
-PARAMETERS = LearningTask(
-    variables=lambda task: tuple(task.structure),
-    check=_check_structure,
-    asks=_parameters_asks,
-    scopes=_parameters_scopes,
-    learn=_learn_parameters,
-    agreed_parents=lambda task, node: tuple(task.structure[node]),
-    fewer="give it fewer parents",
-    shared=True,
-)
-
-STRUCTURE = LearningTask(
-    variables=lambda task: tuple(task.order),
-    check=_check_order,
-    asks=lambda task, holdings, sender, receiver: preceding(task.order, holdings, sender, receiver),
-    scopes=lambda task: [tuple(task.order)],
-    learn=_learn_structure,
-    fewer="lower max_parents, leave a variable out of the order",
-    shared=True,
-)

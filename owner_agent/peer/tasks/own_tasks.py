@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from owner_agent.peer.protocol.messages import (
     TableTask,
     TreeTask,
 )
-from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.peer.tasks.task import Findings, LearningTask, require_distinct
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
@@ -55,92 +54,180 @@ _PERCENT = 100
 """Where a task has more than one stage, its progress is told in hundredths of the whole."""
 
 
-def learn_table(
-    task: TableTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
-) -> Findings:
-    """Count a contingency table; `table.csv`."""
-    watch(0, 1)
-    written = _table_csv(marginals.marginal(task.variables))
-    watch(1, 1)
-    return Findings.kept({"table.csv": written})
+class Table(LearningTask[TableTask]):
+    """A contingency table."""
+
+    fewer = "ask for fewer variables"
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables of the table."""
+        return tuple(self.task.variables)
+
+    def check(self) -> None:
+        """Check that each variable is named once."""
+        require_distinct(self.task.variables, "variables")
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Count the table; `table.csv`."""
+        watch(0, 1)
+        written = _table_csv(marginals.marginal(self.task.variables))
+        watch(1, 1)
+        return Findings.kept({"table.csv": written})
 
 
-def learn_rules(
-    task: RulesTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
-) -> Findings:
-    """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
-    items = items_of(task, marginals.domain)
-    found = mine_itemsets(marginals, items, task.options(), _part(watch, 0, 70))
-    rules = derive_rules(
-        found,
-        marginals,
-        task.minimum_confidence,
-        certain=task.certain,
-        on_step=_part(watch, 70, _PERCENT),
-    )
-    return Findings.kept(
-        {
-            "rules.json": write_json(rules_json(found, rules)),
-            "itemsets.csv": itemsets_csv(found),
-            "rules.csv": rules_csv(found, rules),
-            "itemsets.svg": draw_itemsets(found),
-            "rules.svg": draw_rules(found.domain, rules),
-        }
-    )
+class Rules(LearningTask[RulesTask]):
+    """Frequent itemsets and the rules between their parts."""
+
+    fewer = "ask for fewer variables, or a smaller max_length"
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables of the items."""
+        return tuple(self.task.variables)
+
+    def check(self) -> None:
+        """Check that items are of the variables, and options in their limits."""
+        task = self.task
+        require_distinct(task.variables, "variables")
+        items = task.items or {}
+        for name, labels in items.items():
+            require_distinct(labels, f"items.{name}")
+        strange = sorted(set(items) - set(task.variables))
+        if strange:
+            raise OptionError(
+                f"The task has items of {strange}, which are not among its variables.",
+                where="task.items",
+                remedy="Name them in the task's variables too.",
+            )
+        if items and task.present is not None:
+            raise OptionError("Give items or present, and not both.", where="task.present")
+        task.options()
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Itemsets of at most k items need the tables over k variables, and no larger ones."""
+        return _subsets(self.task.variables, self.task.options().max_length, "max_length")
+
+    def require_fit(self, domain: Domain) -> None:
+        """Check that every category that the items name exists. Raises UnknownCategory."""
+        self._items(domain)
+
+    def _items(self, domain: Domain) -> tuple[Item, ...]:
+        """Return the items: of the task's own variables, whatever else is in the domain."""
+        own = domain.project(self.task.variables)
+        return items_wanted(own, self.task.present, self.task.items)
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Mine itemsets and derive their rules; `rules.json`, and tables and pictures of both."""
+        task = self.task
+        items = self._items(marginals.domain)
+        found = mine_itemsets(marginals, items, task.options(), _part(watch, 0, 70))
+        rules = derive_rules(
+            found,
+            marginals,
+            task.minimum_confidence,
+            certain=task.certain,
+            on_step=_part(watch, 70, _PERCENT),
+        )
+        return Findings.kept(
+            {
+                "rules.json": write_json(rules_json(found, rules)),
+                "itemsets.csv": itemsets_csv(found),
+                "rules.csv": rules_csv(found, rules),
+                "itemsets.svg": draw_itemsets(found),
+                "rules.svg": draw_rules(found.domain, rules),
+            }
+        )
 
 
-def learn_decision_tree(
-    task: TreeTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
-) -> Findings:
-    """Grow a decision tree; `tree.json`, as text and as a picture."""
-    tree = learn_tree(marginals, task.target, task.attributes, task.options(), watch)
-    return Findings.kept(
-        {
-            "tree.json": write_tree_json(tree),
-            "tree.txt": write_tree_text(tree, show_weights=True),
-            "tree.svg": draw_tree(tree),
-        }
-    )
+class Tree(LearningTask[TreeTask]):
+    """A decision tree."""
+
+    fewer = "give it fewer attributes, or a smaller max_depth"
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the attributes and the class."""
+        return (*self.task.attributes, self.task.target)
+
+    def check(self) -> None:
+        """Check that each variable is named once, and options are in their limits."""
+        require_distinct(self.variables(), "target and attributes")
+        self.task.options()
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """A tree of depth d needs the tables over d attributes and the class."""
+        paths = _subsets(self.task.attributes, self.task.options().max_depth, "max_depth")
+        return [(*path, self.task.target) for path in paths]
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Grow the tree; `tree.json`, as text and as a picture."""
+        task = self.task
+        tree = learn_tree(marginals, task.target, task.attributes, task.options(), watch)
+        return Findings.kept(
+            {
+                "tree.json": write_tree_json(tree),
+                "tree.txt": write_tree_text(tree, show_weights=True),
+                "tree.svg": draw_tree(tree),
+            }
+        )
 
 
-def learn_classifier(
-    task: LinearTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
-) -> Findings:
-    """Fit a linear classifier; `linear.json`, its weights as a table and as a picture."""
-    model = learn_linear(
-        marginals, task.target, task.features, task.options(), seed=task.seed, on_step=watch
-    )
-    return Findings.kept(
-        {
-            "linear.json": write_linear_json(model),
-            "weights.csv": _weights_csv(model),
-            "weights.svg": draw_weights(model),
-        }
-    )
+FeaturesT_co = TypeVar("FeaturesT_co", LinearTask, BayesTask, covariant=True)
 
 
-def learn_bayes(
-    task: BayesTask, marginals: Marginals, _nodes: Sequence[str], watch: Progress
-) -> Findings:
-    """Learn a Bayesian classifier; `bayes.json`, as text, as a picture and as a network in BIF."""
-    model = learn_bayes_classifier(marginals, task.target, task.features, task.options(), watch)
-    return Findings.kept(
-        {
-            "bayes.json": write_bayes_classifier_json(model),
-            "bayes.txt": write_bayes_classifier_text(model),
-            "bayes.svg": draw_bayes_classifier(model),
-            "bayes.bif": write_bif(model.network, "classifier"),
-        }
-    )
+class _Classifier(LearningTask[FeaturesT_co]):
+    """What classifiers of features have in common."""
+
+    def variables(self) -> tuple[str, ...]:
+        """Return the features and the class."""
+        return (*self.task.features, self.task.target)
+
+    def check(self) -> None:
+        """Check that each variable is named once, and options are in their limits."""
+        require_distinct(self.variables(), "target and features")
+        self.task.options()
 
 
-def items_of(task: RulesTask, domain: Domain) -> tuple[Item, ...]:
-    """Return the items of a task: of its own variables, whatever else is in the domain.
+class Linear(_Classifier[LinearTask]):
+    """A linear classifier."""
 
-    Raises:
-        UnknownCategory: it names a category that does not exist.
-    """
-    return items_wanted(domain.project(task.variables), task.present, task.items)
+    fewer = "give it fewer features"
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Fit the classifier; `linear.json`, its weights as a table and as a picture."""
+        task = self.task
+        model = learn_linear(
+            marginals, task.target, task.features, task.options(), seed=task.seed, on_step=watch
+        )
+        return Findings.kept(
+            {
+                "linear.json": write_linear_json(model),
+                "weights.csv": _weights_csv(model),
+                "weights.svg": draw_weights(model),
+            }
+        )
+
+
+class Bayes(_Classifier[BayesTask]):
+    """A Bayesian network classifier."""
+
+    fewer = "give it fewer features, or ask for naive Bayes"
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Each attribute with all it may depend on, and the class."""
+        families = _subsets(self.task.features, self.task.options().depends_on + 1, "features")
+        return [(*family, self.task.target) for family in families]
+
+    def learn(self, marginals: Marginals, _nodes: Sequence[str], watch: Progress) -> Findings:
+        """Learn the classifier; `bayes.json`, as text, as a picture and as a network in BIF."""
+        task = self.task
+        model = learn_bayes_classifier(marginals, task.target, task.features, task.options(), watch)
+        return Findings.kept(
+            {
+                "bayes.json": write_bayes_classifier_json(model),
+                "bayes.txt": write_bayes_classifier_text(model),
+                "bayes.svg": draw_bayes_classifier(model),
+                "bayes.bif": write_bif(model.network, "classifier"),
+            }
+        )
 
 
 def _part(watch: Progress, start: int, end: int) -> Progress:
@@ -188,46 +275,6 @@ MOST_TABLES = 4096
 """An owner sends no more tables of counts than this."""
 
 
-def _named(
-    variables: Callable[[Any], tuple[str, ...]],
-) -> Callable[[Any, Holdings, str, str], tuple[str, ...]]:
-    """Return the rule by which the initiator may ask for every variable that a task names."""
-
-    def asks(task: Any, holdings: Holdings, sender: str, _receiver: str) -> tuple[str, ...]:
-        return tuple(name for name in holdings[sender] if name in variables(task))
-
-    return asks
-
-
-def _table_variables(task: TableTask | RulesTask) -> tuple[str, ...]:
-    return tuple(task.variables)
-
-
-def _tree_variables(task: TreeTask) -> tuple[str, ...]:
-    return (*task.attributes, task.target)
-
-
-def _feature_variables(task: LinearTask | BayesTask) -> tuple[str, ...]:
-    return (*task.features, task.target)
-
-
-def _rules_scopes(task: RulesTask) -> list[tuple[str, ...]]:
-    """Itemsets of at most k items need the tables over k variables, and no larger ones."""
-    return _subsets(task.variables, task.options().max_length, "max_length")
-
-
-def _tree_scopes(task: TreeTask) -> list[tuple[str, ...]]:
-    """A tree of depth d needs the tables over d attributes and the class."""
-    paths = _subsets(task.attributes, task.options().max_depth, "max_depth")
-    return [(*path, task.target) for path in paths]
-
-
-def _bayes_scopes(task: BayesTask) -> list[tuple[str, ...]]:
-    """Each attribute with all it may depend on, and the class."""
-    families = _subsets(task.features, task.options().depends_on + 1, "features")
-    return [(*family, task.target) for family in families]
-
-
 def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[str, ...]]:
     """Return all sets of so many names. Raises LimitExceeded."""
     wanted = len(names) if size is None else min(size, len(names))
@@ -240,81 +287,3 @@ def _subsets(names: Sequence[str], size: int | None, where: str) -> list[tuple[s
             " over fewer variables.",
         )
     return list(combinations(names, wanted))
-
-
-def _check_table(task: TableTask) -> None:
-    require_distinct(task.variables, "variables")
-
-
-def _check_rules(task: RulesTask) -> None:
-    require_distinct(task.variables, "variables")
-    items = task.items or {}
-    for name, labels in items.items():
-        require_distinct(labels, f"items.{name}")
-    strange = sorted(set(items) - set(task.variables))
-    if strange:
-        raise OptionError(
-            f"The task has items of {strange}, which are not among its variables.",
-            where="task.items",
-            remedy="Name them in the task's variables too.",
-        )
-    if items and task.present is not None:
-        raise OptionError("Give items or present, and not both.", where="task.present")
-    task.options()
-
-
-def _check_tree(task: TreeTask) -> None:
-    require_distinct(_tree_variables(task), "target and attributes")
-    task.options()
-
-
-def _check_features(task: LinearTask | BayesTask) -> None:
-    require_distinct(_feature_variables(task), "target and features")
-    task.options()
-
-
-TABLE = LearningTask(
-    variables=_table_variables,
-    check=_check_table,
-    asks=_named(_table_variables),
-    scopes=lambda task: [tuple(task.variables)],
-    learn=learn_table,
-    fewer="ask for fewer variables",
-)
-
-RULES = LearningTask(
-    variables=_table_variables,
-    check=_check_rules,
-    asks=_named(_table_variables),
-    scopes=_rules_scopes,
-    learn=learn_rules,
-    fewer="ask for fewer variables, or a smaller max_length",
-    fits=items_of,
-)
-
-TREE = LearningTask(
-    variables=_tree_variables,
-    check=_check_tree,
-    asks=_named(_tree_variables),
-    scopes=_tree_scopes,
-    learn=learn_decision_tree,
-    fewer="give it fewer attributes, or a smaller max_depth",
-)
-
-LINEAR = LearningTask(
-    variables=_feature_variables,
-    check=_check_features,
-    asks=_named(_feature_variables),
-    scopes=lambda task: [_feature_variables(task)],
-    learn=learn_classifier,
-    fewer="give it fewer features",
-)
-
-BAYES = LearningTask(
-    variables=_feature_variables,
-    check=_check_features,
-    asks=_named(_feature_variables),
-    scopes=_bayes_scopes,
-    learn=learn_bayes,
-    fewer="give it fewer features, or ask for naive Bayes",
-)

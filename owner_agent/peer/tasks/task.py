@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from owner_agent.peer.protocol.steps import Holdings
 from pramana_core.domain import Domain
@@ -13,6 +14,7 @@ from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.learn.networks.search.structure_learning import LearnedLink
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress
+from pramana_core.wire.base import Message
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -49,32 +51,58 @@ class Findings:
         return cls(files={name: text.encode() for name, text in texts.items()})
 
 
+TaskT_co = TypeVar("TaskT_co", bound=Message, covariant=True)
+
+
 @dataclass(frozen=True)
-class LearningTask:
-    """One kind of learning.
+class LearningTask(ABC, Generic[TaskT_co]):
+    """What is learned in a session; a class for each kind.
 
     Attributes:
-        variables: the variables a session is about.
-        check: raises an InputError where the task contradicts itself.
-        asks: the sender's variables that the receiver may ask for, in vertical sessions.
-        scopes: the sets of variables whose tables are needed, in horizontal sessions.
-        learn: runs the learner for some nodes on an owner's marginals.
+        task: what the session's proposal says of it.
         fewer: in the words of a remedy, how the session can ask for smaller families.
         shared: whether all owners learn their part and end with the same network; else the
             initiator alone learns, and keeps the result.
-        agreed_parents: the parents of a node that are known before anything is learned.
-        fits: raises an InputError where the task names what the owners' variables do not have.
+        searches: whether it reads a great many tables, so that noise cannot be added to all.
     """
 
-    variables: Callable[[Any], tuple[str, ...]]
-    check: Callable[[Any], None]
-    asks: Callable[[Any, Holdings, str, str], tuple[str, ...]]
-    scopes: Callable[[Any], list[tuple[str, ...]]]
-    learn: Callable[[Any, Marginals, Sequence[str], Progress], Findings]
-    fewer: str
-    shared: bool = False
-    agreed_parents: Callable[[Any, str], tuple[str, ...]] = field(default=lambda _task, _node: ())
-    fits: Callable[[Any, Domain], object] = field(default=lambda _task, _domain: None)
+    task: TaskT_co
+
+    fewer: ClassVar[str]
+    shared: ClassVar[bool] = False
+    searches: ClassVar[bool] = False
+
+    @abstractmethod
+    def variables(self) -> tuple[str, ...]:
+        """Return the variables that the session is about."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise an InputError where the task contradicts itself."""
+
+    @abstractmethod
+    def learn(self, marginals: Marginals, nodes: Sequence[str], watch: Progress) -> Findings:
+        """Run the learner for some nodes on an owner's marginals."""
+
+    def asks(self, holdings: Holdings, sender: str, receiver: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the sender's variables that the receiver may ask for, in vertical sessions."""
+        wanted = self.variables()
+        return tuple(name for name in holdings[sender] if name in wanted)
+
+    def scopes(self) -> list[tuple[str, ...]]:
+        """Return the sets of variables whose tables are needed, in horizontal sessions."""
+        return [self.variables()]
+
+    def agreed_parents(self, node: str) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the parents of a node that are known before anything is learned."""
+        return ()
+
+    def allows(self, node: str, parents: Sequence[str]) -> bool:  # noqa: ARG002
+        """Return whether a node of a shared network may be learned with some parents."""
+        return False
+
+    def require_fit(self, domain: Domain) -> None:
+        """Raise an InputError where the task names what the owners' variables do not have."""
 
 
 def require_distinct(names: Sequence[str], where: str) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Self, get_args
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -46,7 +48,7 @@ from pramana_core.estimation.estimates import CombinedTable, EstimatedTable, Est
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
 from pramana_core.estimation.mixed import MixedSupports, served
 from pramana_core.estimation.modelled import PairSupports
-from pramana_core.estimation.pooled_tables import PooledTables
+from pramana_core.estimation.pooled_tables import PooledTables, UsedTables
 from pramana_core.estimation.reported import everyone_of
 from pramana_core.estimation.supports_by_tables import (
     CombinedSupports,
@@ -55,7 +57,6 @@ from pramana_core.estimation.supports_by_tables import (
     require_items,
 )
 from pramana_core.estimation.tables_modelled import (
-    FittedModel,
     ModelledTable,
     ModelledTables,
     PooledTable,
@@ -74,56 +75,307 @@ from pramana_core.marginals.tabulated_counts import NoisyCounts, noise_of
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 
-# Which tables of a model were taken, and so what must be known of what was made of them.
-
-Names = tuple[str, ...]
-
-
-class UsedTables:
-    """A note of the tables that somebody took, in their order, whether or not they were kept.
-
-    Args:
-        pooled: what tests pooled tables.
-        whole: the note of which this is a part: what is noted here is noted there, too.
-    """
-
-    def __init__(self, pooled: PooledTables, whole: UsedTables | None = None):
-        self._tables, self._whole = pooled, whole
-        self._models: dict[tuple[Names, int], FittedModel] = {}
-        self._pooled: dict[Names, None] = {}
-        self._filled: dict[Names, None] = {}
-
-    def note(self, names: Names, table: ModelledTable | PooledTable) -> None:
-        """Note a table of some variables, named in the order of their domain."""
-        if isinstance(table, ModelledTable):
-            self._models[table.model.names, table.model.order] = table.model
-        else:
-            self._pooled[names] = None
-        if table.filled_in:
-            self._filled[names] = None
-        if self._whole is not None:
-            self._whole.note(names, table)
-
-    def note_filled(self, names: Names) -> None:
-        """Note variables of which something was made of smaller tables."""
-        self._filled[names] = None
-        if self._whole is not None:
-            self._whole.note_filled(names)
-
-    @property
-    def lack_of_fit(self) -> tuple[LackOfFit, ...]:
-        """Of each model of these tables, whether the reports contradict it."""
-        models = tuple(model.lack_of_fit for model in list(self._models.values()))
-        return (*models, *self._tables.lack_of_fit(list(self._pooled)))
-
-    @property
-    def filled_in(self) -> tuple[Names, ...]:
-        """The variables of those tables that were made of smaller ones."""
-        return tuple(self._filled)
-
-
 Estimator = Literal["moment", "ml", "log-linear", "pooled"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+
+Source = tuple[ReportTables, Plan]
+
+
+class CountEstimator(ABC):
+    """A way to estimate true counts from reports. A new one is one class in `COUNT_ESTIMATORS`.
+
+    Args:
+        sources: the reports, with their plans.
+        everything: all variables of the plans.
+        order: the most variables that interact, where it is a model; None for the default.
+        tick: called all along long estimates.
+
+    Attributes:
+        combines: whether it serves several sources.
+        pooled: the tables that are pooled, if any are.
+    """
+
+    combines: ClassVar[bool] = True
+    pooled: PooledTables | None = None
+
+    def __init__(
+        self, sources: Sequence[Source], everything: Domain, order: int | None, tick: Tick
+    ):
+        self.sources, self.everything, self.order, self.tick = sources, everything, order, tick
+        self.evidence = Evidence(sources, tick)
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one source."""
+        return len(self.sources) > 1
+
+    @property
+    def records(self) -> int:
+        """The number of records of all sources."""
+        return sum(reports.records for reports, _ in self.sources)
+
+    @abstractmethod
+    def table(self, domain: Domain) -> Estimates:
+        """Return the table over some variables; see `EstimatedMarginals.marginal`."""
+
+    @abstractmethod
+    def unbiased(self, domain: Domain) -> Estimates | None:
+        """Return the table over some variables that is right on average, if there is one."""
+
+    def can_estimate(self, variables: Sequence[str]) -> bool:
+        """Return whether reports tell a table, with no smaller ones filled in."""
+        return any(plan.reports_together(variables) for _, plan in self.sources)
+
+    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+        """Return the posterior expectation of each true cell's count; `marginal` takes tables."""
+        if self.several:
+            return marginal(domain.names).counts
+        axes, stratum = self.reports(domain)
+        return _posterior(domain, axes, stratum, self.prior(axes, stratum))
+
+    def prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
+        """Return an estimated distribution over the axes' cells under which all reports can be."""
+        likely = maximize([stratum], tick=self.tick).table
+        if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
+            # Others may be as likely: that is refused where the errors are made.
+            self.likely_table(self.everything.project(named(axes)), axes, stratum, likely)
+        return likely
+
+    def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
+        """Return all records of marginals that are estimated so."""
+        return TabulatedSubpopulation(marginals, {})
+
+    @classmethod
+    def makes_of_pairs(cls, order: int | None) -> bool:  # noqa: ARG003
+        """Return whether supports of itemsets are made of the tables of pairs, by an order."""
+        return False
+
+    def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
+        """Return what estimates supports in marginals that are estimated so."""
+        return TabulatedSupports(marginals, items)
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> Independence:
+        """Return the evidence on the independence of some variables given others."""
+        return self.evidence.independence(left, right, given)
+
+    def reports(self, domain: Domain, *, noise_counted: bool = False) -> tuple[list[Axis], Stratum]:
+        """Return the reports of one source over some variables, an axis per block."""
+        [(reports, plan)] = self.sources
+        axes = axes_of(plan, domain.names)
+        cells = math.prod(axis.channel.shape[0] for axis in axes)
+        if cells > MARGINAL_CELLS:
+            raise LimitExceeded(
+                f"The table over {named(axes)} has {cells} cells; at most {MARGINAL_CELLS} are"
+                " allowed.",
+                remedy="Ask for fewer variables at once.",
+            )
+        reported = observed(reports, axes, noise_counted=noise_counted)
+        return axes, Stratum(reported, tuple(axis.channel for axis in axes))
+
+    def likely_table(
+        self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
+    ) -> EstimatedTable:
+        """Return the most likely table of one source with its errors."""
+        information, third = None, None
+        if any(
+            c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
+            for c in stratum.channels
+        ):
+            strata = strata_of(self.sources, domain.names, INFORMATION_CELLS)
+            table = arranged(theta, axes, strata[0].groups)
+            information, third = inverse_information(strata, table, len(domain))
+        return EstimatedTable(
+            domain,
+            arrange(sum_unasked(theta * self.records, axes), axes, domain),
+            self.records,
+            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
+            # information inside the simplex, and no smaller than ML's error at its edge.
+            self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
+            tuple(axes),
+            information,
+            third,
+        )
+
+
+def _posterior(domain: Domain, axes: Sequence[Axis], stratum: Stratum, prior: Tensor) -> Tensor:
+    reports = stratum.expected(prior[..., None])
+    seen = np.divide(stratum.column, reports, where=reports > 0, out=np.zeros_like(reports))
+    posterior = stratum.adjoint(seen)[..., 0] * prior
+    return arrange(sum_unasked(posterior, axes), axes, domain)
+
+
+class MomentEstimator(CountEstimator):
+    """Unbiased, by each source's inverse channels; the sources' estimates add up."""
+
+    @cached_property
+    def parts(self) -> tuple[EstimatedMarginals, ...]:
+        """The marginals of each source alone, where there are several."""
+        return tuple(EstimatedMarginals(*source, tick=self.tick) for source in self.sources)
+
+    def can_estimate(self, variables: Sequence[str]) -> bool:
+        """Return whether all sources report all these variables together."""
+        return all(plan.reports_together(variables) for _, plan in self.sources)
+
+    def table(self, domain: Domain) -> Estimates:
+        """Return the sum of the sources' estimates."""
+        if self.several:
+            require_reported(self.sources, domain.names)
+            return CombinedTable.of([part.marginal(domain.names) for part in self.parts])
+        axes, stratum = self.reports(domain, noise_counted=True)
+        return EstimatedTable(
+            domain,
+            arrange(sum_unasked(moment([stratum]), axes), axes, domain),
+            self.records,
+            stratum.reported,
+            tuple(axes),
+            noise=noise_of(self.sources[0][0], named(axes)),
+        )
+
+    unbiased = table
+
+    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+        """Return the sum of the sources' expectations."""
+        if not self.several:
+            return super().expected(domain, marginal)
+        require_reported(self.sources, domain.names)
+        parts = [part.expected(domain.names) for part in self.parts]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
+        """Return the estimate without its negative counts, or where that cannot be the likely."""
+        estimate = np.maximum(moment([stratum]), 0.0)
+        if estimate.any():
+            prior: Tensor = estimate / estimate.sum()
+            if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
+                return prior
+        return super().prior(axes, stratum)
+
+    def subpopulation(self, marginals: EstimatedMarginals) -> Subpopulation:
+        """Return all records, by the reports themselves where these can be weighed one by one."""
+        if any(len(plan.domain) < len(self.everything) for _, plan in self.sources):
+            return super().subpopulation(marginals)
+        if self.several:
+            return CombinedSubpopulation(tuple(part.subpopulation() for part in self.parts))
+        [(reports, plan)] = self.sources
+        whole = everyone_of(plan, reports)
+        return super().subpopulation(marginals) if whole is None else whole
+
+    def supports(self, marginals: EstimatedMarginals, items: tuple[Item, ...]) -> Supports:
+        """Return supports by the reports themselves of the items of which these tell them."""
+        tabulated = super().supports(marginals, items)
+        noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self.sources)
+        mixing = np.all([served(plan, items) for _, plan in self.sources], axis=0)
+        if noisy or not mixing.any():
+            return tabulated
+        if not self.several:
+            mixed = MixedSupports(*self.sources[0], items, self.tick)
+            return mixed if mixing.all() else DividedSupports.by_items(mixed, tabulated, mixing)
+        if not mixing.all():
+            return tabulated
+        strata = (MixedSupports(*s, items, self.tick, self.records) for s in self.sources)
+        return CombinedSupports(tuple(strata))
+
+
+class LikelihoodEstimator(CountEstimator):
+    """The most likely distribution; all sources' reports are explained together."""
+
+    def table(self, domain: Domain) -> EstimatedTable:
+        """Return the most likely table."""
+        if not self.several:
+            axes, stratum = self.reports(domain)
+            likely = maximize([stratum], tick=self.tick).table
+            return self.likely_table(domain, axes, stratum, likely)
+        strata = merged(strata_of(self.sources, domain.names, INFORMATION_CELLS))
+        theta = maximize(strata, tick=self.tick).table
+        silent = self.records - sum(stratum.records for stratum in strata)
+        information, third = inverse_information(strata, theta, len(domain), silent)
+        nuisance = tuple(range(len(domain), theta.ndim))
+        counts = np.asarray(theta.sum(axis=nuisance) * self.records)
+        return EstimatedTable(domain, counts, self.records, counts, (), information, third)
+
+    def unbiased(self, domain: Domain) -> Estimates | None:
+        """Return the estimate by moments, if the reports have one."""
+        try:
+            return EstimatedMarginals.of(self.sources).marginal(domain.names)
+        except (EstimationError, SingularChannel):
+            return None
+
+
+class ModelEstimator(CountEstimator):
+    """The base of models, whose tables tell more than records report together."""
+
+    def expected(self, domain: Domain, marginal: Callable[[Sequence[str]], Estimates]) -> Tensor:
+        """Return the expectation of which the model is the prior; of several sources the model."""
+        if self.several:
+            return super().expected(domain, marginal)
+        axes, stratum = self.reports(domain)
+        prior = marginal(named(axes)).counts.reshape(stratum.shape) / self.records
+        return _posterior(domain, axes, stratum, prior)
+
+
+class LogLinearEstimator(ModelEstimator):
+    """One source's most likely distribution without interactions of more than `order` variables."""
+
+    combines = False
+
+    @cached_property
+    def tables(self) -> ModelledTables:
+        """The margins of the model."""
+        return ModelledTables(*self.sources[0], self.order, self.tick)
+
+    def can_estimate(self, variables: Sequence[str]) -> bool:  # noqa: ARG002
+        """Return that the model tells every table."""
+        return True
+
+    def table(self, domain: Domain) -> ModelledTable:
+        """Return a margin of the model."""
+        return self.tables.table(domain)
+
+    def unbiased(self, domain: Domain) -> None:
+        """Return that there is none."""
+
+
+class PooledEstimator(ModelEstimator):
+    """Tables of few variables out of hundreds; see `PooledTables`."""
+
+    def __init__(
+        self, sources: Sequence[Source], everything: Domain, order: int | None, tick: Tick
+    ):
+        super().__init__(sources, everything, order, tick)
+        self.pooled = self.tables = PooledTables(sources, everything, order, tick)
+
+    @classmethod
+    def makes_of_pairs(cls, order: int | None) -> bool:
+        """Return whether no more than two variables interact."""
+        return (order or 2) <= 2
+
+    def can_estimate(self, variables: Sequence[str]) -> bool:
+        """Return whether some reports tell all these variables, and they may all interact."""
+        return self.tables.may_tell(variables) and super().can_estimate(variables)
+
+    def table(self, domain: Domain) -> PooledTable:
+        """Return the table that is pooled over the sets that hold its variables."""
+        return self.tables.table(domain)
+
+    def unbiased(self, domain: Domain) -> PooledTable | None:
+        """Return the table before shrinkage."""
+        return self.tables.unbiased(domain)
+
+    def independence(
+        self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
+    ) -> Independence:
+        """Return Wald's statistic of pooled tables."""
+        return self.tables.independence(left, right, given)
+
+
+COUNT_ESTIMATORS: Mapping[Estimator, type[CountEstimator]] = {
+    "moment": MomentEstimator,
+    "ml": LikelihoodEstimator,
+    "log-linear": LogLinearEstimator,
+    "pooled": PooledEstimator,
+}
 
 
 class EstimatedMarginals:
@@ -162,20 +414,16 @@ class EstimatedMarginals:
         if estimator not in ESTIMATORS:
             told = f"There is no estimator {estimator!r}."
             raise OptionError(told, remedy=f"Choose one of {list(ESTIMATORS)}.")
-        if others and estimator == "log-linear":
+        if others and not COUNT_ESTIMATORS[estimator].combines:
             told = f"Strata cannot be combined by the estimator {estimator!r}."
             raise OptionError(told, where="estimator", remedy="Choose 'moment', 'ml' or 'pooled'.")
-        self._reported, self._plan, self._tick = reported, plan, tick
-        self._estimator, self._order = estimator, order
-        self._sources = ((reported, plan), *others)
+        if order is not None and order < 1:
+            raise OptionError(f"order must be at least 1, not {order}.", where="order")
+        self._sources, self._tick = ((reported, plan), *others), tick
         self._everything = joined([plan.domain for _, plan in self._sources])
         self._domain = self._everything.project(variables or self._everything.names)
-        self._evidence = Evidence(self._sources, tick)
-        self._modelled = ModelledTables(reported, plan, order, tick)
-        self._pooled = PooledTables(self._sources, self._everything, order, tick)
-        self._taken = UsedTables(self._pooled)
-        several = self._sources if others else ()
-        self._parts = tuple(EstimatedMarginals(*source, tick=tick) for source in several)
+        self._estimator = COUNT_ESTIMATORS[estimator](self._sources, self._everything, order, tick)
+        self._taken = UsedTables(self._estimator.pooled)
 
     @classmethod
     def of(
@@ -203,7 +451,7 @@ class EstimatedMarginals:
     @property
     def records(self) -> int:
         """The number of records of all sources."""
-        return sum(reports.records for reports, _ in self._sources)
+        return self._estimator.records
 
     def marginal(self, variables: Sequence[str]) -> Estimates:
         """Return the estimated table over `variables`, axes in that order.
@@ -222,22 +470,15 @@ class EstimatedMarginals:
         """
         self._tick()
         domain = self._asked(variables)
-        if self._estimator in ("log-linear", "pooled"):
-            return self._of_model(domain)
-        if self._estimator == "ml":
-            return self._most_likely_of_all(domain) if self._parts else self._most_likely(domain)
-        if not self._parts:
-            return self._by_moments(domain)
-        require_reported(self._sources, variables)
-        return CombinedTable.of([part.marginal(variables) for part in self._parts])
+        found = self._estimator.table(domain)
+        if isinstance(found, ModelledTable | PooledTable):
+            self._taken.note(tuple(sorted(domain.names, key=self._everything.axis)), found)
+        return found
 
     def can_estimate(self, variables: Sequence[str]) -> bool:
         """Return whether reports tell a table, or a model of all variables; see `Marginals`."""
         self._require_known(variables)
-        if self._estimator == "moment":
-            return all(plan.reports_together(variables) for _, plan in self._sources)
-        few = self._estimator != "pooled" or self._pooled.may_tell(variables)
-        return self._estimator == "log-linear" or (few and self.jointly_reported(variables))
+        return self._estimator.can_estimate(variables)
 
     def unbiased(self, variables: Sequence[str]) -> Estimates | None:
         """Return the estimate by moments, also where the marginals are the most likely ones.
@@ -245,16 +486,7 @@ class EstimatedMarginals:
         None where there is none: a source does not report all variables, a channel has no inverse,
         or the table is of a model. By moments, it raises as `marginal`.
         """
-        if self._estimator == "moment":
-            return self.marginal(variables)
-        if self._estimator == "pooled":
-            return self._pooled.unbiased(self._asked(variables))
-        if self._estimator == "log-linear":
-            return None
-        try:
-            return EstimatedMarginals.of(self._sources, variables=variables).marginal(variables)
-        except (EstimationError, SingularChannel):
-            return None
+        return self._estimator.unbiased(self._asked(variables))
 
     def expected(self, variables: Sequence[str]) -> Tensor:
         """Return the posterior expectation of each true cell's count (see `Marginals`).
@@ -265,43 +497,19 @@ class EstimatedMarginals:
         Raises:
             As `marginal`; EstimationError for reports that no truth can make.
         """
-        domain = self._asked(variables)
-        if not self._parts:
-            return self._posterior(domain)
-        if self._estimator != "moment":
-            return self.marginal(variables).counts
-        require_reported(self._sources, variables)
-        return np.asarray(np.sum([part.expected(variables) for part in self._parts], axis=0))
+        return self._estimator.expected(self._asked(variables), self.marginal)
 
     def subpopulation(self) -> Subpopulation:
         """Return all records; see `Marginals`."""
-        every = all(len(plan.domain) == len(self._everything) for _, plan in self._sources)
-        if self._estimator != "moment" or not every:
-            return TabulatedSubpopulation(self, {})
-        if self._parts:
-            return CombinedSubpopulation(tuple(part.subpopulation() for part in self._parts))
-        whole = everyone_of(self._plan, self._reported)
-        return TabulatedSubpopulation(self, {}) if whole is None else whole
+        return self._estimator.subpopulation(self)
 
     def supports(self, items: Sequence[Item]) -> Supports:
         """Return what estimates supports, the faster way that serves; see `Marginals`."""
         asked = tuple(items)
         require_items(self.domain, asked)
-        if self._estimator == "pooled" and (self._order or 2) <= 2:
-            made = PairSupports(self, asked, self._taken.note_filled)
-            return DividedSupports.told(made, self)
-        tabulated = TabulatedSupports(self, asked)
-        noisy = any(isinstance(reports, NoisyCounts) for reports, _ in self._sources)
-        mixing = np.all([served(plan, asked) for _, plan in self._sources], axis=0)
-        if self._estimator != "moment" or noisy or not mixing.any():
-            return tabulated
-        if not self._parts:
-            mixed = MixedSupports(self._reported, self._plan, asked, self._tick)
-            return mixed if mixing.all() else DividedSupports.by_items(mixed, tabulated, mixing)
-        if not mixing.all():
-            return tabulated
-        strata = (MixedSupports(*s, asked, self._tick, self.records) for s in self._sources)
-        return CombinedSupports(tuple(strata))
+        if not self._estimator.makes_of_pairs(self._estimator.order):
+            return self._estimator.supports(self, asked)
+        return DividedSupports.told(PairSupports(self, asked, self._taken.note_filled), self)
 
     def independence(
         self, left: Sequence[str], right: Sequence[str], given: Sequence[str]
@@ -311,14 +519,12 @@ class EstimatedMarginals:
         It is the reports' likelihood (see `Evidence`), or of pooled tables Wald's statistic.
         """
         self._require_known([*left, *right, *given])
-        if self._estimator == "pooled":
-            return self._pooled.independence(left, right, given)
-        return self._evidence.independence(left, right, given)
+        return self._estimator.independence(left, right, given)
 
     def explanation(self, parents: Mapping[str, Collection[str]]) -> NetworkExplanation | None:
         """Return how well a network explains the reports of whole records; see `Evidence`."""
         self._require_known(parents)
-        return self._evidence.explanation(parents)
+        return self._estimator.evidence.explanation(parents)
 
     def jointly_reported(self, variables: Sequence[str]) -> bool:
         """Return whether some records report all these variables; see `Marginals`."""
@@ -346,7 +552,7 @@ class EstimatedMarginals:
         """
         made = copy.copy(self)
         domain = self._everything.project(variables) if variables else self._domain
-        taken = UsedTables(self._pooled, None if apart else self._taken)
+        taken = UsedTables(self._estimator.pooled, None if apart else self._taken)
         vars(made).update(_domain=domain, _taken=taken)
         return made
 
@@ -358,97 +564,3 @@ class EstimatedMarginals:
     def _require_known(self, names: Collection[str]) -> None:
         for name in names:
             self._everything.axis(name)
-
-    def _reports(
-        self, domain: Domain, *, noise_counted: bool = False
-    ) -> tuple[list[Axis], Stratum]:
-        """Return the reports of one source over some variables, an axis per block."""
-        axes = axes_of(self._plan, domain.names)
-        cells = math.prod(axis.channel.shape[0] for axis in axes)
-        if cells > MARGINAL_CELLS:
-            raise LimitExceeded(
-                f"The table over {named(axes)} has {cells} cells; at most {MARGINAL_CELLS} are"
-                " allowed.",
-                remedy="Ask for fewer variables at once.",
-            )
-        reported = observed(self._reported, axes, noise_counted=noise_counted)
-        return axes, Stratum(reported, tuple(axis.channel for axis in axes))
-
-    def _of_model(self, domain: Domain) -> ModelledTable | PooledTable:
-        tables = self._modelled if self._estimator == "log-linear" else self._pooled
-        found = tables.table(domain)
-        self._taken.note(tuple(sorted(domain.names, key=self._everything.axis)), found)
-        return found
-
-    def _by_moments(self, domain: Domain) -> EstimatedTable:
-        axes, stratum = self._reports(domain, noise_counted=True)
-        return EstimatedTable(
-            domain,
-            arrange(sum_unasked(moment([stratum]), axes), axes, domain),
-            self.records,
-            stratum.reported,
-            tuple(axes),
-            noise=noise_of(self._reported, named(axes)),
-        )
-
-    def _posterior(self, domain: Domain) -> Tensor:
-        axes, stratum = self._reports(domain)
-        prior = self._prior(axes, stratum)
-        reports = stratum.expected(prior[..., None])
-        seen = np.divide(stratum.column, reports, where=reports > 0, out=np.zeros_like(reports))
-        posterior = stratum.adjoint(seen)[..., 0] * prior
-        return arrange(sum_unasked(posterior, axes), axes, domain)
-
-    def _prior(self, axes: Sequence[Axis], stratum: Stratum) -> Tensor:
-        """Return an estimated distribution over the axes' cells under which all reports can be."""
-        if self._estimator in ("log-linear", "pooled"):
-            whole = self.marginal(named(axes))
-            return whole.counts.reshape(stratum.shape) / self.records
-        if self._estimator == "moment":
-            estimate = np.maximum(moment([stratum]), 0.0)
-            if estimate.any():
-                prior: Tensor = estimate / estimate.sum()
-                if (stratum.expected(prior[..., None])[stratum.column > 0] > 0).all():
-                    return prior
-        likely = maximize([stratum], tick=self._tick).table
-        if any(channel.shape[0] > channel.shape[1] for channel in stratum.channels):
-            # Others may be as likely: that is refused where the errors are made.
-            self._likely_table(self._plan.domain.project(named(axes)), axes, stratum, likely)
-        return likely
-
-    def _most_likely(self, domain: Domain) -> EstimatedTable:
-        axes, stratum = self._reports(domain)
-        likely = maximize([stratum], tick=self._tick).table
-        return self._likely_table(domain, axes, stratum, likely)
-
-    def _likely_table(
-        self, domain: Domain, axes: Sequence[Axis], stratum: Stratum, theta: Tensor
-    ) -> EstimatedTable:
-        information, third = None, None
-        if any(
-            c.shape[0] != c.shape[1] or c.condition_number > CONDITION_LIMIT
-            for c in stratum.channels
-        ):
-            strata = strata_of(self._sources, domain.names, INFORMATION_CELLS)
-            table = arranged(theta, axes, strata[0].groups)
-            information, third = inverse_information(strata, table, len(domain))
-        return EstimatedTable(
-            domain,
-            arrange(sum_unasked(theta * self.records, axes), axes, domain),
-            self.records,
-            # The unrestricted estimator's error at the fitted distribution: equal to the inverse
-            # information inside the simplex, and no smaller than ML's error at its edge.
-            self.records * stratum.expected(theta[..., None]).reshape(stratum.reported.shape),
-            tuple(axes),
-            information,
-            third,
-        )
-
-    def _most_likely_of_all(self, domain: Domain) -> EstimatedTable:
-        strata = merged(strata_of(self._sources, domain.names, INFORMATION_CELLS))
-        theta = maximize(strata, tick=self._tick).table
-        silent = self.records - sum(stratum.records for stratum in strata)
-        information, third = inverse_information(strata, theta, len(domain), silent)
-        nuisance = tuple(range(len(domain), theta.ndim))
-        counts = np.asarray(theta.sum(axis=nuisance) * self.records)
-        return EstimatedTable(domain, counts, self.records, counts, (), information, third)

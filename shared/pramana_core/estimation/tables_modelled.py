@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.core.axes import Axis, Moments, axes_of, observed
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.estimation.core.loglinear import (
@@ -195,8 +195,6 @@ class ModelledTables:
         order: int | None = None,
         tick: Tick = no_cancel,
     ):
-        if order is not None and order < 1:
-            raise OptionError(f"order must be at least 1, not {order}.", where="order")
         self._reported = reported
         self._plan = plan
         self._given = order

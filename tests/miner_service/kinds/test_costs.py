@@ -6,7 +6,6 @@ import pytest
 from pydantic import TypeAdapter
 
 from miner_service.kinds import JOB_KINDS, kind_of
-from miner_service.kinds.affordability import RecordLayout
 from miner_service.kinds.costs import (
     RATES,
     Cost,
@@ -17,6 +16,7 @@ from miner_service.kinds.costs import (
     duration,
     size,
 )
+from miner_service.kinds.counting import RecordLayout
 from miner_service.kinds.masked import TableExtent
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow

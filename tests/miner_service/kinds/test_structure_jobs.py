@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from miner_service.jobs.runner import learn_model
-from miner_service.kinds.affordability import RecordLayout, largest_family
+from miner_service.kinds.counting import RecordLayout, largest_family
 from miner_service.settings import Limits
 from pramana_core.channels import Dense, Symmetric, Withheld
 from pramana_core.domain import Domain, Variable

@@ -39,7 +39,7 @@ TABLE = {"kind": "contingency-table", "variables": ["ill", "age"]}
 
 def dense(survey, names):
     """The estimate and its two covariances by the one large matrix of all cells."""
-    plan = survey.marginals._plan
+    plan = survey.marginals._sources[0][1]
     channel = reduce(np.kron, [plan.block_of(n).channel.matrix() for n in names])
     shape = [plan.domain[n].size for n in names]
     cells = np.ravel_multi_index([survey.reports[n] for n in names], shape)

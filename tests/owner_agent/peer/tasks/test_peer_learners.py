@@ -401,14 +401,14 @@ MANY = [f"x{i}" for i in range(40)]
     ],
 )
 def test_the_number_of_tables_is_bounded(task, fits, remedy):
-    scopes = TASKS[task.kind].scopes
+    scopes = TASKS[task.kind](task).scopes
     if fits is None:
         with pytest.raises(LimitExceeded, match=f"at most {MOST_TABLES}") as raised:
-            scopes(task)
+            scopes()
         assert remedy in raised.value.remedy
         assert 'send = "records"' in raised.value.remedy
         return
-    found = scopes(task)
+    found = scopes()
     assert len(found) == len(set(found)) == fits
     assert all(name in MANY or name == "y" for scope in found for name in scope)
 

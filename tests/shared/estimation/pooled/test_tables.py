@@ -217,7 +217,7 @@ class TestTables:
     def test_the_order_of_variables_and_categories_does_not_matter(self, marginals):
         plan = plan_of(PAIRS)
         turned_sizes, turned_names = (4, 3, 2), ("c", "a", "b")
-        columns = {name: marginals._reported.column(name) for name in NAMES}
+        columns = {name: marginals._sources[0][0].column(name) for name in NAMES}
         # Category 0 of `c` last, the others before it; "withheld" stays 4.
         columns["c"] = np.array([3, 0, 1, 2, 4], dtype=np.uint8)[columns["c"]]
         other = plan_of(PAIRS, sizes=turned_sizes, names=turned_names)

@@ -343,7 +343,7 @@ def test_estimated_itemsets_are_those_of_dense_estimation():
     """Every cell by the inverse of the whole Kronecker product, every itemset by enumeration."""
     over = domain(3, 2, 3)
     marginals = randomized(over, dependent(over, 2000, seed=3), 0.3, seed=4)
-    reported = marginals._reported.table(over.names).astype(float).ravel()
+    reported = marginals._sources[0][0].table(over.names).astype(float).ravel()
     channels = [Symmetric.from_probability(v.size, 0.3).matrix() for v in over]
     whole = np.kron(np.kron(channels[0], channels[1]), channels[2])
     decoder = np.linalg.inv(whole)
