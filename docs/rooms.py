@@ -31,12 +31,11 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.processors miner_service.store.migrations.versions core.alike core.errors
-core.opening core.pictures core.progress core.ties
+benchmarks.processors benchmarks.side_by_side miner_service.store.migrations.versions core.alike
+core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout core.channels core.domain core.full_disks
 core.mixed
-benchmarks.side_by_side core.discretize core.kernel_regression core.marginals core.mask.core
-core.plan core.terminal
+core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
 benchmarks.coverage benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core
 core.learn.common core.mask.advice core.mask.copies core.mask.measures.core core.privacy
 benchmarks.startup owner_agent.state core.estimation core.learn.networks core.learn.rules

@@ -49,8 +49,8 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask", "pyagrum", "opendp"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
-    "pramana_core.estimation.independence",
-    "pramana_core.estimation.estimates",
+    "pramana_core.estimation.pooled_independence",
+    "pramana_core.estimation.table_estimates",
     "pramana_core.estimation.tables_modelled",
     "pramana_core.learn.common.documents",
     "pramana_core.learn.linear.errors",
@@ -64,8 +64,8 @@ SAMPLERS = {
     "pramana_core.model_sharing.combination.combining",
     "pramana_core.model_sharing.combination.votes",
     "pramana_core.model_sharing.generating",
-    "pramana_core.model_sharing.sizes",
-    "pramana_core.model_sharing.values",
+    "pramana_core.model_sharing.generation_sizes",
+    "pramana_core.model_sharing.generation_values",
     "pramana_core.model_sharing.private",
 }
 """What samples networks or resamples reports, all by a generator it is given (made of a seed in

@@ -17,7 +17,7 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.mixed import serves
+from pramana_core.estimation.supports_mixed import serves
 from pramana_core.learn.rules.decisions import NOT_FREQUENT
 from pramana_core.learn.rules.export import (
     listed_itemsets_csv,

@@ -18,7 +18,7 @@ from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import LimitExceeded, OptionError
-from pramana_core.estimation.estimates import column_of
+from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress

@@ -29,7 +29,7 @@ from pramana_core.privacy import (
     upward_breach,
     worst_posterior,
 )
-from pramana_core.privacy.columns import entropy
+from pramana_core.privacy.structures_of_columns import entropy
 
 LISTED_CATEGORIES = 1000
 """Posteriors of more categories are not listed one by one."""

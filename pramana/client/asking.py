@@ -17,7 +17,7 @@ from pramana.estimators.saved import LearnedFrom
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana_core.errors import OptionError
-from pramana_core.estimation.estimates import column_of
+from pramana_core.estimation.table_estimates import column_of
 from pramana_core.wire.learning.jobs import ContingencyTableSpec, CountsSpec, JobCreate, JobSpec
 from pramana_core.wire.learning.models import ContingencyTableMessage, ModelMessage
 

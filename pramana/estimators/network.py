@@ -24,7 +24,7 @@ from pramana.networks.structures import (
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, StructureError, UnknownVariable
-from pramana_core.estimation.estimates import column_of
+from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.common.options import Seed, require_limit
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
 from pramana_core.learn.networks.exchange.documents import (

@@ -36,15 +36,15 @@ from pramana_core.model_sharing.combination.votes import Labels, VoteOptions, We
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
-from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.options import (
+from pramana_core.model_sharing.generation_options import (
     Absent,
     GenerationOptions,
     Misses,
     Numeric,
     Spread,
 )
+from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
+from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.chart import Layout
 from pramana_core.privacy.amplification import Amplification

@@ -14,7 +14,7 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.files import names_of
 from pramana_core.errors import OptionError, UnknownVariable
-from pramana_core.estimation.estimates import column_of
+from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.learn.networks.records import log_likelihoods, posteriors
 from pramana_core.learn.networks.synthetic import sample_chunks

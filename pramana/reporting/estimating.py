@@ -18,7 +18,7 @@ from pramana.showing.html import DIGITS, card
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.estimates import column_of
+from pramana_core.estimation.table_estimates import column_of
 from pramana_core.marginals.counts import LEVEL
 from pramana_core.marginals.score_interval import filled_in_words, warnings_of
 from pramana_core.pictures.chart import Chart

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pramana.frames.sentences import one_sentence, warn_caller
-from pramana_core.estimation.estimates import column_of
 from pramana_core.estimation.plausibility import examine
+from pramana_core.estimation.table_estimates import column_of
 from pramana_core.estimation.tables_modelled import ModelledTable, PooledTable
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit

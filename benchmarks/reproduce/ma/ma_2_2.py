@@ -14,7 +14,7 @@ from benchmarks.reproduce.data import table_2_1
 from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.estimates import Estimates
+from pramana_core.estimation.table_estimates import Estimates
 from pramana_core.marginals.counts import Tensor, tabulate
 from pramana_core.pictures import plots as style
 

@@ -14,7 +14,7 @@ from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner
 from pramana_core.discretize import Discretization, mgas
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.estimates import Estimates
+from pramana_core.estimation.table_estimates import Estimates
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
 

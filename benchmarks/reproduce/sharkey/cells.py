@@ -10,8 +10,8 @@ import pandas as pd
 
 from benchmarks.reproduce.experiment import Setting
 from benchmarks.reproduce.sharkey.tables import kept_of
-from pramana.simulate.options import SimulationOptions
-from pramana.simulate.simulation import Simulation, simulate
+from pramana.simulate.model_sharing_options import SimulationOptions
+from pramana.simulate.model_sharing_simulation import Simulation, simulate
 from pramana_core.pictures import plots
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from benchmarks.reproduce.sharkey.tables import table_of
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import simulate
 from pramana.simulate.designs import designed
-from pramana.simulate.kept import Fold, PreparedTable
+from pramana.simulate.model_sharing_folds import Fold, PreparedTable
+from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.options import SimulationOptions
 from pramana.simulate.sources import TableSource
 from pramana.simulate.study import Trial, Trials
 from pramana_core.design import goal

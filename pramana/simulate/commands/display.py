@@ -13,8 +13,8 @@ from pramana_core.terminal import console
 
 if TYPE_CHECKING:
     from pramana.simulate import bayes_net, classifiers, rules
-    from pramana.simulate.options import SimulationOptions
-    from pramana.simulate.simulation import Simulation
+    from pramana.simulate.model_sharing_options import SimulationOptions
+    from pramana.simulate.model_sharing_simulation import Simulation
     from pramana.simulate.study import Trials
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pramana.simulate.commands import options as given
-from pramana.simulate.options import (
+from pramana.simulate.model_sharing_options import (
     Absent,
     By,
     Counts,
@@ -214,8 +214,8 @@ def _simulate(
     json: Path | None,
 ) -> None:
     from pramana.simulate.commands.display import show_sharing
+    from pramana.simulate.model_sharing_simulation import simulate
     from pramana.simulate.model_sharing_tables import called, read_sharing_table, taxonomies_for
-    from pramana.simulate.simulation import simulate
     from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
 
     require_place(json)

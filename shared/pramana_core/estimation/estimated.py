@@ -25,10 +25,6 @@ from pramana_core.errors import (
     OptionError,
     SingularChannel,
 )
-from pramana_core.estimation.by_tables import (
-    CombinedSubpopulation,
-    TabulatedSubpopulation,
-)
 from pramana_core.estimation.core.axes import (
     Axis,
     arrange,
@@ -44,18 +40,22 @@ from pramana_core.estimation.core.axes import (
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS, inverse_information
 from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.core.strata import Stratum, merged, moment
-from pramana_core.estimation.estimates import CombinedTable, EstimatedTable, Estimates
 from pramana_core.estimation.evidence import Evidence, NetworkExplanation
-from pramana_core.estimation.mixed import MixedSupports, served
-from pramana_core.estimation.modelled import PairSupports
 from pramana_core.estimation.pooled_tables import PooledTables, UsedTables
-from pramana_core.estimation.reported import everyone_of
+from pramana_core.estimation.subpopulations_by_tables import (
+    CombinedSubpopulation,
+    TabulatedSubpopulation,
+)
+from pramana_core.estimation.subpopulations_reported import everyone_of
 from pramana_core.estimation.supports_by_tables import (
     CombinedSupports,
     DividedSupports,
     TabulatedSupports,
     require_items,
 )
+from pramana_core.estimation.supports_mixed import MixedSupports, served
+from pramana_core.estimation.supports_modelled import PairSupports
+from pramana_core.estimation.table_estimates import CombinedTable, EstimatedTable, Estimates
 from pramana_core.estimation.tables_modelled import (
     ModelledTable,
     ModelledTables,

@@ -14,11 +14,11 @@ from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.estimation.core.loglinear import default_order
-from pramana_core.estimation.independence import PooledIndependence
-from pramana_core.estimation.laws import KEPT_NUMBERS, Laws, Level, Names
-from pramana_core.estimation.maxent import product, slopes
-from pramana_core.estimation.readings import ValueCache
-from pramana_core.estimation.separable import HELD_OF_PAIR, SeparatePair
+from pramana_core.estimation.maximum_entropy import product, slopes
+from pramana_core.estimation.pooled_independence import PooledIndependence
+from pramana_core.estimation.pooled_laws import KEPT_NUMBERS, Laws, Level, Names
+from pramana_core.estimation.pooled_readings import ValueCache
+from pramana_core.estimation.pooled_separable import HELD_OF_PAIR, SeparatePair
 from pramana_core.estimation.tables_modelled import (
     FittedModel,
     ModelledTable,

@@ -24,7 +24,7 @@ from pramana_core.estimation.core.loglinear import (
 )
 from pramana_core.estimation.core.profile import Profile, score_test, why_untested
 from pramana_core.estimation.core.strata import Stratum
-from pramana_core.estimation.estimates import EstimatedTable, Estimates
+from pramana_core.estimation.table_estimates import EstimatedTable, Estimates
 from pramana_core.marginals.counts import LEVEL, ReportTables, Tensor
 from pramana_core.marginals.ratio_interval import ratio_interval
 from pramana_core.marginals.score_interval import (

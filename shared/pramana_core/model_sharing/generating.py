@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
-from pramana_core.model_sharing.estimates import class_shares
-from pramana_core.model_sharing.options import GenerationOptions
-from pramana_core.model_sharing.sizes import cell_sizes, expected_counts, pseudo_records
+from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_sizes import cell_sizes, expected_counts, pseudo_records
+from pramana_core.model_sharing.generation_values import Places, values_of
+from pramana_core.model_sharing.path_estimates import class_shares
 from pramana_core.model_sharing.tree import SharedTree
-from pramana_core.model_sharing.values import Places, values_of
 
 RECORDS_AT_ONCE = 65_536
 

@@ -18,13 +18,13 @@ import numpy.typing as npt
 from pramana_core.channels import Grouped, Sampled, Transition
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block
-from pramana_core.privacy.columns import (
+from pramana_core.privacy.structures import structure_of
+from pramana_core.privacy.structures_of_columns import (
     ChannelStructure,
     checked_prior,
     entropy,
     require_belief,
 )
-from pramana_core.privacy.dispatch import structure_of
 
 
 @dataclass(frozen=True, order=True)

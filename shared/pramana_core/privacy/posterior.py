@@ -17,8 +17,12 @@ from pramana_core.channels import RESOLUTION, RandomSymmetric, Transition
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.plan import Block
-from pramana_core.privacy.columns import ChannelStructure, checked_prior, require_belief
-from pramana_core.privacy.dispatch import structure_of
+from pramana_core.privacy.structures import structure_of
+from pramana_core.privacy.structures_of_columns import (
+    ChannelStructure,
+    checked_prior,
+    require_belief,
+)
 
 POSTERIOR_CELLS = 1 << 59
 """Posteriors that are all equal are one number seen this many times at most."""

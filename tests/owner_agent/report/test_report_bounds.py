@@ -26,9 +26,10 @@ from pramana_core.channels import (
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.plan import Block, Plan
-from pramana_core.privacy import Amplification, dispatch
-from pramana_core.privacy.composite import PossibleStructure
-from pramana_core.privacy.sampled import SampledSet, SampledStructure
+from pramana_core.privacy import Amplification
+from pramana_core.privacy import structures as dispatch
+from pramana_core.privacy.structures_of_composites import PossibleStructure
+from pramana_core.privacy.structures_of_samples import SampledSet, SampledStructure
 
 
 def block(names, sizes, channel):

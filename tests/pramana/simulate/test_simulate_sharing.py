@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 from pramana.model_sharing.combined_trees import CombinedTrees
-from pramana.simulate import options as named
-from pramana.simulate.kept import PreparedTable
+from pramana.simulate import model_sharing_options as named
+from pramana.simulate.model_sharing_folds import PreparedTable
+from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
+from pramana.simulate.model_sharing_simulation import simulate
 from pramana.simulate.model_sharing_tables import (
     SharingTable,
     called,
@@ -23,10 +25,8 @@ from pramana.simulate.model_sharing_tables import (
     sharing_table,
     taxonomies_for,
 )
-from pramana.simulate.options import COMBINING, SimulationOptions
-from pramana.simulate.simulation import simulate
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.model_sharing import options as generation
+from pramana_core.model_sharing import generation_options as generation
 from pramana_core.model_sharing.combination import combining, votes
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,

@@ -18,8 +18,8 @@ from pramana_core.channels import (
     pieces,
 )
 from pramana_core.errors import ChannelError, NotStochastic
-from pramana_core.privacy.columns import ColumnsStructure
-from pramana_core.privacy.dispatch import structure_of
+from pramana_core.privacy.structures import structure_of
+from pramana_core.privacy.structures_of_columns import ColumnsStructure
 
 EIGHTH = RESOLUTION // 8
 COIN = "0123456789abcdef" * 4

@@ -13,7 +13,7 @@ from pramana_core.channels import Dense, Grouped, Identity, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.estimates import EstimatedTable
+from pramana_core.estimation.table_estimates import EstimatedTable
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

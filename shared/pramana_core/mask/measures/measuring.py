@@ -14,7 +14,7 @@ from pramana_core.mask.measures.core.compared import (
     TrueFits,
     compared,
 )
-from pramana_core.mask.measures.rows import security_rows, security_steps
+from pramana_core.mask.measures.security_rows import security_rows, security_steps
 from pramana_core.mask.measures.snooper import MOST
 from pramana_core.mask.measures.utility_rows import utility_rows, utility_steps
 from pramana_core.progress import Progress, unwatched

@@ -31,6 +31,7 @@ from pramana_core.model_sharing.combination.votes import (
     together,
 )
 from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
+from pramana_core.model_sharing.generation_options import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
@@ -43,7 +44,6 @@ from pramana_core.model_sharing.global_models.model import (
     TreeModel,
     counting_people,
 )
-from pramana_core.model_sharing.options import GenerationOptions
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 from pramana_core.progress import Progress, unwatched
 

@@ -24,13 +24,13 @@ from pramana_core.model_sharing.combination.combining import (
     generation_for,
 )
 from pramana_core.model_sharing.combination.votes import MOST_LEAVES, Labels, VoteOptions, Weights
-from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
-from pramana_core.model_sharing.options import (
+from pramana_core.model_sharing.generation_options import (
     Absent,
     Misses,
     Numeric,
     Spread,
 )
+from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name
 from pramana_core.wire.learning.options import WithOptions, options_from, options_in

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce.sharkey.published import RecordedLevels, label
-from pramana.simulate.kept import PreparedTable
-from pramana.simulate.learning import learn_published
+from pramana.simulate.model_sharing_folds import PreparedTable
+from pramana.simulate.model_sharing_options import SimulationOptions
+from pramana.simulate.model_sharing_simulation import simulate
 from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.options import SimulationOptions
 from pramana.simulate.publishers import (
     PUBLISHER,
     WORKER,
@@ -22,7 +22,7 @@ from pramana.simulate.publishers import (
     Process,
     publisher_of,
 )
-from pramana.simulate.simulation import simulate
+from pramana.simulate.publishing_learning import learn_published
 from pramana_core.errors import NotInstalled, OptionError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.requirements import Requirement

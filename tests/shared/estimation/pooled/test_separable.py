@@ -10,9 +10,9 @@ import pytest
 
 from pramana_core.channels import RESOLUTION, Choice, Mixture, Sampled, Symmetric
 from pramana_core.domain import Variable
-from pramana_core.estimation import laws
+from pramana_core.estimation import pooled_laws as laws
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.readings import Decoder, ValueCache
+from pramana_core.estimation.pooled_readings import Decoder, ValueCache
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 

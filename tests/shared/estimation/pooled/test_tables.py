@@ -13,8 +13,8 @@ from pramana_core.channels import RESOLUTION, Choice, Identity, Product, Sampled
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.maxent import fitted
-from pramana_core.estimation.readings import Readings
+from pramana_core.estimation.maximum_entropy import fitted
+from pramana_core.estimation.pooled_readings import Readings
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.tabulated_counts import TabulatedCounts
 from pramana_core.plan import Block, Plan

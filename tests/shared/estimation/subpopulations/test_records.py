@@ -8,7 +8,7 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.reported import (
+from pramana_core.estimation.subpopulations_reported import (
     RecordSubpopulation,
     ReportedSubpopulation,
 )

@@ -19,12 +19,12 @@ from pramana_core.errors import (
     SingularChannel,
     UnknownVariable,
 )
-from pramana_core.estimation.by_tables import (
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.subpopulations_by_tables import (
     CombinedSubpopulation,
     TabulatedSubpopulation,
 )
-from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.reported import ReportedSubpopulation
+from pramana_core.estimation.subpopulations_reported import ReportedSubpopulation
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (

@@ -10,9 +10,9 @@ import pytest
 from pramana.setups.owner import SeededOwner, draw_cells
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.estimation import modelled
+from pramana_core.estimation import supports_modelled as modelled
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.modelled import PairSupports
+from pramana_core.estimation.supports_modelled import PairSupports
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.plan import Block, Plan
 

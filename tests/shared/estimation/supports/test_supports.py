@@ -22,12 +22,12 @@ from pramana_core.errors import (
     UnknownVariable,
 )
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.estimation.mixed import MixedSupports
 from pramana_core.estimation.supports_by_tables import (
     CombinedSupports,
     DividedSupports,
     TabulatedSupports,
 )
+from pramana_core.estimation.supports_mixed import MixedSupports
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
@@ -417,10 +417,10 @@ def test_more_inclusions_and_exclusions_than_allowed_are_refused(monkeypatch: py
     supports = Records.random(plan, 40, seed=8).marginals().supports([(v, 1) for v in domain.names])
     itemsets = itemsets_of(supports.items, 3)
     flags = np.tile([True, False, False], (4, 1))
-    monkeypatch.setattr("pramana_core.estimation.mixed.MOST_ENTRIES", 32)
+    monkeypatch.setattr("pramana_core.estimation.supports_mixed.MOST_ENTRIES", 32)
     supports.counts(itemsets)
     supports.rules(itemsets, flags)
-    monkeypatch.setattr("pramana_core.estimation.mixed.MOST_ENTRIES", 31)
+    monkeypatch.setattr("pramana_core.estimation.supports_mixed.MOST_ENTRIES", 31)
     for ask in (lambda: supports.counts(itemsets), lambda: supports.rules(itemsets, flags)):
         with pytest.raises(LimitExceeded, match="32 inclusions") as raised:
             ask()

@@ -11,7 +11,7 @@ from scipy import stats
 from pramana.setups.relationships import DATASETS
 from pramana_core.mask.catalogue import METHODS
 from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.rows import SIGNIFICANT, security_rows
+from pramana_core.mask.measures.security_rows import SIGNIFICANT, security_rows
 
 OTHER = {
     "egadp": "MNL.01",

@@ -12,7 +12,7 @@ import pytest
 from pramana_core.errors import JobCancelled, TableError
 from pramana_core.mask.measures import measure_all
 from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.rows import security_rows
+from pramana_core.mask.measures.security_rows import security_rows
 from pramana_core.mask.methods.gadp import egadp
 
 

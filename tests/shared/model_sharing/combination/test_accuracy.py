@@ -15,10 +15,10 @@ import pytest
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import read_mixed
 from pramana_core.model_sharing.combination.combining import CombineOptions, combine
+from pramana_core.model_sharing.generation_options import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import learn_global
 from pramana_core.model_sharing.global_models.model import accuracy
 from pramana_core.model_sharing.growing.growing import grow_tree
-from pramana_core.model_sharing.options import GenerationOptions
 from pramana_core.model_sharing.requirements import released_form
 from pramana_core.model_sharing.schemas import schema_of
 from tests.places import DATA

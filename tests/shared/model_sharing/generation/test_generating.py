@@ -19,9 +19,9 @@ from pramana_core.model_sharing.attributes import (
     TreeSchema,
 )
 from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
+from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_sizes import pseudo_records
 from pramana_core.model_sharing.growing.growing import grow_tree
-from pramana_core.model_sharing.options import GenerationOptions
-from pramana_core.model_sharing.sizes import pseudo_records
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees
 

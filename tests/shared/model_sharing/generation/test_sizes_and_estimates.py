@@ -10,13 +10,13 @@ from scipy import optimize
 
 from pramana_core.domain import Variable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.estimates import (
+from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_sizes import cell_sizes, expected_counts, shared_out
+from pramana_core.model_sharing.path_estimates import (
     category_shares,
     cell_shares,
     class_shares,
 )
-from pramana_core.model_sharing.options import GenerationOptions
-from pramana_core.model_sharing.sizes import cell_sizes, expected_counts, shared_out
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 
 COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.mask.measures.rows import security_index, variance_index
+from pramana_core.mask.measures.security_rows import security_index, variance_index
 
 
 def test_nothing_stays_unknown_if_y_is_x():

@@ -21,8 +21,8 @@ from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
     NumericAttribute,
 )
-from pramana_core.model_sharing.estimates import category_shares, cell_shares
-from pramana_core.model_sharing.options import GenerationOptions, Quantiles, Spread
+from pramana_core.model_sharing.generation_options import GenerationOptions, Quantiles, Spread
+from pramana_core.model_sharing.path_estimates import category_shares, cell_shares
 from pramana_core.model_sharing.tree import Condition, Interval, Values
 
 # Which numbers pseudo-data may take within an interval: never one outside of it.

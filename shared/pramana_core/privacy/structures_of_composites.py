@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.columns import (
+from pramana_core.privacy.structures_of_columns import (
     ChannelStructure,
     PlausibleTruths,
     entropy,

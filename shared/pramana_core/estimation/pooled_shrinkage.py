@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.estimation.maxent import divided
+from pramana_core.estimation.maximum_entropy import divided
 from pramana_core.marginals.counts import Tensor
 
 _RESIDUALS = 2.0 ** np.arange(-9.0, 1.0)

@@ -15,8 +15,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.estimation.by_tables import CountedSubtable, asked_of, narrowed
 from pramana_core.estimation.core.axes import Axis, axes_of
+from pramana_core.estimation.subpopulations_by_tables import CountedSubtable, asked_of, narrowed
 from pramana_core.estimation.subpopulations_laws import CellLaw, ExactLaw, outer, rows_of
 from pramana_core.marginals.counts import (
     CUBE_CELLS,

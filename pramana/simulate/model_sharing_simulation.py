@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pramana.simulate.kept import Fold, FoldModels, PreparedTable
+from pramana.simulate.model_sharing_folds import Fold, FoldModels, PreparedTable
+from pramana.simulate.model_sharing_methods import way_of
+from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.options import SimulationOptions
 from pramana.simulate.study import Series, spread
-from pramana.simulate.ways import way_of
 from pramana_core.model_sharing.global_models.model import (
     GlobalModel,
     TreeModel,

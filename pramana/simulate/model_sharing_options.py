@@ -15,7 +15,7 @@ from pramana_core.errors import OptionError
 if TYPE_CHECKING:
     from pramana.simulate.publishers import Publisher
     from pramana_core.model_sharing.attributes import Groups, Taxonomy
-    from pramana_core.model_sharing.options import GenerationOptions
+    from pramana_core.model_sharing.generation_options import GenerationOptions
     from pramana_core.model_sharing.requirements import Requirement
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]

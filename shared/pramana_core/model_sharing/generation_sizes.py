@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pramana_core.errors import ModelError
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.options import GenerationOptions
+from pramana_core.model_sharing.generation_options import GenerationOptions
 from pramana_core.model_sharing.tree import Leaf, SharedTree
 
 _NEAR = 1e-9

@@ -21,14 +21,14 @@ from pramana_core.channels import (
     Transition,
 )
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.columns import ChannelStructure, ColumnsStructure
-from pramana_core.privacy.composite import (
+from pramana_core.privacy.structures_of_columns import ChannelStructure, ColumnsStructure
+from pramana_core.privacy.structures_of_composites import (
     GroupedStructure,
     MixtureStructure,
     PossibleStructure,
     RevealedStructure,
 )
-from pramana_core.privacy.sampled import SampledSet, SampledStructure
+from pramana_core.privacy.structures_of_samples import SampledSet, SampledStructure
 
 
 @singledispatch

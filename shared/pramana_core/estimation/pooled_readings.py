@@ -23,7 +23,7 @@ from pramana_core.channels.base import condition_number, left_inverse
 from pramana_core.domain import Domain
 from pramana_core.errors import SingularChannel
 from pramana_core.estimation.core.axes import axes_of, observed
-from pramana_core.estimation.maxent import product
+from pramana_core.estimation.maximum_entropy import product
 from pramana_core.marginals.counts import ReportTables, Tensor
 from pramana_core.marginals.reported_sets import SetCounts, counts_by_set
 from pramana_core.marginals.tabulated_counts import refuse_noise

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pramana_core.estimation.maxent import divided, solved
-from pramana_core.estimation.readings import PooledReadings
-from pramana_core.estimation.shrinkage import (
+from pramana_core.estimation.maximum_entropy import divided, solved
+from pramana_core.estimation.pooled_readings import PooledReadings
+from pramana_core.estimation.pooled_shrinkage import (
     Kind,
     posterior_weights,
     scale_likelihoods,

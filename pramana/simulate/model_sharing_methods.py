@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from pramana.simulate.kept import Fold, FoldModels, PreparedTable, Way, miner_stream, owner_stream
-from pramana.simulate.learning import learn_published
-from pramana.simulate.options import COMBINING, SimulationOptions
+from pramana.simulate.model_sharing_folds import (
+    Fold,
+    FoldModels,
+    PreparedTable,
+    Way,
+    miner_stream,
+    owner_stream,
+)
+from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
 from pramana.simulate.publishers import publisher_of
+from pramana.simulate.publishing_learning import learn_published
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.model_sharing.combination.combining import CombineOptions, combine
 from pramana_core.model_sharing.combination.combining import Method as Combining

@@ -13,7 +13,11 @@ import numpy.typing as npt
 from pramana_core.channels import LISTED_ENTRIES
 from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.columns import ChannelStructure, PlausibleTruths, require_possible
+from pramana_core.privacy.structures_of_columns import (
+    ChannelStructure,
+    PlausibleTruths,
+    require_possible,
+)
 
 _AXES = 64
 """The most axes a tensor can have; that many variables have more cells than can be listed."""

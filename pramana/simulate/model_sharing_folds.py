@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_tables import SharingTable
-from pramana.simulate.options import SimulationOptions
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
