@@ -1,40 +1,20 @@
 """`[mask]` of the site file: every mistake is refused by name before anything is read."""
 
-import tomllib
-
 import pytest
 
-from owner_agent.site.site import site_from
 from pramana_core.errors import ConfigError
 from pramana_core.kernel_regression.options import KernelOptions
+from tests.owner_agent.site.written import CHANNEL, VARIABLE, site_of
 
-HEAD = """
-owner = "shop"
-table = "customers.csv"
-record_id = "id"
-"""
 MASK = """
 [mask]
 confidential = ["expenditure", "debt"]
 tell = ["age", { column = "gender", categories = ["f", "m"] }]
 """
-VARIABLE = """
-[[variables]]
-name = "v"
-column = "%s"
-categories = ["a", "b"]
-sensitive = %s
-%s
-"""
-CHANNEL = 'channel = { kind = "symmetric", p = 0.2 }'
-
-
-def _site(text, tmp_path):
-    return site_from(tomllib.loads(HEAD + text), tmp_path)
 
 
 def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
-    mask = _site(MASK, tmp_path).mask
+    mask = site_of(tmp_path, MASK).mask
     assert mask.columns == ("age", "gender", "expenditure", "debt")
     assert (mask.method, mask.copies, mask.missing, mask.max_leverage) == (
         "auto",
@@ -42,10 +22,10 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
         "refuse",
         None,
     )
-    both = _site(MASK + VARIABLE % ("city", "true", CHANNEL), tmp_path)
+    both = site_of(tmp_path, MASK + VARIABLE % ("city", "true", CHANNEL))
     assert both.mask == mask
     assert len(both.file.variables) == 1
-    _site(MASK + VARIABLE % ("age", "false", ""), tmp_path)
+    site_of(tmp_path, MASK + VARIABLE % ("age", "false", ""))
 
 
 @pytest.mark.parametrize(
@@ -98,39 +78,39 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
 )
 def test_what_cannot_be_is_refused_by_name(tmp_path, text, said):
     with pytest.raises(ConfigError, match=said):
-        _site(text, tmp_path)
+        site_of(tmp_path, text)
 
 
 def test_options_are_those_of_the_method(tmp_path):
     kernel = 'method = "nmegadp"\nmax_leverage = 0.3\noptions = { kernel = { landmarks = 50 } }\n'
-    mask = _site(MASK + kernel, tmp_path).mask
+    mask = site_of(tmp_path, MASK + kernel).mask
     assert mask.options_of("nmegadp") == {
         "kernel": KernelOptions(landmarks=50),
         "max_leverage": 0.3,
     }
-    mask = _site(MASK + 'method = "sadp"\noptions = { noise = 0.2 }\n', tmp_path).mask
+    mask = site_of(tmp_path, MASK + 'method = "sadp"\noptions = { noise = 0.2 }\n').mask
     assert mask.options_of("sadp") == {"noise": 0.2}
-    mask = _site(MASK + "max_leverage = 0.3\n", tmp_path).mask
+    mask = site_of(tmp_path, MASK + "max_leverage = 0.3\n").mask
     assert mask.options_of("egadp") == {"max_leverage": 0.3}
     assert mask.options_of("sadp") == {}
 
 
 def test_a_bound_on_what_is_told_is_asked_of_whichever_method(tmp_path):
-    mask = _site(MASK + "max_told = 0.1\n", tmp_path).mask
+    mask = site_of(tmp_path, MASK + "max_told = 0.1\n").mask
     assert mask.options_of("egadp") == mask.options_of("nmegadp") == {"max_told": 0.1}
 
 
 def test_bounds_are_pairs_in_the_order_of_the_columns(tmp_path):
     text = "bounds = { debt = { high = 9 }, expenditure = { low = 0, high = 1e6 } }\n"
-    assert _site(MASK + text, tmp_path).mask.limits == {
+    assert site_of(tmp_path, MASK + text).mask.limits == {
         "expenditure": (0.0, 1e6),
         "debt": (None, 9.0),
     }
-    assert _site(MASK, tmp_path).mask.limits == {}
+    assert site_of(tmp_path, MASK).mask.limits == {}
 
 
 def test_a_site_without_the_section_says_what_to_add(tmp_path):
-    site = _site(VARIABLE % ("city", "false", ""), tmp_path)
+    site = site_of(tmp_path, VARIABLE % ("city", "false", ""))
     with pytest.raises(ConfigError, match="does not say which columns are masked") as raised:
         _ = site.mask
     assert "[mask]" in raised.value.remedy

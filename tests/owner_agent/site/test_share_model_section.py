@@ -1,17 +1,10 @@
 """`[share_model]` of the site file: every mistake is refused by name before anything is read."""
 
-import tomllib
-
 import pytest
 
-from owner_agent.site.site import site_from
 from pramana_core.errors import ConfigError
+from tests.owner_agent.site.written import CHANNEL, VARIABLE, site_of
 
-HEAD = """
-owner = "clinic"
-table = "patients.csv"
-record_id = "id"
-"""
 SHARE = """
 [share_model]
 requirement = { k = 5 }
@@ -25,20 +18,7 @@ attributes = [
 PRIVATE = SHARE.replace("requirement = { k = 5 }", "private = { epsilon = 1 }").replace(
     '"weight"', '{ column = "weight", low = 0, high = 200 }'
 )
-VARIABLE = """
-[[variables]]
-name = "v"
-column = "%s"
-categories = ["a", "b"]
-sensitive = %s
-%s
-"""
-CHANNEL = 'channel = { kind = "symmetric", p = 0.2 }'
 MASK = '[mask]\nconfidential = ["%s"]\n'
-
-
-def _site(text, tmp_path):
-    return site_from(tomllib.loads(HEAD + text), tmp_path)
 
 
 def _asked(requirement):
@@ -46,30 +26,30 @@ def _asked(requirement):
 
 
 def test_a_site_may_share_a_tree_alone_and_beside_variables(tmp_path):
-    section = _site(SHARE, tmp_path).share_model
+    section = site_of(tmp_path, SHARE).share_model
     assert section.columns == ("weight", "age", "ward", "diagnosis")
     assert (section.required.k, section.required.by) == (5, "growing")
     assert section.required.required.exact
     assert (section.tell, section.missing, section.private) == ("hits", "refuse", None)
     assert [a.declared for a in section.attributes] == [False, True, True]
     assert section.attributes[2].groups.ancestors == (("sea",), ("no",), ("sea",))
-    both = _site(SHARE + VARIABLE % ("city", "true", CHANNEL), tmp_path)
+    both = site_of(tmp_path, SHARE + VARIABLE % ("city", "true", CHANNEL))
     assert both.share_model == section
-    _site(SHARE + VARIABLE % ("ward", "false", ""), tmp_path)
-    _site(SHARE + MASK % "debt", tmp_path)
+    site_of(tmp_path, SHARE + VARIABLE % ("ward", "false", ""))
+    site_of(tmp_path, SHARE + MASK % "debt")
 
 
 def test_a_private_tree_may_stand_beside_a_randomization_of_its_columns(tmp_path):
-    site = _site(PRIVATE + VARIABLE % ("diagnosis", "true", CHANNEL), tmp_path)
+    site = site_of(tmp_path, PRIVATE + VARIABLE % ("diagnosis", "true", CHANNEL))
     assert site.share_model.private.epsilon == 1
     assert site.share_model.required is None
 
 
 def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
-    section = _site(_asked('"none"'), tmp_path).share_model
+    section = site_of(tmp_path, _asked('"none"')).share_model
     assert section.required is None
     with pytest.raises(ConfigError, match="say what every path must meet"):
-        _site(SHARE.replace("requirement = { k = 5 }", ""), tmp_path)
+        site_of(tmp_path, SHARE.replace("requirement = { k = 5 }", ""))
 
 
 @pytest.mark.parametrize(
@@ -137,11 +117,11 @@ def test_nothing_is_required_only_where_that_is_written_out(tmp_path):
 )
 def test_what_cannot_be_is_refused_by_name(tmp_path, text, said):
     with pytest.raises(ConfigError, match=said):
-        _site(text, tmp_path)
+        site_of(tmp_path, text)
 
 
 def test_a_site_without_the_section_says_what_to_add(tmp_path):
-    site = _site(VARIABLE % ("city", "false", ""), tmp_path)
+    site = site_of(tmp_path, VARIABLE % ("city", "false", ""))
     with pytest.raises(ConfigError, match="does not say of which columns") as raised:
         _ = site.share_model
     assert "[share_model]" in raised.value.remedy

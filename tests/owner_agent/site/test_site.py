@@ -1,36 +1,17 @@
 """A site file that says something wrong is refused by name, and no sensitive variable slips out."""
 
-import tomllib
-
 import pytest
 
 from owner_agent.site.planning import interval_labels, planned
-from owner_agent.site.site import load_site, site_from
+from owner_agent.site.site import load_site
 from pramana_core.channels import Grouped, Symmetric
 from pramana_core.errors import ConfigError, PlanError, UnprotectedVariable
 from pramana_core.plan import Plan
-
-HEAD = """
-owner = "clinic"
-table = "t.csv"
-record_id = "id"
-"""
-
-
-def _site(tmp_path, variables, head=HEAD):
-    return site_from(tomllib.loads(head + variables), tmp_path)
-
-
-def _one(tmp_path, channel, categories='["a", "b"]', sensitive="true"):
-    return _site(
-        tmp_path,
-        f'[[variables]]\nname = "A"\ncategories = {categories}\nsensitive = {sensitive}\n'
-        + (f"channel = {channel}\n" if channel else ""),
-    )
+from tests.owner_agent.site.written import HEAD, channel_of, one, site_of
 
 
 def test_the_plan_follows_the_file(tmp_path):
-    site = _site(
+    site = site_of(
         tmp_path,
         """
         [[variables]]
@@ -69,7 +50,7 @@ def test_the_plan_follows_the_file(tmp_path):
 
 
 def test_what_is_not_sensitive_needs_no_channel(tmp_path):
-    assert planned(_one(tmp_path, "", sensitive="false")).plan.blocks[0].channel.is_identity
+    assert planned(one(tmp_path, "", sensitive="false")).plan.blocks[0].channel.is_identity
 
 
 def test_a_joint_channel_must_protect_each_sensitive_variable(tmp_path):
@@ -88,9 +69,9 @@ def test_a_joint_channel_must_protect_each_sensitive_variable(tmp_path):
         channel = {{ kind = "grouped", groups = {groups}, p = 0.2 }}
         """
     variables = variables.replace("{groups}", '[["f*low", "f*high"], ["m*low", "m*high"]]')
-    assert planned(_site(tmp_path, variables.format(sex="false"))).plan.blocks[0].name
+    assert planned(site_of(tmp_path, variables.format(sex="false"))).plan.blocks[0].name
     with pytest.raises(UnprotectedVariable, match="'sex' is sensitive but would leave"):
-        planned(_site(tmp_path, variables.format(sex="true")))
+        planned(site_of(tmp_path, variables.format(sex="true")))
 
 
 def test_every_wrong_variable_is_told_at_once(tmp_path):
@@ -111,10 +92,15 @@ def test_every_wrong_variable_is_told_at_once(tmp_path):
         channel = { kind = "grouped", groups = [["a"], ["b", "c"]], p = 0.2 }
         """
     with pytest.raises(UnprotectedVariable, match=r"3 problems:[^$]*'one'[^$]*'two'[^$]*'three'"):
-        planned(_site(tmp_path, variables))
+        planned(site_of(tmp_path, variables))
 
 
 GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
+
+
+def good(words):
+    """Return the variable that is right, with a channel in words."""
+    return f"{GOOD}channel = {channel_of(words)}\n"
 
 
 @pytest.mark.parametrize(
@@ -124,39 +110,30 @@ GOOD = '[[variables]]\nname = "A"\ncategories = ["a", "b"]\nsensitive = false\n'
         ("colour = 1\n" + HEAD + GOOD, "unknown key colour"),
         (HEAD + '[miner]\nurl = "https://m"\nstudy = "s"\nport = 1\n' + GOOD, "miner.port"),
         (
-            HEAD + GOOD + 'channel = { kind = "binary", p1 = 0.1, p2 = 0.1, q = 2 }\n',
+            HEAD + good("binary, p1 = 0.1, p2 = 0.1, q = 2"),
             r"unknown key variables\[1\]\.channel\.q",
         ),
-        (HEAD + GOOD + 'channel = { kind = "magic" }\n', "magic"),
-        (HEAD + GOOD + 'channel = { kind = "symmetric" }\n', "exactly one of p, gamma and epsilon"),
+        (HEAD + good("magic"), "magic"),
+        (HEAD + good("symmetric"), "exactly one of p, gamma and epsilon"),
         (
-            HEAD + GOOD + 'channel = { kind = "gamma-diagonal", gamma = 2, epsilon = 1 }\n',
+            HEAD + good("gamma-diagonal, gamma = 2, epsilon = 1"),
             "a gamma-diagonal channel takes exactly one of gamma and epsilon, not 2",
         ),
         (
-            HEAD + GOOD + 'channel = { kind = "grouped", groups = [["a", "b"]] }\n',
+            HEAD + good('grouped, groups = [["a", "b"]]'),
             "a grouped channel takes exactly one of p, gamma and epsilon, not 0",
         ),
-        (HEAD + GOOD + 'channel = { kind = "gamma-diagonal", p = 0.1, gamma = 2 }\n', r"\.p"),
-        (HEAD + GOOD + 'channel = { kind = "mask" }\n', "exactly one of p and gamma"),
+        (HEAD + good("gamma-diagonal, p = 0.1, gamma = 2"), r"\.p"),
+        (HEAD + good("mask"), "exactly one of p and gamma"),
         (
-            HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1, gamma = 2, prior = [0.5] }\n',
+            HEAD + good("invariant, p = 0.1, gamma = 2, prior = [0.5]"),
             "exactly one of p and gamma, not 2",
         ),
-        (HEAD + GOOD + 'channel = { kind = "invariant", p = 0.1 }\n', r"channel\.prior"),
-        (
-            HEAD + GOOD + 'channel = { kind = "cut-and-paste", keep = 1 }\n',
-            "exactly one of rho and gamma",
-        ),
-        (HEAD + GOOD + 'channel = { kind = "cut-and-paste", keep = -1, rho = 0.1 }\n', "keep"),
-        (
-            HEAD + GOOD + 'channel = { kind = "structural-zeros", impossible = [], p = 0.1 }\n',
-            "impossible",
-        ),
-        (
-            HEAD + GOOD + 'channel = { kind = "sampled", gamma = 2 }\n',
-            "exactly one of subsets and size",
-        ),
+        (HEAD + good("invariant, p = 0.1"), r"channel\.prior"),
+        (HEAD + good("cut-and-paste, keep = 1"), "exactly one of rho and gamma"),
+        (HEAD + good("cut-and-paste, keep = -1, rho = 0.1"), "keep"),
+        (HEAD + good("structural-zeros, impossible = [], p = 0.1"), "impossible"),
+        (HEAD + good("sampled, gamma = 2"), "exactly one of subsets and size"),
         (
             HEAD + GOOD + "cuts = [1]\n",
             "exactly one of categories, categories_from, cuts and centres",
@@ -202,14 +179,14 @@ BLOCK = GOOD + GOOD.replace('"A"', '"B"') + '[[blocks]]\nvariables = ["A", "B"]\
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        (GOOD + 'channel = { kind = "cut-and-paste", keep = -1, rho = 0.1 }\n',
+        (good("cut-and-paste, keep = -1, rho = 0.1"),
          "variables[1].channel.keep"),
-        (GOOD + 'channel = { kind = "matrix", rows = [[1, 0], [0, inf]] }\n',
+        (good("matrix, rows = [[1, 0], [0, inf]]"),
          "variables[1].channel.rows[2][2]"),
         (BLOCK + 'channel = { kind = "sampled", size = 0, gamma = 2 }\n',
          "blocks[1].channel.size"),
-        (GOOD + 'channel = { kind = "magic" }\n', "variables[1].channel"),
-        (GOOD + 'channel = { kind = "mask", p = 0.9, channel = { mask = 1 } }\n',
+        (good("magic"), "variables[1].channel"),
+        (good("mask, p = 0.9, channel = { mask = 1 }"),
          "variables[1].channel.channel"),
     ],
 )  # fmt: skip
@@ -253,38 +230,38 @@ def test_a_site_file_that_is_not_there(tmp_path):
     ],
 )
 def test_an_address_that_is_safe_or_accepted_as_unsafe(tmp_path, miner):
-    assert _site(tmp_path, f'[miner]\n{miner}\nstudy = "s"\n{GOOD}').miner.study == "s"
+    assert site_of(tmp_path, f'[miner]\n{miner}\nstudy = "s"\n{GOOD}').miner.study == "s"
 
 
 def test_without_a_miner_there_is_nowhere_to_publish(tmp_path):
     with pytest.raises(ConfigError, match=r"names no miner.*\[miner\]"):
-        _ = _site(tmp_path, GOOD).miner
+        _ = site_of(tmp_path, GOOD).miner
 
 
 def test_categories_come_from_a_public_list(tmp_path):
     (tmp_path / "list.txt").write_text("north\n\n south \n", encoding="utf-8")
     text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
-    assert planned(_site(tmp_path, text)).variables["A"].categories == ("north", "south")
+    assert planned(site_of(tmp_path, text)).variables["A"].categories == ("north", "south")
     (tmp_path / "list.txt").unlink()
     with pytest.raises(ConfigError, match=r"list of categories of 'A'.*cannot be read"):
-        planned(_site(tmp_path, text))
+        planned(site_of(tmp_path, text))
 
 
 def test_missing_must_be_a_category(tmp_path):
     with pytest.raises(ConfigError, match=r"counts empty cells as '\?', which is not"):
-        planned(_site(tmp_path, GOOD + 'missing = "?"\n'))
+        planned(site_of(tmp_path, GOOD + 'missing = "?"\n'))
 
 
 def test_a_category_that_no_cell_could_match_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="spaces around"):
-        planned(_one(tmp_path, "", '["a ", "b"]', "false"))
+        planned(one(tmp_path, "", '["a ", "b"]', "false"))
 
 
 def test_a_plan_that_the_contract_cannot_carry_is_refused(tmp_path):
     (tmp_path / "list.txt").write_text("x" * 300 + "\ny\n", encoding="utf-8")
     text = GOOD.replace('categories = ["a", "b"]', 'categories_from = "list.txt"')
     with pytest.raises(PlanError, match="256"):
-        planned(_site(tmp_path, text))
+        planned(site_of(tmp_path, text))
 
 
 def test_interval_labels():
@@ -293,7 +270,7 @@ def test_interval_labels():
 
 
 def test_a_planned_site_is_a_plan(tmp_path):
-    assert isinstance(planned(_one(tmp_path, "", sensitive="false")).plan, Plan)
+    assert isinstance(planned(one(tmp_path, "", sensitive="false")).plan, Plan)
 
 
 SPREAD = "[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]"
@@ -301,13 +278,13 @@ SPREAD = "[[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]]"
 
 def test_reports_that_each_fit_one_category_only_are_refused(tmp_path):
     """Random as they are, they tell the truth."""
-    channel = f'{{ kind = "matrix", rows = {SPREAD} }}'
+    channel = f"matrix, rows = {SPREAD}"
     with pytest.raises(UnprotectedVariable, match="'A' is sensitive but could be read off") as told:
-        planned(_one(tmp_path, channel))
+        planned(one(tmp_path, channel))
     assert told.value.where == "A"
-    assert planned(_one(tmp_path, channel, sensitive="false")).plan.blocks
+    assert planned(one(tmp_path, channel, sensitive="false")).plan.blocks
     blurred = SPREAD.replace("0.5, 0.5, 0, 0", "0.5, 0.4, 0.1, 0")
-    planned(_one(tmp_path, f'{{ kind = "matrix", rows = {blurred} }}'))
+    planned(one(tmp_path, f"matrix, rows = {blurred}"))
 
 
 def _joint(tmp_path, channel, sensitive=("true", "true")):
@@ -315,15 +292,15 @@ def _joint(tmp_path, channel, sensitive=("true", "true")):
         f'[[variables]]\nname = "{n}"\ncategories = ["{n}0", "{n}1"]\nsensitive = {s}\n'
         for n, s in zip("ab", sensitive, strict=True)
     )
-    block = f'[[blocks]]\nvariables = ["a", "b"]\nchannel = {channel}\n'
-    return _site(tmp_path, variables + block)
+    block = f'[[blocks]]\nvariables = ["a", "b"]\nchannel = {channel_of(channel)}\n'
+    return site_of(tmp_path, variables + block)
 
 
 def test_a_sensitive_variable_that_its_block_gives_away_is_refused(tmp_path):
     # Cells a0b0, a0b1, a1b0, a1b1: a decides which two are reported, and b how; so the reports of
     # a alone depend on b, and only the block's report gives a away.
     hidden = "[[0.7, 0, 0, 0.3], [0.4, 0, 0, 0.6], [0, 0.8, 0.2, 0], [0, 0.1, 0.9, 0]]"
-    channel = f'{{ kind = "matrix", rows = {hidden} }}'
+    channel = f"matrix, rows = {hidden}"
     with pytest.raises(UnprotectedVariable, match="'a' is sensitive but could be read off"):
         planned(_joint(tmp_path, channel))
     made = planned(_joint(tmp_path, channel, ("false", "true")))
@@ -333,6 +310,6 @@ def test_a_sensitive_variable_that_its_block_gives_away_is_refused(tmp_path):
 def test_a_group_that_gives_a_variable_of_its_block_away_is_refused(tmp_path):
     groups = '[["a0*b0", "a0*b1"], ["a1*b0", "a1*b1"]]'
     with pytest.raises(UnprotectedVariable, match="'a' is sensitive but"):
-        planned(_joint(tmp_path, f'{{ kind = "grouped", groups = {groups}, p = 0.3 }}'))
+        planned(_joint(tmp_path, f"grouped, groups = {groups}, p = 0.3"))
     crossed = '[["a0*b0", "a1*b1"], ["a1*b0", "a0*b1"]]'
-    assert planned(_joint(tmp_path, f'{{ kind = "grouped", groups = {crossed}, p = 0.3 }}'))
+    assert planned(_joint(tmp_path, f"grouped, groups = {crossed}, p = 0.3"))
