@@ -210,7 +210,7 @@ def test_the_law_at_width_is_the_declared_one_on_every_word(monkeypatch):
         columns = {f"v{i}": np.full(len(rows), c, np.uint8) for i, c in enumerate(codes)}
         cells = true_cells(block, columns)
         assert cells.shape == (len(rows), 2)
-        given = sampling.Words(source, np.arange(len(rows)))
+        given = sampling.UniformWords(source, np.arange(len(rows)))
         made = sample_block(block, cells, given)
         law = {}
         for place, (report, share) in enumerate(
