@@ -69,7 +69,7 @@ def _upgrade(connection: Connection, found: str, place: str) -> None:
     except ValueError as error:
         raise StoreCorrupt(
             f"The database {place} cannot be upgraded from schema {found}: a row of it is damaged."
-            " It is unchanged.",
+            " Its tables and rows are unchanged.",
             where=place,
             remedy="Restore a backup, and start again.",
         ) from error
@@ -85,7 +85,7 @@ def _require_known(found: str, place: str) -> None:
     if found.isdecimal() and int(found) < int(REVISIONS[0]):
         raise StoreCorrupt(
             f"The database {place} has schema {found}, which no released miner had; this one reads"
-            f" schema {HEAD}. It is unchanged.",
+            f" schema {HEAD}. Its tables and rows are unchanged.",
             where=place,
             remedy="Name an empty database, or run the state of the software that made this one.",
         )

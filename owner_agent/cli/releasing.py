@@ -67,7 +67,7 @@ def publish(
     from owner_agent.cli.releases_shown import found_wrong, show_others_apart, show_outcome
     from owner_agent.release.agreement import require_agreed_by
     from owner_agent.release.publish import publish as publish_release
-    from owner_agent.release.randomized import RandomizedNow
+    from owner_agent.release.randomized import PreparedRecords
     from owner_agent.report.corrected import corrected_of
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import show_adopted
@@ -93,7 +93,7 @@ def publish(
         told.require_accepted()
     options = PublishOptions(part_records, accept_added_loss, corrections)
     with progress_bar(patience=0) as bar:
-        outcome = publish_release(RandomizedNow, opened, environment, options, _on(bar))
+        outcome = publish_release(PreparedRecords, opened, environment, options, _on(bar))
     if json:
         print_json({**outcome.as_dict(), **study_json(told)})
     else:

@@ -18,7 +18,7 @@ from owner_agent.http.publications import Publication, PublicationCreate, Public
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import report
@@ -92,7 +92,7 @@ def create_app(site: Path, token: str, environment: Environment) -> FastAPI:
         options = PublishOptions(
             request.part_records, request.accept_added_loss, request.corrections
         )
-        return publish(RandomizedNow, load_site(site), environment, options, watch)
+        return publish(PreparedRecords, load_site(site), environment, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
     app.state.agent = Agent(site, token, Publications(people, publish_once), environment)

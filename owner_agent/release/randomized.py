@@ -29,7 +29,7 @@ from pramana_core.wire.releases.base import RANDOMIZED
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class RandomizedNow(Leaving):
+class PreparedRecords(Leaving):
     """A table randomized under its plan; `past` is what left before, `linkage` names the secret."""
 
     kind = RANDOMIZED

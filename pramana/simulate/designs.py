@@ -193,7 +193,7 @@ def _best_of(problem: Problem, family: str) -> Option:
         raise OptionError(
             f"There is no plan of the family {family} for {len(problem.needs.domain)} variables.",
             where="--design",
-            remedy=f"Choose auto, or one of {list(builds(problem))}.",
+            remedy=f"Choose auto, or one of {', '.join(builds(problem))}.",
         )
     # Of plans that are equally good the first of those that tell the longest tables.
     made.sort(key=lambda one: -len(one.moments.by_length))

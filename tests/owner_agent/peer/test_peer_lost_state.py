@@ -13,7 +13,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.tokens import TokenStore
@@ -111,7 +111,7 @@ def with_miner(closed_world, bench, make_site):
 def published(world, **options):
     """Publish south's table to its miner."""
     site = load_site(world.folder("south") / "site.toml")
-    return publish(RandomizedNow, site, world.environment(), PublishOptions(**options))
+    return publish(PreparedRecords, site, world.environment(), PublishOptions(**options))
 
 
 def correct(table, people=40):

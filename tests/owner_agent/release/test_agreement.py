@@ -12,7 +12,7 @@ from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
 from pramana_core.wire.parts import RecordSchema, decode_part
@@ -21,7 +21,7 @@ from tests.owner_agent.site.plans import PLAN, follow, study_plan
 
 def _publish(bench, **options):
     return publish(
-        RandomizedNow, bench.site, bench.environment, PublishOptions(part_records=20, **options)
+        PreparedRecords, bench.site, bench.environment, PublishOptions(part_records=20, **options)
     )
 
 

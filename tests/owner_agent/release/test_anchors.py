@@ -10,7 +10,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.left import all_anchors, anchors_path
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.history import audit_log
 from pramana_core.audit.log import AuditLog
 from pramana_core.audit.verifying import Verified, verify, written
@@ -38,8 +38,8 @@ def log(bench, tmp_path) -> AuditLog:
 
 
 def test_each_publication_remembers_the_state_of_the_miners_log(bench, log):
-    assert publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning is None
-    assert publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning is None
+    assert publish(PreparedRecords, bench.site, bench.environment, OPTIONS).log_warning is None
+    assert publish(PreparedRecords, bench.site, bench.environment, OPTIONS).log_warning is None
     log.write({"action": "seal"})
     bench.miner.audit = told_by(log)
     (entry,) = Ledger(bench.state).entries()
@@ -51,16 +51,16 @@ def test_each_publication_remembers_the_state_of_the_miners_log(bench, log):
 
 
 def test_a_miner_without_such_a_log_is_no_trouble(bench):
-    assert publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning is None
+    assert publish(PreparedRecords, bench.site, bench.environment, OPTIONS).log_warning is None
     assert all_anchors(bench.state) == {}
 
 
 def test_a_log_cut_short_is_told_noted_and_shown(bench, log, command):
-    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+    publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     lines = log.path.read_bytes().splitlines(keepends=True)
     log.path.write_bytes(b"".join(lines[:3]))
     bench.miner.audit = told_by(log)
-    outcome = publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+    outcome = publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     assert "it had 5 lines" in str(outcome.log_warning)
     noted = [json.loads(line) for line in (bench.state / "audit.jsonl").read_text().splitlines()]
     assert noted[-1]["action"] == "miner_log_rewritten"
@@ -73,7 +73,7 @@ def test_a_log_cut_short_is_told_noted_and_shown(bench, log, command):
 def test_anchors_are_printed_as_verification_takes_them(bench, log, command):
     code, out, _ = of(command("audit", "anchors"))
     assert (code, "yet" in out) == (0, True)
-    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+    publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     code, out, _ = of(command("audit", "anchors", "--json"))
     ((anchor,),) = json.loads(out)["anchors"].values()
     told = f"{anchor['entries']}:{anchor['head']}"
@@ -88,7 +88,7 @@ def test_anchors_are_printed_as_verification_takes_them(bench, log, command):
 
 
 def test_anchors_of_several_miners_must_be_named(bench, log, command):
-    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+    publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     other = anchors_path(bench.state, "https://other.example.org/x")
     assert other.name == "other.example.org_x.jsonl"
     other.write_text(written([log.anchor()]))
@@ -99,7 +99,7 @@ def test_anchors_of_several_miners_must_be_named(bench, log, command):
 
 
 def test_what_left_is_in_the_agents_own_chained_log(bench, log):
-    publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+    publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     own = audit_log(bench.state, bench.environment.now).anchor()
     assert isinstance(verify(bench.state / "audit.jsonl", [own]), Verified)
     told = [json.loads(line) for line in (bench.state / "audit.jsonl").read_text().splitlines()]
@@ -112,7 +112,7 @@ def test_what_left_is_in_the_agents_own_chained_log(bench, log):
 
 def test_publishing_on_a_full_disk_does_nothing_by_halves_and_works_once_there_is_room(bench, log):
     bench.done_where_room_is_short(
-        lambda: publish(RandomizedNow, bench.site, bench.environment, OPTIONS)
+        lambda: publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     )
 
 
@@ -123,6 +123,6 @@ def test_two_services_behind_one_address_have_each_its_own_log(bench, log, tmp_p
     for asked in (log, other, log, other):
         asked.write({"action": "seal"})
         bench.miner.audit = told_by(asked)
-        warned.append(publish(RandomizedNow, bench.site, bench.environment, OPTIONS).log_warning)
+        warned.append(publish(PreparedRecords, bench.site, bench.environment, OPTIONS).log_warning)
     assert "it began anew" in str(warned[1])
     assert [warning for warning in warned if warning is not None] == [warned[1]]

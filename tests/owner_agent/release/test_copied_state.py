@@ -14,7 +14,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch, import_draw_key
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.history import knows_draw_key
 from owner_agent.state.keys import KeyStore, fingerprint, read_key
 from owner_agent.state.tokens import TokenStore
@@ -25,7 +25,7 @@ TOKEN = "token-of-clinic-north-0123456789"
 
 
 def _publish(bench, **options):
-    return publish(RandomizedNow, bench.site, bench.environment, PublishOptions(**options))
+    return publish(PreparedRecords, bench.site, bench.environment, PublishOptions(**options))
 
 
 def _new_epoch(bench, seconds=0):

@@ -10,7 +10,7 @@ import pytest
 from owner_agent.release.agreement import join, rotate
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.site.site import load_site
 from owner_agent.state.tokens import TokenStore
 from pramana_core.audit.verifying import Verified, verify
@@ -24,7 +24,7 @@ def stored(bench) -> str:
 
 def works(bench) -> bool:
     return (
-        publish(RandomizedNow, bench.site, bench.environment, PublishOptions(20)).release_id != ""
+        publish(PreparedRecords, bench.site, bench.environment, PublishOptions(20)).release_id != ""
     )
 
 

@@ -11,7 +11,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.new_epoch import begin_new_epoch
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.history import TRACES
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tokens import TokenStore
@@ -48,7 +48,7 @@ CHOICES = [
 
 
 def _publish(bench, **options):
-    return publish(RandomizedNow, bench.site, bench.environment, PublishOptions(**options))
+    return publish(PreparedRecords, bench.site, bench.environment, PublishOptions(**options))
 
 
 def _remove(path):
@@ -113,7 +113,7 @@ def _restored(bench, lost=(), copy="backup"):
 def _tried(bench, options):
     """Publish; return the class of what was refused, or None."""
     try:
-        publish(RandomizedNow, bench.site, bench.environment, options)
+        publish(PreparedRecords, bench.site, bench.environment, options)
     except PramanaError as error:
         return type(error)
     return None
@@ -296,7 +296,7 @@ def test_the_epoch_is_of_the_randomness_that_is_passed(left):
     environment = left.environment.__class__(
         **{**vars(left.environment), "random_bytes": random_bytes}
     )
-    publish(RandomizedNow, left.site, environment, PublishOptions(corrections="fresh"))
+    publish(PreparedRecords, left.site, environment, PublishOptions(corrections="fresh"))
     epochs = {draw.epoch for entry in Ledger(left.state).entries() for draw in entry.draws}
     assert epochs == {0, int.from_bytes(bytes(range(1, 9))) >> 1}
     assert drawn

@@ -18,7 +18,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import MANIFEST
 from owner_agent.release.publish import publish, withdraw
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
 from owner_agent.state.lock import publishing_alone
@@ -52,7 +52,7 @@ REQUESTS = PARTS + 5
 def _publish(bench, watch=None, **options):
     options.setdefault("part_records", 20)
     more = () if watch is None else (watch,)
-    return publish(RandomizedNow, bench.site, bench.environment, PublishOptions(**options), *more)
+    return publish(PreparedRecords, bench.site, bench.environment, PublishOptions(**options), *more)
 
 
 def _states(bench):

@@ -12,7 +12,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.memory import load_memory
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
 from pramana_core.wire.parts import RecordSchema, decode_part
@@ -22,7 +22,7 @@ EPSILON = 2.0149  # ln 7.5 of the binary channel
 
 def _publish(bench, **options):
     return publish(
-        RandomizedNow, bench.site, bench.environment, PublishOptions(part_records=20, **options)
+        PreparedRecords, bench.site, bench.environment, PublishOptions(part_records=20, **options)
     )
 
 

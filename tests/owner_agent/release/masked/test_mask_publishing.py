@@ -8,7 +8,7 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.masked import PreparedMask, choose
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.summaries import ledger_json
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import ConfigError, PlanConflict, ReleaseNotOpen, Unreachable
@@ -210,15 +210,15 @@ def _randomized(site_text, column="expenditure", sensitive="true", channel=CHANN
 def test_a_masked_column_is_not_randomized_later(shop, arrived, site_text):
     shop.write(_randomized(site_text))
     with pytest.raises(PlanConflict, match="left masked, and would leave randomized now"):
-        publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
+        publish(PreparedRecords, shop.site, shop.environment, PublishOptions())
     shop.write(_randomized(site_text, sensitive="false", channel=""))
     with pytest.raises(PlanConflict, match="left masked, and would leave as it is now"):
-        publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
+        publish(PreparedRecords, shop.site, shop.environment, PublishOptions())
 
 
 def test_a_randomized_column_is_neither_masked_nor_told_later(shop, site_text):
     shop.write(_randomized(site_text))
-    publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
+    publish(PreparedRecords, shop.site, shop.environment, PublishOptions())
     shop.write(site_text)
     with pytest.raises(PlanConflict, match=r"left randomized \(epsilon 1\.099\), and would leave"):
         _publish(shop)
@@ -271,7 +271,7 @@ def test_a_site_without_mask_section_says_so(bench):
 
 def test_a_site_that_masks_alone_has_nothing_to_randomize(shop):
     with pytest.raises(ConfigError, match="only columns to mask"):
-        publish(RandomizedNow, shop.site, shop.environment, PublishOptions())
+        publish(PreparedRecords, shop.site, shop.environment, PublishOptions())
 
 
 def test_on_a_full_disk_nothing_is_done_by_halves_and_room_is_all_it_needs(shop):

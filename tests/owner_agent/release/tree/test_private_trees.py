@@ -16,7 +16,7 @@ from owner_agent.release.composition import losses
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.release.tree import FOLDER, PreparedTree
 from owner_agent.report.summaries import ledger_json
 from owner_agent.report.trees import report_of
@@ -223,9 +223,9 @@ channel = { kind = "symmetric", p = 0.5 }
     private.write(head + variable + "[share_model]" + section)
     _publish(private)
     with pytest.raises(PlanConflict, match=r"'diagnosis': epsilon 2 would become 2\.693"):
-        publish(RandomizedNow, private.site, private.environment, PublishOptions())
+        publish(PreparedRecords, private.site, private.environment, PublishOptions())
     publish(
-        RandomizedNow, private.site, private.environment, PublishOptions(accept_added_loss=True)
+        PreparedRecords, private.site, private.environment, PublishOptions(accept_added_loss=True)
     )
     told = ledger_json(Ledger(private.state).entries())
     # Symmetric over 3 categories with p = 1/2: 1/2 against 1/4, so ln 2 is added.

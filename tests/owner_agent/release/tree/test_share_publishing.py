@@ -10,7 +10,7 @@ from owner_agent.release import tree as growing
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import publish, withdraw
-from owner_agent.release.randomized import RandomizedNow
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.release.tree import PreparedTree
 from owner_agent.release.tree_table import choose
 from owner_agent.report.summaries import ledger_json
@@ -269,8 +269,10 @@ def test_a_column_of_a_tree_is_not_randomized_later_nor_the_other_way_round(
     randomized = VARIABLE.format(sensitive="true", channel=CHANNEL, **DIAGNOSIS)
     clinic.write(_head(site_text) + randomized)
     with pytest.raises(PlanConflict, match="left in a shared tree, and would leave randomized now"):
-        publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
-    publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions(accept_added_loss=True))
+        publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
+    publish(
+        PreparedRecords, clinic.site, clinic.environment, PublishOptions(accept_added_loss=True)
+    )
     composed = ledger_json(Ledger(clinic.state).entries())
     assert composed["composed_epsilon"]["diagnosis"] is None
     assert composed["shared_columns"] == ["age", "diagnosis", "ward"]
@@ -279,9 +281,9 @@ def test_a_column_of_a_tree_is_not_randomized_later_nor_the_other_way_round(
 def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic, site_text):
     public = VARIABLE.format(sensitive="false", channel="", **WARD)
     clinic.write(_head(site_text) + public + "[share_model]" + site_text.split("[share_model]")[1])
-    publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
+    publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
     _publish(clinic)
-    publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
+    publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
     assert len(clinic.miner.sealed()) == 2
 
 
@@ -321,7 +323,7 @@ def test_a_site_without_the_section_says_so(bench):
 
 def test_a_site_that_shares_alone_has_nothing_to_randomize(clinic):
     with pytest.raises(ConfigError, match="only a tree to share") as raised:
-        publish(RandomizedNow, clinic.site, clinic.environment, PublishOptions())
+        publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
     assert "owner-agent share-model --publish" in raised.value.remedy
 
 
