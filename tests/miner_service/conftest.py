@@ -306,6 +306,13 @@ def miner(start: Callable[..., Miner]) -> Miner:
     return start()
 
 
+@pytest.fixture
+def north(miner: Miner) -> Person:
+    """The first owner of the study asia, which has no release yet."""
+    miner.study("asia")
+    return miner.owner("asia", "north")
+
+
 @pytest.fixture(name="assert_problem")
 def _assert_problem() -> Callable[..., ProblemDetail]:
     return assert_problem

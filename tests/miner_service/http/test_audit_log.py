@@ -109,21 +109,19 @@ def test_a_token_that_is_sent_where_its_id_belongs_is_not_noted(miner):
 
 
 def test_a_change_that_could_not_be_noted_is_refused_before_it_is_made(
-    miner, release_a, assert_problem
+    miner, north, release_a, assert_problem
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+    path = north.announce("asia", release_a)
     before, noted = miner.snapshot(), actions(miner)
     with without_room(miner):
-        part = owner.put(path, 0, release_a.parts[0])
+        part = north.put(path, 0, release_a.parts[0])
         study = miner.admin("POST", "/v1/studies", json={"name": "late"})
     for refused in (part, study):
         problem = assert_problem(refused, 507, "storage-full", "audit log", "nothing was changed")
         assert str(miner.data) not in f"{problem}"
         assert refused.headers["connection"] == "close"
     assert (miner.snapshot(), actions(miner)) == (before, noted)
-    assert owner.put(path, 0, release_a.parts[0]).status_code == 201
+    assert north.put(path, 0, release_a.parts[0]).status_code == 201
     assert isinstance(verify(log_of(miner)), Verified)
 
 

@@ -184,19 +184,19 @@ def test_health_and_readiness(miner, assert_problem, monkeypatch):
     assert miner.nobody.get("/healthz") == {"status": "ok"}
 
 
-def test_a_data_directory_that_cannot_be_written_is_not_ready(miner, assert_problem, release_a):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+def test_a_data_directory_that_cannot_be_written_is_not_ready(
+    miner, north, assert_problem, release_a
+):
+    path = north.announce("asia", release_a)
     scratch = miner.data / "scratch"
     while any(path.is_file() for path in scratch.rglob("*")):
         time.sleep(0.005)  # what the announcement was read from goes after its answer
     shutil.rmtree(scratch)
     scratch.write_text("in the way")
     assert_problem(miner.nobody("GET", "/readyz"), 503, "not-ready", "data directory")
-    answer = owner.put(path, 0, release_a.parts[0])
+    answer = north.put(path, 0, release_a.parts[0])
     assert_problem(answer, 503, "not-ready", "could not be stored", "again later")
-    assert owner.get(path)["parts_received"] == []
+    assert north.get(path)["parts_received"] == []
 
 
 def test_what_an_interruption_left_is_swept_at_the_next_start(start, release_a):

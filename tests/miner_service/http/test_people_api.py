@@ -54,14 +54,12 @@ def test_a_wrong_token_is_refused(miner, assert_problem):
     assert miner.snapshot() == before
 
 
-def test_a_revoked_token_is_refused(miner, assert_problem, release_a):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    assert miner.admin("DELETE", f"/v1/tokens/{owner.id}").status_code == 204
-    assert miner.admin("DELETE", f"/v1/tokens/{owner.id}").status_code == 204
+def test_a_revoked_token_is_refused(miner, north, assert_problem, release_a):
+    path = north.announce("asia", release_a)
+    assert miner.admin("DELETE", f"/v1/tokens/{north.id}").status_code == 204
+    assert miner.admin("DELETE", f"/v1/tokens/{north.id}").status_code == 204
     before = miner.snapshot()
-    answer = owner.put(path, 0, release_a.parts[0])
+    answer = north.put(path, 0, release_a.parts[0])
     assert_problem(answer, 401, "unauthenticated", "revoked", "invitation")
     assert miner.snapshot() == before
     tokens = miner.admin.get("/v1/studies/asia/tokens")["items"]
@@ -69,7 +67,7 @@ def test_a_revoked_token_is_refused(miner, assert_problem, release_a):
         ("ana", "analyst", False),
         ("north", "owner", True),
     ]
-    assert owner.token not in json.dumps(tokens)
+    assert north.token not in json.dumps(tokens)
 
 
 def test_the_admin_token_is_not_revoked_by_accident(miner, assert_problem):

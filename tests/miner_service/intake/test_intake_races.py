@@ -31,23 +31,21 @@ def compressed(plan, keys, columns, codec):
 
 
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
-def test_a_compressed_part_is_refused(miner, plan_a, manifest, keys_of, assert_problem, codec):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_a_compressed_part_is_refused(
+    miner, north, plan_a, manifest, keys_of, assert_problem, codec
+):
     columns = {"A": np.zeros(500, np.uint8), "B": np.zeros(500, np.uint8)}
     body = compressed(plan_a, ascending(keys_of(range(500))), columns, codec)
-    path = owner.announce("asia", manifest(plan_a, [body], [500]))
+    path = north.announce("asia", manifest(plan_a, [body], [500]))
     before = miner.snapshot()
-    assert_problem(owner.put(path, 0, body), 422, "part-invalid", "compressed")
+    assert_problem(north.put(path, 0, body), 422, "part-invalid", "compressed")
     assert miner.snapshot() == before
 
 
 @pytest.mark.slow
 def test_a_part_with_any_byte_changed_is_stored_or_refused_never_a_failure(
-    miner, plan_a, manifest, keys_of, assert_problem
+    miner, north, plan_a, manifest, keys_of, assert_problem
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
     columns = {"A": np.array([0, 1], np.uint8), "B": np.array([2, 1], np.uint8)}
     body = encode_part(RecordSchema.of(plan_a), ascending(keys_of(range(2))), columns)
     refused = 0
@@ -55,15 +53,15 @@ def test_a_part_with_any_byte_changed_is_stored_or_refused_never_a_failure(
         damaged = bytearray(body)
         damaged[position] ^= 0xFF
         built = manifest(plan_a, [bytes(damaged)], [2], f"at-{position}")
-        path = owner.announce("asia", built)
+        path = north.announce("asia", built)
         before = miner.snapshot()
-        answer = owner.put(path, 0, bytes(damaged))
+        answer = north.put(path, 0, bytes(damaged))
         if answer.status_code != 201:  # what a changed pseudonym or padding still is, is a part
             refused += 1
             assert_problem(answer, 422, "part-invalid")
             assert miner.snapshot() == before
         # An owner may only have some releases open at once.
-        assert owner("POST", f"{path}/withdraw").status_code == 200
+        assert north("POST", f"{path}/withdraw").status_code == 200
     assert refused > 20
 
 
@@ -91,41 +89,39 @@ def put_again(miner, path, number, body):
 
 
 def test_a_part_that_comes_while_its_release_is_withdrawn_is_not_kept(
-    miner, release_a, assert_problem, meanwhile
+    miner, north, release_a, assert_problem, meanwhile
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    owner.put(path, 0, release_a.parts[0])
+    path = north.announce("asia", release_a)
+    north.put(path, 0, release_a.parts[0])
     # The withdrawal has swept the release's folder before the part's bytes get there.
     withdrawn = []
 
     def withdraw():
-        withdrawn.append(owner("POST", f"{path}/withdraw").status_code)
+        withdrawn.append(north("POST", f"{path}/withdraw").status_code)
         put_again(miner, path, 1, release_a.parts[1])
 
     meanwhile(withdraw)
-    answer = owner.put(path, 1, release_a.parts[1])
+    answer = north.put(path, 1, release_a.parts[1])
     assert withdrawn == [200]
     assert_problem(answer, 409, "release-not-open", "withdrawn")
     assert miner.snapshot()[1] == {}
     assert list((miner.data / "parts").iterdir()) == []
 
 
-def test_a_part_sent_twice_while_its_release_is_sealed_is_not_kept(miner, release_a, meanwhile):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    owner.put(path, 0, release_a.parts[0])
-    owner.put(path, 1, release_a.parts[1])
+def test_a_part_sent_twice_while_its_release_is_sealed_is_not_kept(
+    miner, north, release_a, meanwhile
+):
+    path = north.announce("asia", release_a)
+    north.put(path, 0, release_a.parts[0])
+    north.put(path, 1, release_a.parts[1])
 
     def seal():
-        assert owner.put(path, 2, release_a.parts[2]).status_code == 201
-        assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
+        assert north.put(path, 2, release_a.parts[2]).status_code == 201
+        assert north("POST", f"{path}/seal").json()["state"] == "sealed"
         put_again(miner, path, 2, release_a.parts[2])
 
     meanwhile(seal)
-    assert owner.put(path, 2, release_a.parts[2]).status_code == 200
+    assert north.put(path, 2, release_a.parts[2]).status_code == 200
     assert list(miner.snapshot()[1]) == [f"columns/{path.rsplit('/', 1)[1]}.arrow"]
     assert list((miner.data / "parts").iterdir()) == []
 
@@ -156,11 +152,9 @@ def test_a_release_withdrawn_among_parts_that_wait_for_one_commit_is_refused_alo
 
 
 def test_a_crash_between_the_bytes_and_the_commit_leaves_a_part_to_be_sent_again(
-    miner, release_a, assert_problem, monkeypatch
+    miner, north, release_a, assert_problem, monkeypatch
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+    path = north.announce("asia", release_a)
     together = miner.services.together
     write = together._database.write
 
@@ -172,21 +166,19 @@ def test_a_crash_between_the_bytes_and_the_commit_leaves_a_part_to_be_sent_again
 
     with monkeypatch.context() as patch:
         patch.setattr(together._database, "write", broken)
-        assert_problem(owner.put(path, 0, release_a.parts[0]), 503, "not-ready")
-    assert owner.get(path)["parts_received"] == []
-    assert [owner.put(path, 0, release_a.parts[0]).status_code for _ in range(2)] == [201, 200]
-    assert owner.get(path)["parts_received"] == [0]
+        assert_problem(north.put(path, 0, release_a.parts[0]), 503, "not-ready")
+    assert north.get(path)["parts_received"] == []
+    assert [north.put(path, 0, release_a.parts[0]).status_code for _ in range(2)] == [201, 200]
+    assert north.get(path)["parts_received"] == [0]
 
 
-def test_a_part_is_answered_alike_by_the_gate_and_by_its_route(miner, release_a):
+def test_a_part_is_answered_alike_by_the_gate_and_by_its_route(north, release_a):
     """An unusual way to write its number is left to the route."""
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+    path = north.announce("asia", release_a)
     arrow = {"Content-Type": "application/vnd.apache.arrow.stream"}
 
     def put(number, body):
-        return owner("PUT", f"{path}/parts/{number}", content=body, headers=arrow)
+        return north("PUT", f"{path}/parts/{number}", content=body, headers=arrow)
 
     for first, second in (("1", "0000000001"), ("0000000002", "2")):
         body = release_a.parts[int(first)]

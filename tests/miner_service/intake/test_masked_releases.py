@@ -23,12 +23,6 @@ RELEASES = "/v1/studies/asia/releases"
 AGE, SEX, DEBT = COLUMNS
 
 
-@pytest.fixture
-def north(miner):
-    miner.study("asia")
-    return miner.owner("asia", "north")
-
-
 def test_a_masked_release_is_announced_sent_and_sealed(miner, north):
     built = masked(range(100))
     path = send_clumsily(north, "asia", built)

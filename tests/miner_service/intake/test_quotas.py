@@ -58,32 +58,24 @@ def test_what_is_open_is_bounded(tight, release_a, assert_problem, limits, words
     assert again.status_code == 201
 
 
-def test_what_is_sealed_makes_room_for_another_announcement(tight, release_a, assert_problem):
-    _, owner = tight(open_releases=1)
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [("open_releases", "open releases"), ("announced_bytes", "bytes of open releases")],
+)
+def test_what_is_sealed_makes_room_for_another_announcement(
+    tight, release_a, assert_problem, limit, words
+):
+    _, owner = tight(**{limit: 1 if limit == "open_releases" else bytes_of(release_a)})
     path = owner.send("s", release_a)
     other = named(release_a, "r2")
     refused = owner("POST", "/v1/studies/s/releases", json=other)
-    assert_problem(refused, 409, "quota-exceeded", "open releases")
+    assert_problem(refused, 409, "quota-exceeded", words)
     assert owner("POST", f"{path}/seal").status_code == 200
     assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
 
 
-def test_bytes_are_bounded_announced_and_stored(start, release_a, assert_problem):
-    miner = start(quotas=Quotas(announced_bytes=bytes_of(release_a)))
-    miner.study("s")
-    owner = miner.owner("s", "north")
-    path = owner.send("s", release_a)
-    other = named(release_a, "r2")
-    answer = owner("POST", "/v1/studies/s/releases", json=other)
-    assert_problem(answer, 409, "quota-exceeded", "bytes of open releases")
-    assert owner("POST", f"{path}/seal").status_code == 200
-    assert owner("POST", "/v1/studies/s/releases", json=other).status_code == 201
-
-
-def test_what_is_stored_is_bounded_though_it_is_sealed(start, release_a, assert_problem):
-    miner = start(quotas=Quotas(stored_bytes=bytes_of(release_a)))
-    miner.study("s")
-    owner = miner.owner("s", "north")
+def test_what_is_stored_is_bounded_though_it_is_sealed(tight, release_a, assert_problem):
+    _, owner = tight(stored_bytes=bytes_of(release_a))
     path = owner.publish("s", release_a)
     other = named(release_a, "r2")
     answer = owner("POST", "/v1/studies/s/releases", json=other)

@@ -24,22 +24,20 @@ from pramana_core.wire.parts import (
 )
 
 
-def test_a_release_is_announced_sent_and_sealed(miner, release_a):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    release = owner.get(path)
+def test_a_release_is_announced_sent_and_sealed(miner, north, release_a):
+    path = north.announce("asia", release_a)
+    release = north.get(path)
     assert release["state"] == "open"
     assert release["parts"] == 3
     assert release["parts_received"] == []
-    assert owner.put(path, 2, release_a.parts[2]).status_code == 201
-    assert owner.get(path)["parts_received"] == [2]
-    owner.put(path, 0, release_a.parts[0])
-    owner.put(path, 1, release_a.parts[1])
-    sealed = owner("POST", f"{path}/seal")
+    assert north.put(path, 2, release_a.parts[2]).status_code == 201
+    assert north.get(path)["parts_received"] == [2]
+    north.put(path, 0, release_a.parts[0])
+    north.put(path, 1, release_a.parts[1])
+    sealed = north("POST", f"{path}/seal")
     assert sealed.json()["state"] == "sealed"
     before = miner.snapshot()
-    again = owner("POST", f"{path}/seal")
+    again = north("POST", f"{path}/seal")
     assert (again.status_code, again.json()) == (200, sealed.json())
     assert miner.snapshot() == before
     assert list(before[1]) == [f"columns/{release['id']}.arrow"]
@@ -71,96 +69,80 @@ def test_sealing_gives_the_same_bytes_whatever_the_order_of_parts(miner, release
     assert files[0] == files[1]
 
 
-def test_the_same_announcement_again_is_the_same_release(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    first = owner("POST", "/v1/studies/asia/releases", json=release_a.body)
+def test_the_same_announcement_again_is_the_same_release(miner, north, release_a, assert_problem):
+    first = north("POST", "/v1/studies/asia/releases", json=release_a.body)
     before = miner.snapshot()
-    again = owner("POST", "/v1/studies/asia/releases", json=release_a.body)
+    again = north("POST", "/v1/studies/asia/releases", json=release_a.body)
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.headers["location"] == again.headers["location"]
     assert miner.snapshot() == before
 
 
 def test_the_same_name_with_other_content_is_a_conflict(
-    miner, release_a, release_c, assert_problem
+    miner, north, release_a, release_c, assert_problem
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    owner.announce("asia", release_a)
+    north.announce("asia", release_a)
     before = miner.snapshot()
-    answer = owner("POST", "/v1/studies/asia/releases", json=release_c.body)
+    answer = north("POST", "/v1/studies/asia/releases", json=release_c.body)
     assert_problem(answer, 409, "conflict", "r1", "north", "other content", "a name of its own")
     assert miner.snapshot() == before
 
 
-def test_a_part_with_a_wrong_digest_is_refused(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+def test_a_part_with_a_wrong_digest_is_refused(miner, north, release_a, assert_problem):
+    path = north.announce("asia", release_a)
     before = miner.snapshot()
     damaged = bytearray(release_a.parts[0])
     damaged[-20] ^= 1
-    answer = owner.put(path, 0, bytes(damaged))
+    answer = north.put(path, 0, bytes(damaged))
     assert_problem(answer, 409, "part-digest-mismatch", "Part 0", "announced", "Nothing was stored")
-    short = owner.put(path, 0, release_a.parts[0][:-1])
+    short = north.put(path, 0, release_a.parts[0][:-1])
     assert_problem(short, 409, "part-digest-mismatch", f"{len(release_a.parts[0]) - 1} bytes")
     header = {"Content-Digest": content_digest(b"something else")}
-    answer = owner.put(path, 0, release_a.parts[0], **header)
+    answer = north.put(path, 0, release_a.parts[0], **header)
     assert_problem(answer, 409, "part-digest-mismatch", "Part 0", "damaged on its way")
     assert miner.snapshot() == before
 
 
-def test_a_part_twice_with_the_same_bytes_is_harmless(miner, release_a):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.send("asia", release_a)
+def test_a_part_twice_with_the_same_bytes_is_harmless(miner, north, release_a):
+    path = north.send("asia", release_a)
     before = miner.snapshot()
-    again = owner.put(path, 1, release_a.parts[1])
+    again = north.put(path, 1, release_a.parts[1])
     assert again.status_code == 200
     assert again.json()["records"] == 40
     assert miner.snapshot() == before
-    owner("POST", f"{path}/seal")
+    north("POST", f"{path}/seal")
     before = miner.snapshot()
-    assert owner.put(path, 1, release_a.parts[1]).status_code == 200
+    assert north.put(path, 1, release_a.parts[1]).status_code == 200
     assert miner.snapshot() == before
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_part_twice_with_other_bytes_is_refused(miner, release_a, assert_problem, sealed):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.publish("asia", release_a) if sealed else owner.send("asia", release_a)
+def test_a_part_twice_with_other_bytes_is_refused(miner, north, release_a, assert_problem, sealed):
+    path = north.publish("asia", release_a) if sealed else north.send("asia", release_a)
     before = miner.snapshot()
-    answer = owner.put(path, 1, release_a.parts[0])
+    answer = north.put(path, 1, release_a.parts[0])
     assert_problem(answer, 409, "part-conflict", "Part 1", "other bytes", "unchanged")
     assert miner.snapshot() == before
 
 
-def test_a_seal_before_all_parts_names_those_missing(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    owner.put(path, 1, release_a.parts[1])
+def test_a_seal_before_all_parts_names_those_missing(miner, north, release_a, assert_problem):
+    path = north.announce("asia", release_a)
+    north.put(path, 1, release_a.parts[1])
     before = miner.snapshot()
-    answer = owner("POST", f"{path}/seal")
+    answer = north("POST", f"{path}/seal")
     assert_problem(answer, 409, "release-incomplete", "Parts 0, 2", "seal again")
     assert miner.snapshot() == before
 
 
-def test_a_part_that_was_never_announced_is_not_found(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
-    assert_problem(owner.put(path, 3, release_a.parts[0]), 404, "not-found", "part")
-    assert_problem(owner.put(path, 10_000, b""), 422, "request-invalid", "number")
+def test_a_part_that_was_never_announced_is_not_found(north, release_a, assert_problem):
+    path = north.announce("asia", release_a)
+    assert_problem(north.put(path, 3, release_a.parts[0]), 404, "not-found", "part")
+    assert_problem(north.put(path, 10_000, b""), 422, "request-invalid", "number")
 
 
 def test_parts_whose_content_is_wrong_are_refused(
-    miner, plan_a, manifest, build, keys_of, assert_problem
+    miner, north, plan_a, manifest, build, keys_of, assert_problem
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
     keys = np.sort(np.frombuffer(keys_of(range(3)).tobytes(), dtype="S16")).view("V16")
     good = {"A": np.array([0, 1, 1], np.uint8), "B": np.array([0, 1, 2], np.uint8)}
     other = Plan.unrandomized(Domain.of(A=("no", "yes")))
@@ -187,37 +169,33 @@ def test_parts_whose_content_is_wrong_are_refused(
         ),
     }
     for name, (body, records, words) in cases.items():
-        path = owner.announce("asia", manifest(plan_a, [body], [records], name))
+        path = north.announce("asia", manifest(plan_a, [body], [records], name))
         before = miner.snapshot()
-        assert_problem(owner.put(path, 0, body), 422, "part-invalid", words)
+        assert_problem(north.put(path, 0, body), 422, "part-invalid", words)
         assert miner.snapshot() == before
 
 
-def test_parts_that_overlap_cannot_be_sealed(miner, plan_a, manifest, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_parts_that_overlap_cannot_be_sealed(
+    miner, north, plan_a, manifest, release_a, assert_problem
+):
     first, second = release_a.parts[:2]
-    path = owner.send("asia", manifest(plan_a, [second, first], [40, 40]))
+    path = north.send("asia", manifest(plan_a, [second, first], [40, 40]))
     before = miner.snapshot()
-    answer = owner("POST", f"{path}/seal")
+    answer = north("POST", f"{path}/seal")
     assert_problem(answer, 422, "part-invalid", "from part 0 to part 1", "Sort")
     assert miner.snapshot() == before
 
 
-def test_a_part_damaged_on_the_miners_disk_is_noticed(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.send("asia", release_a)
+def test_a_part_damaged_on_the_miners_disk_is_noticed(miner, north, release_a, assert_problem):
+    path = north.send("asia", release_a)
     stored = miner.data / "parts" / path.rsplit("/", 1)[1] / "00001.part"
     stored.write_bytes(stored.read_bytes()[:-1])
-    answer = owner("POST", f"{path}/seal")
+    answer = north("POST", f"{path}/seal")
     assert_problem(answer, 500, "store-corrupt", "Part 1", "not as it was acknowledged")
-    assert owner.get(path)["state"] == "open"
+    assert north.get(path)["state"] == "open"
 
 
-def test_a_row_sum_of_0_99_is_refused(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_a_row_sum_of_0_99_is_refused(miner, north, release_a, assert_problem):
     body = json.loads(json.dumps(release_a.body))
     whole = 1 << 32
     body["plan"]["blocks"][0]["channel"] = {
@@ -225,33 +203,29 @@ def test_a_row_sum_of_0_99_is_refused(miner, release_a, assert_problem):
         "rows": [[int(0.98 * whole), int(0.01 * whole)], [0, whole]],
     }
     before = miner.snapshot()
-    answer = owner("POST", "/v1/studies/asia/releases", json=body)
+    answer = north("POST", "/v1/studies/asia/releases", json=body)
     assert_problem(answer, 422, "channel-not-stochastic", "Row 0", "4252017622")
     assert miner.snapshot() == before
 
 
-def test_a_digest_that_is_not_that_of_the_plan_is_refused(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_a_digest_that_is_not_that_of_the_plan_is_refused(miner, north, release_a, assert_problem):
     body = {**release_a.body, "digest": "0" * 64}
     before = miner.snapshot()
-    answer = owner("POST", "/v1/studies/asia/releases", json=body)
+    answer = north("POST", "/v1/studies/asia/releases", json=body)
     assert_problem(answer, 422, "plan-invalid", "digest", "canonical JSON")
     assert miner.snapshot() == before
 
 
-def test_a_small_release_may_be_json(miner, plan_a, build, keys_of):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_a_small_release_may_be_json(miner, north, plan_a, build, keys_of):
     codes = {"A": [0, 1, 1, 0], "B": [2, 1, 0, 0]}
     built = build(plan_a, range(4), codes, per_part=2, encode=encode_part_json)
-    path = owner.announce("asia", built)
+    path = north.announce("asia", built)
     for number, part in enumerate(built.parts):
-        answer = owner.put(path, number, part, **{"Content-Type": "application/json"})
+        answer = north.put(path, number, part, **{"Content-Type": "application/json"})
         assert answer.status_code == 201, answer.text
-    assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
+    assert north("POST", f"{path}/seal").json()["state"] == "sealed"
     arrow = build(plan_a, range(4), codes, name="arrow")
-    owner.publish("asia", arrow)
+    north.publish("asia", arrow)
     files = [p.read_bytes() for p in (miner.data / "columns").iterdir()]
     assert len(files) == 2
     assert files[0] == files[1]
@@ -269,12 +243,12 @@ def test_a_small_release_may_be_json(miner, plan_a, build, keys_of):
         (b'{"keys": ["%s"], "columns": {"A": [0], "B": [-1]}}' % (b"0" * 32), "Column 'B'"),
     ],
 )
-def test_a_json_part_that_is_wrong_is_refused(miner, plan_a, manifest, assert_problem, body, words):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", manifest(plan_a, [body], [1]))
+def test_a_json_part_that_is_wrong_is_refused(
+    miner, north, plan_a, manifest, assert_problem, body, words
+):
+    path = north.announce("asia", manifest(plan_a, [body], [1]))
     before = miner.snapshot()
-    answer = owner.put(path, 0, body, **{"Content-Type": "application/json"})
+    answer = north.put(path, 0, body, **{"Content-Type": "application/json"})
     assert_problem(answer, 422, "part-invalid", words)
     assert miner.snapshot() == before
 
@@ -289,82 +263,70 @@ def test_a_json_part_survives_its_encoding(plan_a, keys_of):
     assert all((codes[n] == columns[n]).all() and codes[n].dtype == np.uint8 for n in columns)
 
 
-def test_a_part_of_another_media_type_is_refused(miner, release_a, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+def test_a_part_of_another_media_type_is_refused(miner, north, release_a, assert_problem):
+    path = north.announce("asia", release_a)
     before = miner.snapshot()
-    answer = owner.put(path, 0, release_a.parts[0], **{"Content-Type": "text/csv"})
+    answer = north.put(path, 0, release_a.parts[0], **{"Content-Type": "text/csv"})
     assert_problem(answer, 422, "part-invalid", "application/vnd.apache.arrow.stream")
     assert miner.snapshot() == before
 
 
 def test_a_withdrawn_release_keeps_its_entry_and_loses_its_records(
-    miner, release_a, assert_problem
+    miner, north, release_a, assert_problem
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.publish("asia", release_a)
-    assert owner("POST", f"{path}/withdraw").json()["state"] == "withdrawn"
+    path = north.publish("asia", release_a)
+    assert north("POST", f"{path}/withdraw").json()["state"] == "withdrawn"
     rows, files = miner.snapshot()
     assert files == {}
-    assert owner.get("/v1/studies/asia/releases")["items"][0]["state"] == "withdrawn"
-    assert owner.get("/v1/studies/asia/alignment")["state"] == "waiting"
-    assert owner("POST", f"{path}/withdraw").status_code == 200
-    refused = owner("POST", f"{path}/seal")
+    assert north.get("/v1/studies/asia/releases")["items"][0]["state"] == "withdrawn"
+    assert north.get("/v1/studies/asia/alignment")["state"] == "waiting"
+    assert north("POST", f"{path}/withdraw").status_code == 200
+    refused = north("POST", f"{path}/seal")
     assert_problem(refused, 409, "release-not-open", "withdrawn", "its name stays taken")
-    refused = owner.put(path, 0, release_a.parts[0])
+    refused = north.put(path, 0, release_a.parts[0])
     assert_problem(refused, 409, "release-not-open", "withdrawn", "its name stays taken")
-    again = owner("POST", "/v1/studies/asia/releases", json=release_a.body)
+    again = north("POST", "/v1/studies/asia/releases", json=release_a.body)
     assert (again.status_code, again.json()["state"]) == (200, "withdrawn")
     assert miner.snapshot() == (rows, files)
 
 
-def test_a_release_that_is_withdrawn_while_open_leaves_nothing(miner, release_a):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.send("asia", release_a)
-    assert owner("POST", f"{path}/withdraw").json()["state"] == "withdrawn"
+def test_a_release_that_is_withdrawn_while_open_leaves_nothing(miner, north, release_a):
+    path = north.send("asia", release_a)
+    assert north("POST", f"{path}/withdraw").json()["state"] == "withdrawn"
     assert miner.snapshot()[1] == {}
 
 
-def test_a_joint_block_travels_whole(miner, build):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_a_joint_block_travels_whole(north, build):
     two = (Variable("S", ("f", "m")), Variable("T", ("a", "b", "c")))
     plan = Plan((Block(two, Symmetric.from_gamma(6, 9.0)),))
-    path = owner.publish("asia", build(plan, range(6), {"S": [0, 1] * 3, "T": [0, 1, 2] * 2}))
-    assert owner.get(path)["plan_digest"] == plan.digest
+    path = north.publish("asia", build(plan, range(6), {"S": [0, 1] * 3, "T": [0, 1, 2] * 2}))
+    assert north.get(path)["plan_digest"] == plan.digest
 
 
-def test_a_seal_interrupted_at_its_end_can_be_done_again(miner, release_a, monkeypatch):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.send("asia", release_a)
+def test_a_seal_interrupted_at_its_end_can_be_done_again(north, release_a, monkeypatch):
+    path = north.send("asia", release_a)
 
     def power_cut(*_):
         raise RuntimeError("power cut")
 
     with monkeypatch.context() as patch:
         patch.setattr(intake, "_commit_seal", power_cut)
-        assert owner("POST", f"{path}/seal").status_code == 500
-    assert owner.get(path)["state"] == "open"
-    assert owner("POST", f"{path}/seal").json()["state"] == "sealed"
+        assert north("POST", f"{path}/seal").status_code == 500
+    assert north.get(path)["state"] == "open"
+    assert north("POST", f"{path}/seal").json()["state"] == "sealed"
 
 
-def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, release_a, monkeypatch):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", release_a)
+def test_a_part_that_was_not_acknowledged_can_be_sent_again(miner, north, release_a, monkeypatch):
+    path = north.announce("asia", release_a)
 
     def power_cut():
         raise RuntimeError("power cut")
 
     with monkeypatch.context() as patch:
         patch.setattr(miner.services.database, "write", power_cut)
-        assert owner.put(path, 0, release_a.parts[0]).status_code == 500
-    assert owner.get(path)["parts_received"] == []
-    assert owner.put(path, 0, release_a.parts[0]).status_code == 201
+        assert north.put(path, 0, release_a.parts[0]).status_code == 500
+    assert north.get(path)["parts_received"] == []
+    assert north.put(path, 0, release_a.parts[0]).status_code == 201
 
 
 def test_parts_sent_at_once_are_each_stored_once(start, release_a):

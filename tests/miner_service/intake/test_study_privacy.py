@@ -129,24 +129,24 @@ def test_the_same_draws_add_nothing_and_unnamed_ones_count_every_time(miner, rel
     assert total(analyst)["gamma"] == pytest.approx(45, rel=1e-6)
 
 
-def test_a_release_named_before_with_other_draws_is_another_release(miner, release, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
+def test_a_release_named_before_with_other_draws_is_another_release(
+    miner, north, release, assert_problem
+):
     first = release(plan(a=3), draws=["first"])
-    assert owner.announce("asia", first) == owner.announce("asia", first)
+    assert north.announce("asia", first) == north.announce("asia", first)
     for other in (release(plan(a=3), draws=["second"]), release(plan(a=3))):
         before = miner.snapshot()
-        answer = owner("POST", "/v1/studies/asia/releases", json=other.body)
+        answer = north("POST", "/v1/studies/asia/releases", json=other.body)
         assert_problem(answer, 409, "conflict", "r1")
         assert miner.snapshot() == before
     # One announced without draws is the same with them, and counts as drawn anew.
-    path = owner.announce("asia", release(plan(b=5), name="before"))
+    path = north.announce("asia", release(plan(b=5), name="before"))
     named = release(plan(b=5), name="before", draws=["first"])
-    assert owner.publish("asia", named) == path
-    owner.publish("asia", release(plan(b=5), range(12), name="after", draws=["first"]))
-    assert total(owner)["gamma"] == pytest.approx(25, rel=1e-6)
+    assert north.publish("asia", named) == path
+    north.publish("asia", release(plan(b=5), range(12), name="after", draws=["first"]))
+    assert total(north)["gamma"] == pytest.approx(25, rel=1e-6)
     too_many = release(plan(a=3), name="r2", draws=["first", "second"])
-    answer = owner("POST", "/v1/studies/asia/releases", json=too_many.body)
+    answer = north("POST", "/v1/studies/asia/releases", json=too_many.body)
     assert_problem(answer, 422, "request-invalid", "2 draws for 1 blocks")
 
 
@@ -230,20 +230,18 @@ def test_a_forecast_tells_before_and_after_and_stores_nothing(three, assert_prob
 
 
 def test_of_plans_only_what_sums_need_is_remembered_and_nothing_of_those_asked_about(
-    miner, release, monkeypatch
+    north, release, monkeypatch
 ):
     stored = ContentCache(study_privacy._costs_of, most=2)
     monkeypatch.setattr(study_privacy, "_STORED", stored)
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
     asked = {"plan": PlanMessage.from_plan(plan(x=3)).model_dump(mode="json")}
-    assert owner("POST", "/v1/studies/asia/privacy", json=asked).status_code == 200
+    assert north("POST", "/v1/studies/asia/privacy", json=asked).status_code == 200
     assert stored._known == {}
     plans = [plan(**{f"v{n}": 3}) for n in range(3)]
     for number, made in enumerate(plans):
-        owner.publish("asia", release(made, name=f"r{number}"))
+        north.publish("asia", release(made, name=f"r{number}"))
     for _ in range(2):  # more plans than are remembered come to the same
-        assert total(owner)["gamma"] == pytest.approx(27, rel=1e-6)
+        assert total(north)["gamma"] == pytest.approx(27, rel=1e-6)
     assert len(stored._known) == 2
     assert {type(cost).__name__ for costs in stored._known.values() for cost in costs} == {
         "_BlockCost"

@@ -40,36 +40,34 @@ def require_unready(miner, assert_problem):
 
 
 @pytest.mark.slow
-def test_a_part_that_has_no_room_is_refused_and_sent_again(miner, disk, large, assert_problem):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.announce("asia", large)
+def test_a_part_that_has_no_room_is_refused_and_sent_again(
+    miner, north, disk, large, assert_problem
+):
+    path = north.announce("asia", large)
     before = miner.snapshot()
     for left in (0, 100 * KIB, 600 * KIB):
         disk.fill(left)
-        assert_problem(owner.put(path, 0, large.parts[0]), 507, "storage-full")
+        assert_problem(north.put(path, 0, large.parts[0]), 507, "storage-full")
         require_unready(miner, assert_problem)
         assert miner.snapshot() == before
     disk.free()
-    assert owner.put(path, 0, large.parts[0]).status_code == 201
+    assert north.put(path, 0, large.parts[0]).status_code == 201
     assert miner.nobody("GET", "/readyz").status_code == 200
 
 
 @pytest.mark.slow
 def test_sealing_without_room_for_the_columns_leaves_the_release_open(
-    miner, disk, large, assert_problem
+    miner, north, disk, large, assert_problem
 ):
-    miner.study("asia")
-    owner = miner.owner("asia", "north")
-    path = owner.send("asia", large)
+    path = north.send("asia", large)
     before = miner.snapshot()
     # Room for neither of the two files that sealing makes, for half of one, and for one.
     for left in (0, 350 * KIB, 1000 * KIB) if disk.mounted else (0, 350 * KIB):
         disk.fill(left)
-        assert_problem(owner("POST", f"{path}/seal"), 507, "storage-full")
+        assert_problem(north("POST", f"{path}/seal"), 507, "storage-full")
         disk.free()
         assert miner.snapshot() == before
-    sealed = owner("POST", f"{path}/seal").json()
+    sealed = north("POST", f"{path}/seal").json()
     assert sealed["state"] == "sealed"
     assert len(miner.snapshot()[1]) == 1
 

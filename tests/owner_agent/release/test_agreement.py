@@ -10,19 +10,11 @@ from owner_agent.randomize.draws import coins, pseudonyms
 from owner_agent.release.agreement import agreed_plan
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import NotFound, RecordsCorrected, Refused, StudyPlanNotFollowed
 from pramana_core.wire.parts import RecordSchema, decode_part
+from tests.owner_agent.release.publishing import published
 from tests.owner_agent.site.plans import PLAN, follow, study_plan
-
-
-def _publish(bench, **options):
-    return publish(
-        PreparedRecords, bench.site, bench.environment, PublishOptions(part_records=20, **options)
-    )
 
 
 def _reports(release):
@@ -45,7 +37,7 @@ def agreed(bench):
 
 
 def test_a_release_follows_the_plan_and_its_coin(agreed):
-    _publish(agreed)
+    published(agreed)
     (release,) = agreed.miner.sealed()
     assert not list(PLAN.departures("clinic-north", release["manifest"].plan.to_plan()))
     found = _reports(release)
@@ -63,10 +55,10 @@ def test_a_release_follows_the_plan_and_its_coin(agreed):
 
 
 def test_publishing_again_sends_nothing_and_more_rows_repeat_the_reports(agreed, table_text):
-    _publish(agreed)
-    assert _publish(agreed).already
+    published(agreed)
+    assert published(agreed).already
     agreed.write((agreed.folder / "site.toml").read_text(), table_text(60))
-    _publish(agreed)
+    published(agreed)
     first, second = (_reports(r) for r in agreed.miner.sealed())
     assert len(second) == 60
     assert {k: second[k] for k in first} == first
@@ -83,24 +75,24 @@ def test_another_plan_at_the_miner_stops_the_release(agreed):
     with pytest.raises(
         StudyPlanNotFollowed, match=f"{agreed.miner.study_plan.digest[:12]}.*nothing was sent"
     ):
-        _publish(agreed)
+        published(agreed)
     assert nothing_left(agreed)
     agreed.miner.study_plan = PLAN
-    _publish(agreed)
+    published(agreed)
     assert agreed.miner.sealed()
 
 
 def test_a_miner_without_the_plan_would_hold_nobody_to_it(agreed):
     agreed.miner.study_plan = None
     with pytest.raises(StudyPlanNotFollowed, match="has no study plan at the miner"):
-        _publish(agreed)
+        published(agreed)
     assert nothing_left(agreed)
 
 
 def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
     bench.miner.study_plan = PLAN
     with pytest.raises(StudyPlanNotFollowed, match="the site file names none") as refused:
-        _publish(bench)
+        published(bench)
     assert "study-plan fetch" in refused.value.remedy
     assert nothing_left(bench)
 
@@ -108,7 +100,7 @@ def test_a_site_that_follows_no_plan_is_told_of_the_studys(bench):
 def test_a_study_that_is_not_there_is_no_study_without_a_plan(bench):
     bench.miner.faults = [("before", 404)]
     with pytest.raises(Refused):
-        _publish(bench)
+        published(bench)
     assert nothing_left(bench)
 
 
@@ -124,12 +116,12 @@ def corrected(bench):
 
 
 def test_kept_reports_are_permanent(agreed):
-    _publish(agreed)
+    published(agreed)
     first = _reports(agreed.miner.sealed()[0])
     reported = corrected(agreed)
     with pytest.raises(RecordsCorrected, match=r"'smoker\*age' \d+ of 50"):
-        _publish(agreed)
-    outcome = _publish(agreed, corrections="keep")
+        published(agreed)
+    outcome = published(agreed, corrections="keep")
     assert outcome.already
     assert 0 < outcome.stale <= len(reported)
     assert _reports(agreed.miner.sealed()[0]) == first
@@ -137,7 +129,7 @@ def test_kept_reports_are_permanent(agreed):
 
 def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
     """Whoever corrects a withheld value neither draws anew nor is asked what to do."""
-    _publish(agreed)
+    published(agreed)
     withheld = [k for k, r in _reports(agreed.miner.sealed()[0]).items() if r[0] == 2]
     secrets = KeyStore(agreed.state).load()
     ids = [f"PATIENT-{i:05d}" for i in range(50)]
@@ -150,14 +142,14 @@ def test_a_correction_of_what_is_not_reported_is_no_correction(agreed):
     ]
     assert changed != lines
     agreed.write((agreed.folder / "site.toml").read_text(), "\n".join(changed) + "\n")
-    assert _publish(agreed).already
+    assert published(agreed).already
 
 
 def test_fresh_draws_are_of_the_same_sets_and_add(agreed):
-    _publish(agreed)
+    published(agreed)
     first = _reports(agreed.miner.sealed()[0])
     corrected(agreed)
-    outcome = _publish(agreed, corrections="fresh")
+    outcome = published(agreed, corrections="fresh")
     assert outcome.renewed == ("smoker*age",)
     second = _reports(agreed.miner.sealed()[1])
     assert second != first

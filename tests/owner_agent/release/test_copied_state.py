@@ -33,15 +33,6 @@ def _new_epoch(bench, seconds=0):
     return begin_new_epoch(bench.site, replace(bench.environment, now=lambda: now), anyway=True)
 
 
-@pytest.fixture
-def left(bench, table_text):
-    """The bench after a release, with a copy of its state; 22 smokers are corrected since."""
-    _publish(bench)
-    shutil.copytree(bench.state, bench.folder / "backup")
-    bench.write(table=table_text(50).replace(",yes,", ",no,"))
-    return bench
-
-
 @pytest.mark.parametrize("epochs", [0, 1])
 def test_keys_that_are_copied_after_joining_publish_nothing(left, epochs):
     shutil.rmtree(left.state)

@@ -94,15 +94,6 @@ def _answer(lost, *, corrected):
     return StoreCorrupt if lost >= {"memory", "outbox"} else RecordsCorrected
 
 
-@pytest.fixture
-def left(bench, table_text):
-    """The bench after a release, with a copy of its state; 22 smokers are corrected since."""
-    _publish(bench)
-    shutil.copytree(bench.state, bench.folder / "backup")
-    bench.write(table=table_text(50).replace(",yes,", ",no,"))
-    return bench
-
-
 def _restored(bench, lost=(), copy="backup"):
     shutil.rmtree(bench.state)
     shutil.copytree(bench.folder / copy, bench.state)

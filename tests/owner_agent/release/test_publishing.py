@@ -15,10 +15,8 @@ import pytest
 
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import MANIFEST
-from owner_agent.release.publish import publish, withdraw
-from owner_agent.release.randomized import PreparedRecords
+from owner_agent.release.publish import withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
 from owner_agent.state.lock import publishing_alone
@@ -42,32 +40,15 @@ from pramana_core.errors import (
     Unreachable,
 )
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import RecordSchema, decode_part
 from pramana_core.wire.releases import release_digest
+from tests.owner_agent.release.publishing import published, reports_of
 
 PARTS = 3
 REQUESTS = PARTS + 5
 
 
-def _publish(bench, watch=None, **options):
-    options.setdefault("part_records", 20)
-    more = () if watch is None else (watch,)
-    return publish(PreparedRecords, bench.site, bench.environment, PublishOptions(**options), *more)
-
-
 def _states(bench):
     return [(entry.name, entry.state) for entry in Ledger(bench.state).entries()]
-
-
-def _reports(release):
-    """Return what arrived as {pseudonym: reports}."""
-    plan = release["manifest"].plan.to_plan()
-    found = {}
-    for number in sorted(release["bodies"]):
-        keys, columns = decode_part(RecordSchema.of(plan), release["bodies"][number])
-        rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
-        found.update(zip((bytes(k) for k in keys), rows, strict=True))
-    return found
 
 
 @pytest.fixture
@@ -76,13 +57,13 @@ def uninterrupted(bench, tmp_path_factory, table_text):
     calm = type(bench)(tmp_path_factory.mktemp("calm"), type(bench.miner)())
     calm.write(table=table_text(50))
     calm.join()
-    _publish(calm)
+    published(calm)
     (release,) = calm.miner.sealed()
     return release["manifest"], release["bodies"]
 
 
 def test_a_sealed_release_is_exactly_what_was_announced(bench):
-    outcome = _publish(bench)
+    outcome = published(bench)
     (release,) = bench.miner.sealed()
     manifest = release["manifest"]
     assert outcome.name == manifest.name == f"r-{manifest.digest[:12]}"
@@ -92,7 +73,7 @@ def test_a_sealed_release_is_exactly_what_was_announced(bench):
         assert hashlib.sha256(release["bodies"][part.number]).hexdigest() == part.sha256
     plan = manifest.plan.to_plan()
     assert manifest.digest == release_digest(plan.digest, manifest.parts)
-    keys = list(_reports(release))
+    keys = list(reports_of(release))
     assert keys == sorted(keys)
     assert len(keys) == 50
     assert plan.domain.names == ("smoker", "age", "region")
@@ -104,7 +85,7 @@ def test_a_sealed_release_is_exactly_what_was_announced(bench):
 def test_the_outbox_holds_what_is_sent_before_it_is_sent(bench, killed):
     bench.miner.faults = [("before", killed())]
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     (name, state) = _states(bench)[0]
     assert state == "prepared"
     files = bench.files()
@@ -112,7 +93,7 @@ def test_the_outbox_holds_what_is_sent_before_it_is_sent(bench, killed):
         f"outbox/{name}/manifest.json",
         *(f"outbox/{name}/part-{n:05d}.arrow" for n in range(PARTS)),
     ]
-    _publish(bench)
+    published(bench)
     (release,) = bench.miner.sealed()
     for number, body in release["bodies"].items():
         assert files[f"outbox/{name}/part-{number:05d}.arrow"] == body
@@ -122,7 +103,7 @@ def test_the_miner_is_told_which_draws_are_the_same(bench, table_text, site_text
     """More records repeat their draws; another channel, or the people under other ids, do not."""
 
     def told(**options):
-        _publish(bench, **options)
+        published(bench, **options)
         return bench.miner.sealed()[-1]["manifest"].draws
 
     first = told()
@@ -146,9 +127,9 @@ def test_killed_around_any_request_then_published_again(
 ):
     bench.miner.faults = [None] * request_number + [(when, killed())]
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     assert bench.miner.sealed() == [] or when == "after"
-    _publish(bench)
+    published(bench)
     (release,) = bench.miner.sealed()
     assert (release["manifest"], release["bodies"]) == uninterrupted
     assert _states(bench) == [(release["manifest"].name, "sealed")]
@@ -167,7 +148,7 @@ def test_killed_around_any_request_then_published_again(
 def test_every_request_is_tried_again(bench, uninterrupted, fault, when):
     bench.attempts = 2
     bench.miner.faults = [(when, fault), None] * REQUESTS
-    _publish(bench)
+    published(bench)
     (release,) = bench.miner.sealed()
     assert (release["manifest"], release["bodies"]) == uninterrupted
     assert bench.slept == [0.5] * REQUESTS
@@ -177,7 +158,7 @@ def test_a_miner_that_is_down(bench):
     bench.attempts = 4
     bench.miner.faults = [("before", httpx.ConnectError("refused"))] * 4
     with pytest.raises(Unreachable) as raised:
-        _publish(bench)
+        published(bench)
     error = raised.value
     assert error.exit_code == 5
     assert "http://127.0.0.1:9 could not be reached; tried 4 times" in error.message
@@ -192,14 +173,14 @@ def test_a_miner_that_is_down(bench):
 def test_a_miner_that_goes_down_half_way(bench):
     bench.miner.faults = [*[None] * 5, ("before", httpx.ConnectError("refused"))]
     with pytest.raises(Unreachable, match="1 of 3 parts have arrived"):
-        _publish(bench)
+        published(bench)
     assert [state for _, state in _states(bench)] == ["sending"]
 
 
 def test_publishing_again_sends_nothing(bench):
-    first = _publish(bench)
+    first = published(bench)
     before, lines = bench.files(), list(bench.miner.lines)
-    again = _publish(bench)
+    again = published(bench)
     assert again.already
     assert again.asked
     assert (again.name, again.digest) == (first.name, first.digest)
@@ -209,13 +190,13 @@ def test_publishing_again_sends_nothing(bench):
 
 
 def test_a_miner_that_lost_a_sealed_release_gets_it_again(bench, uninterrupted):
-    first = _publish(bench)
+    first = published(bench)
     bench.miner.releases.clear()
     bench.miner.faults = [None] * 3 + [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable, match="1 of 3 parts have arrived"):
-        _publish(bench)
+        published(bench)
     # Whatever the size of parts is now: the bytes are those of the outbox.
-    again = _publish(bench, part_records=7)
+    again = published(bench, part_records=7)
     assert not again.already
     assert again.name == first.name
     (release,) = bench.miner.sealed()
@@ -224,11 +205,11 @@ def test_a_miner_that_lost_a_sealed_release_gets_it_again(bench, uninterrupted):
 
 
 def test_a_sealed_release_whose_miner_is_down(bench):
-    name = _publish(bench).name
+    name = published(bench).name
     before = bench.files()
     bench.miner.faults = [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable) as raised:
-        _publish(bench)
+        published(bench)
     assert "sealed it before, and could not be asked" in raised.value.message
     assert "0 of 3" not in raised.value.message
     assert _states(bench) == [(name, "sealed")]
@@ -238,19 +219,19 @@ def test_a_sealed_release_whose_miner_is_down(bench):
 def test_parts_of_another_size_are_not_another_release(bench, uninterrupted, killed):
     bench.miner.faults = [None] * 3 + [("before", killed())]
     with pytest.raises(killed):
-        _publish(bench)
-    _publish(bench, part_records=7)
+        published(bench)
+    published(bench, part_records=7)
     (release,) = bench.miner.sealed()
     assert (release["manifest"], release["bodies"]) == uninterrupted
-    assert _publish(bench, part_records=9).already
+    assert published(bench, part_records=9).already
     assert len(bench.miner.releases) == 1
 
 
 def test_a_sealed_release_needs_no_outbox_any_more(bench):
-    name = _publish(bench).name
+    name = published(bench).name
     shutil.rmtree(bench.state / "outbox")
     lines = list(bench.miner.lines)
-    again = _publish(bench)
+    again = published(bench)
     assert (again.already, again.asked) == (True, False)
     assert bench.miner.lines == lines
     assert _states(bench) == [(name, "sealed")]
@@ -259,25 +240,25 @@ def test_a_sealed_release_needs_no_outbox_any_more(bench):
 def test_a_lost_outbox_is_written_again(bench, uninterrupted, killed):
     bench.miner.faults = [None] * 3 + [("before", killed())]
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     shutil.rmtree(bench.state / "outbox")
-    _publish(bench)
+    published(bench)
     (release,) = bench.miner.sealed()
     assert (release["manifest"], release["bodies"]) == uninterrupted
 
 
 def test_row_order_does_not_matter(bench, table_text):
-    first = _publish(bench)
+    first = published(bench)
     head, *rows = table_text(50).splitlines()
     bench.write(table="\n".join([head, *reversed(rows)]) + "\n")
-    assert _publish(bench).name == first.name
+    assert published(bench).name == first.name
 
 
 def test_more_rows_are_a_new_release_with_the_same_reports_for_the_old(bench, table_text):
-    _publish(bench)
+    published(bench)
     bench.write(table=table_text(80))
-    _publish(bench)
-    old, new = (_reports(release) for release in bench.miner.sealed())
+    published(bench)
+    old, new = (reports_of(release) for release in bench.miner.sealed())
     assert len(new) == 80
     assert {key: new[key] for key in old} == old
     # The same draws left again: nothing was added to the loss.
@@ -289,7 +270,7 @@ def test_a_wrong_token_is_refused_and_the_outbox_kept(bench):
     token = bench.state / "tokens" / "asia.token"
     token.write_text("another\n")
     with pytest.raises(Refused, match="401 unauthenticated") as raised:
-        _publish(bench)
+        published(bench)
     assert (raised.value.status, raised.value.exit_code) == (401, 4)
     assert "owner-agent join" in str(raised.value)
     assert "another" not in str(raised.value)
@@ -300,7 +281,7 @@ def test_a_wrong_token_is_refused_and_the_outbox_kept(bench):
 def test_without_a_token_nothing_is_made(bench):
     (bench.state / "tokens" / "asia.token").unlink()
     with pytest.raises(Unauthenticated, match=r"has not joined study 'asia'.*owner-agent join"):
-        _publish(bench)
+        published(bench)
     assert not (bench.state / "outbox").exists()
 
 
@@ -308,7 +289,7 @@ def test_without_a_token_nothing_is_made(bench):
 def test_without_a_secret_nothing_is_made(bench, name):
     (bench.state / "keys" / f"{name}.key").unlink()
     with pytest.raises(KeyFileError, match="owner-agent keys"):
-        _publish(bench)
+        published(bench)
     assert not (bench.state / "outbox").exists()
     assert bench.miner.requests == []
 
@@ -336,7 +317,7 @@ def test_the_disk_has_the_release_before_its_name(bench, monkeypatch):
 
     monkeypatch.setattr(Path, "rename", note_rename)
     monkeypatch.setattr("owner_agent.release.outbox.sync_directory", note_sync)
-    _publish(bench)
+    published(bench)
     assert order == ["sync .unf", "rename r-", "sync outb"]
 
 
@@ -344,11 +325,11 @@ CHANGED = ("p1 = 0.1, p2 = 0.25", "p1 = 0.2, p2 = 0.25")
 
 
 def test_another_channel_for_what_already_left_is_refused(bench, site_text):
-    _publish(bench)
+    published(bench)
     before = bench.files()
     bench.write(site_text.replace(*CHANGED))
     with pytest.raises(PlanConflict) as raised:
-        _publish(bench)
+        published(bench)
     text = str(raised.value)
     # The worst ratio within a column of the matrix: ln(0.75/0.1), then ln(0.75/0.2) more.
     before_it, after_it = math.log(7.5), math.log(7.5) + math.log(3.75)
@@ -360,26 +341,26 @@ def test_another_channel_for_what_already_left_is_refused(bench, site_text):
 
 
 def test_an_added_loss_can_be_accepted_and_is_added_up(bench, site_text):
-    _publish(bench)
+    published(bench)
     bench.write(site_text.replace(*CHANGED))
-    _publish(bench, accept_added_loss=True)
+    published(bench, accept_added_loss=True)
     assert len(bench.miner.sealed()) == 2
     spent_so_far = spent(Ledger(bench.state).entries())
     assert spent_so_far["smokes"] == pytest.approx(math.log(7.5) + math.log(3.75))
     assert spent_so_far["age"] == pytest.approx(math.log(0.6 / 0.1))
     assert spent_so_far["region"] == math.inf
     # Both have left now: either may leave again, a third may not.
-    assert _publish(bench).already
+    assert published(bench).already
     bench.write(site_text.replace("p1 = 0.1, p2 = 0.25", "p1 = 0.3, p2 = 0.25"))
     with pytest.raises(PlanConflict, match=f"epsilon {spent_so_far['smokes']:.4g} would become"):
-        _publish(bench)
+        published(bench)
 
 
 def test_a_renamed_variable_of_the_same_column_is_the_same_secret(bench, site_text):
-    _publish(bench)
+    published(bench)
     bench.write(site_text.replace('name = "smoker"', 'name = "tobacco"'))
     with pytest.raises(PlanConflict, match="column 'smokes'"):
-        _publish(bench)
+        published(bench)
 
 
 UNDER_OTHER_NAMES = (
@@ -405,13 +386,13 @@ def _under_other_names(bench, site_text, table):
 @pytest.mark.parametrize("study", ["asia", "europe"])
 def test_renaming_column_and_variable_together_hides_nothing(bench, site_text, table_text, study):
     """In another study the pseudonyms are others too: the records are known by their ids."""
-    _publish(bench)
+    published(bench)
     TokenStore(bench.state).save("europe", TokenStore(bench.state).load("asia"))
     site_text = site_text.replace('study = "asia"', f'study = "{study}"')
     _under_other_names(bench, site_text, table_text(60))
     before = bench.files()
     with pytest.raises(PlanConflict) as raised:
-        _publish(bench)
+        published(bench)
     old, new = math.log(7.5), math.log(7.5) + math.log(3.75)
     assert (
         "column 'tobacco' has the values of column 'smokes' that left before under another name:"
@@ -419,7 +400,7 @@ def test_renaming_column_and_variable_together_hides_nothing(bench, site_text, t
     ) in raised.value.message
     assert "--accept-added-loss" in raised.value.remedy
     assert bench.files() == before
-    _publish(bench, accept_added_loss=True)
+    published(bench, accept_added_loss=True)
     # No key is needed to read it off the ledger from now on.
     shutil.rmtree(bench.state / "keys")
     spent_so_far = spent(Ledger(bench.state).entries())
@@ -428,18 +409,18 @@ def test_renaming_column_and_variable_together_hides_nothing(bench, site_text, t
 
 def test_a_ledger_without_fingerprints_knows_names_alone(bench, site_text, table_text):
     """As one of version 1 is, in which columns left before any were kept."""
-    _publish(bench)
+    published(bench)
     with closing(sqlite3.connect(bench.state / "ledger.sqlite")) as connection, connection:
         connection.execute("DELETE FROM fingerprints")
     _under_other_names(bench, site_text, table_text(50))
-    _publish(bench)
+    published(bench)
     spent_so_far = spent(Ledger(bench.state).entries())
     assert spent_so_far["tobacco"] == pytest.approx(math.log(3.75))
     assert spent_so_far["smokes"] == pytest.approx(math.log(7.5))
 
 
 def test_the_ledger_holds_no_value_of_a_column(bench, table_text):
-    _publish(bench)
+    published(bench)
     content = (bench.state / "ledger.sqlite").read_bytes()
     for line in table_text(50).splitlines()[1:]:
         assert line.split(",")[0].encode() not in content
@@ -458,43 +439,43 @@ def test_a_copy_of_a_column_is_not_refused_at_first_and_its_losses_add(bench, si
     )
     both = "\n".join([head, *rows]) + "\n"
     bench.write(site_text + copy, table=both)
-    _publish(bench)
+    published(bench)
     together = pytest.approx(math.log(7.5) + math.log(3.75))
     spent_so_far = spent(Ledger(bench.state).entries())
     assert (spent_so_far["smokes"], spent_so_far["copy"]) == (together, together)
-    assert _publish(bench).already
+    assert published(bench).already
 
 
 def test_a_copy_that_comes_later_is_refused(bench, site_text):
-    _publish(bench)
+    published(bench)
     lines = (bench.folder / "patients.csv").read_text().splitlines()
     head, rows = lines[0] + ",copy", [f"{line},{line.split(',')[1]}" for line in lines[1:]]
     public = '[[variables]]\nname = "copy"\ncategories = ["no", "yes"]\nsensitive = false\n'
     bench.write(site_text + public, table="\n".join([head, *rows]) + "\n")
     with pytest.raises(PlanConflict, match="'copy' has the values of column 'smokes' .* inf"):
-        _publish(bench)
+        published(bench)
 
 
 @pytest.mark.slow
 def test_a_plan_that_never_left_can_be_replaced(bench, site_text):
     bench.miner.faults = [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable):
-        _publish(bench)
+        published(bench)
     ((old, _),) = _states(bench)
     bench.write(site_text.replace(*CHANGED))
-    new = _publish(bench)
+    new = published(bench)
     assert _states(bench) == [(old, "discarded"), (new.name, "sealed")]
     assert not (bench.state / "outbox" / old).exists()
 
 
 def test_a_withdrawn_release_stays_withdrawn_and_on_record(bench):
-    name = _publish(bench).name
+    name = published(bench).name
     withdraw(bench.site, name, bench.environment)
     assert bench.miner.sealed() == []
     assert _states(bench) == [(name, "withdrawn")]
     lines = list(bench.miner.lines)
     with pytest.raises(ReleaseNotOpen) as raised:
-        _publish(bench)
+        published(bench)
     assert f"Release {name}, which holds exactly these records, was withdrawn on 2031-05-06" in (
         raised.value.message
     )
@@ -507,14 +488,14 @@ def test_a_withdrawn_release_stays_withdrawn_and_on_record(bench):
 def test_a_release_that_was_withdrawn_at_the_miner(bench, sealed):
     bench.miner.faults = [] if sealed else [*[None] * 4, ("before", httpx.ConnectError("down"))]
     if sealed:
-        _publish(bench)
+        published(bench)
     else:
         with pytest.raises(Unreachable):
-            _publish(bench)
+            published(bench)
     (release,) = bench.miner.releases.values()
     release["state"] = "withdrawn"
     with pytest.raises(ReleaseNotOpen, match="was withdrawn at the miner; the same content"):
-        _publish(bench)
+        published(bench)
     assert [state for _, state in _states(bench)] == ["withdrawn"]
 
 
@@ -523,37 +504,37 @@ def _renamed(text, prefix):
 
 
 def test_the_same_table_under_other_record_ids_is_refused(bench, table_text):
-    _publish(bench)
+    published(bench)
     before = bench.files()
     bench.write(table=_renamed(table_text(50), "PERSON"))
     with pytest.raises(PlanConflict, match="under other record ids, or other people") as raised:
-        _publish(bench)
+        published(bench)
     assert raised.value.where == "smokes, age"
     once, twice = math.log(7.5), 2 * math.log(7.5)
     assert f"'smokes': epsilon {once:.4g} would become {twice:.4g}" in raised.value.message
     assert "PERSON" not in str(raised.value)
     assert bench.files() == before
     assert len(bench.miner.releases) == 1
-    _publish(bench, accept_added_loss=True)
+    published(bench, accept_added_loss=True)
     assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(twice)
     # Both populations have left: more of either adds nothing.
     for rows, prefix in [(70, "PERSON"), (70, "PATIENT")]:
         bench.write(table=_renamed(table_text(rows), prefix))
-        _publish(bench)
+        published(bench)
     assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(twice)
 
 
 def test_rows_may_come_or_go_and_a_few_may_do_both(bench, table_text):
     once = pytest.approx(math.log(7.5))
-    _publish(bench)
+    published(bench)
     for rows, start in [(60, 0), (20, 0), (58, 2), (60, 0)]:
         bench.write(table=table_text(rows, start=start))
-        _publish(bench)
+        published(bench)
     assert spent(Ledger(bench.state).entries())["smokes"] == once
     # A third of them gone and as many others come: they could be the same people renamed.
     bench.write(table=table_text(60, start=20))
     with pytest.raises(PlanConflict, match="or other people"):
-        _publish(bench)
+        published(bench)
     assert spent(Ledger(bench.state).entries())["smokes"] == once
 
 
@@ -564,74 +545,74 @@ def _half_renamed(text, prefix):
 
 
 def test_ids_that_change_by_halves_are_seen(bench, table_text):
-    _publish(bench)
+    published(bench)
     bench.write(table=_half_renamed(table_text(50), "PERSON"))
     with pytest.raises(PlanConflict, match="under other record ids"):
-        _publish(bench)
+        published(bench)
 
 
 def test_a_small_pilot_does_not_hide_other_record_ids(bench, table_text):
     bench.write(table=table_text(2))
-    _publish(bench)
+    published(bench)
     bench.write(table=table_text(50))
-    _publish(bench)
+    published(bench)
     lines = table_text(50).splitlines(keepends=True)
     bench.write(table="".join(lines[:3]) + _renamed("".join(lines[3:]), "PERSON"))
     with pytest.raises(PlanConflict, match="under other record ids"):
-        _publish(bench)
+        published(bench)
 
 
 def test_a_release_of_public_columns_says_nothing_of_populations(bench, site_text, table_text):
     """Nothing was drawn in it, so it neither hides other record ids nor invents them."""
-    _publish(bench)
+    published(bench)
     head, *_, region = site_text.split("[[variables]]")
     public = f"{head}[[variables]]{region}"
     bench.write(site=public)
-    _publish(bench)
+    published(bench)
     bench.write(site=public, table=_renamed(table_text(50), "PERSON"))
-    _publish(bench)
+    published(bench)
     bench.write(site=site_text, table=table_text(50))
-    assert _publish(bench).already
+    assert published(bench).already
     bench.write(table=table_text(51))
-    _publish(bench)
+    published(bench)
     assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(math.log(7.5))
     bench.write(table=_renamed(table_text(51), "PERSON"))
     with pytest.raises(PlanConflict, match="under other record ids"):
-        _publish(bench)
+        published(bench)
 
 
 def test_the_record_id_columns_name_is_no_part_of_a_draw(bench, site_text, table_text):
     """Under another header the same ids are the same records: reported as before, at no cost."""
-    _publish(bench)
+    published(bench)
     bench.write(
         site_text.replace('"patient_id"', '"person"'),
         table_text(50).replace("patient_id", "person"),
     )
-    assert _publish(bench).already
+    assert published(bench).already
     assert len(bench.miner.releases) == 1
 
 
 def test_a_release_put_off_for_another_adds_no_loss_when_it_comes(bench, table_text):
     bench.miner.faults = [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable):
-        _publish(bench)
+        published(bench)
     bench.write(table=table_text(60))
-    _publish(bench)
+    published(bench)
     bench.write(table=table_text(50))
-    _publish(bench)
+    published(bench)
     assert [state for _, state in _states(bench)] == ["sealed", "sealed"]
     assert spent(Ledger(bench.state).entries())["smokes"] == pytest.approx(math.log(7.5))
 
 
 def test_without_the_ledger_nothing_is_published(bench):
-    _publish(bench)
+    published(bench)
     (bench.state / "ledger.sqlite").unlink()
     before, lines = bench.files(), list(bench.miner.lines)
     with pytest.raises(
         HistoryLost,
         match="no ledger at .* but keys, tokens, audit.jsonl, outbox, reported.*Restore",
     ):
-        _publish(bench)
+        published(bench)
     assert bench.files() == before
     assert bench.miner.lines == lines
 
@@ -642,9 +623,9 @@ def test_killed_between_outbox_and_ledger(bench, monkeypatch, killed):
 
     monkeypatch.setattr(Ledger, "add", die)
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     monkeypatch.undo()
-    _publish(bench)
+    published(bench)
     assert [state for _, state in _states(bench)] == ["sealed"]
 
 
@@ -653,7 +634,7 @@ def test_only_what_left_can_be_withdrawn(bench):
         withdraw(bench.site, "r-0", bench.environment)
     bench.miner.faults = [("before", httpx.ConnectError("down"))]
     with pytest.raises(Unreachable):
-        _publish(bench)
+        published(bench)
     with pytest.raises(NotReady, match="never confirmed"):
         withdraw(bench.site, _states(bench)[0][0], bench.environment)
 
@@ -662,11 +643,11 @@ def test_only_what_left_can_be_withdrawn(bench):
 def test_a_damaged_outbox_is_not_sent(bench, killed, name):
     bench.miner.faults = [None, None, ("before", killed())]
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     path = bench.state / "outbox" / _states(bench)[0][0] / name
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(StoreCorrupt, match=f"{name} is not what was written.*Remove the folder"):
-        _publish(bench)
+        published(bench)
     assert bench.miner.sealed() == []
 
 
@@ -681,12 +662,12 @@ def test_a_release_prepared_before_draws_were_named_is_sent_as_it_was_written(
     with monkeypatch.context() as patch:
         patch.setattr("owner_agent.release.publish.upsert_entry", die)
         with pytest.raises(killed):
-            _publish(bench)
+            published(bench)
     (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")
     written = json.loads(path.read_text())
     assert written.pop("draws") is not None
     path.write_text(json.dumps(written))
-    _publish(bench)
+    published(bench)
     (release,) = bench.miner.sealed()
     assert release["manifest"].draws is None
     assert release["manifest"].name == written["name"]
@@ -698,10 +679,10 @@ def test_an_interrupted_write_leaves_nothing_behind(bench, monkeypatch, killed):
 
     monkeypatch.setattr("owner_agent.release.outbox.sync_directory", die)
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     monkeypatch.undo()
     assert _states(bench) == []
-    _publish(bench)
+    published(bench)
     assert [p.name for p in (bench.state / "outbox").iterdir()] == [_states(bench)[0][0]]
 
 
@@ -712,15 +693,15 @@ def test_a_miner_that_has_another_release_under_the_name(bench):
 
     bench.miner = Liar()
     with pytest.raises(TransportError, match="with digest 000000000000"):
-        _publish(bench)
+        published(bench)
     assert [line.split()[0] for line in bench.miner.lines] == ["GET", "GET", "POST", "POST"]
 
 
 def test_two_publications_at_once(bench):
     with publishing_alone(bench.state), pytest.raises(Conflict, match="Another publication"):
-        _publish(bench)
+        published(bench)
     assert bench.miner.requests == []
-    _publish(bench)
+    published(bench)
 
 
 @pytest.mark.parametrize(
@@ -730,11 +711,11 @@ def test_two_publications_at_once(bench):
 def test_impossible_parts(bench, table_text, per_part, rows, error, says):
     bench.write(table=table_text(rows))
     with pytest.raises(error, match=says):
-        _publish(bench, part_records=per_part)
+        published(bench, part_records=per_part)
     assert bench.miner.requests == []
 
 
 def test_progress_is_told_part_by_part(bench):
     seen = []
-    _publish(bench, watch=lambda *step: seen.append(step))
+    published(bench, watch=lambda *step: seen.append(step))
     assert seen == [("pseudonyms", 50, 50), *(("parts", n, 3) for n in range(4))]

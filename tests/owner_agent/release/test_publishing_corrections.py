@@ -10,31 +10,11 @@ import pytest
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.memory import load_memory
-from owner_agent.release.options import PublishOptions
-from owner_agent.release.publish import publish
-from owner_agent.release.randomized import PreparedRecords
 from owner_agent.state.private_files import write_replacing
 from pramana_core.errors import RecordsCorrected, StorageFull, StoreCorrupt, Unreachable
-from pramana_core.wire.parts import RecordSchema, decode_part
+from tests.owner_agent.release.publishing import published, reports_of
 
 EPSILON = 2.0149  # ln 7.5 of the binary channel
-
-
-def _publish(bench, **options):
-    return publish(
-        PreparedRecords, bench.site, bench.environment, PublishOptions(part_records=20, **options)
-    )
-
-
-def _reports(release):
-    """Return what arrived as {pseudonym: reports}."""
-    plan = release["manifest"].plan.to_plan()
-    found = {}
-    for number in sorted(release["bodies"]):
-        keys, columns = decode_part(RecordSchema.of(plan), release["bodies"][number])
-        rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
-        found.update(zip((bytes(k) for k in keys), rows, strict=True))
-    return found
 
 
 def _spent(bench):
@@ -44,14 +24,14 @@ def _spent(bench):
 @pytest.fixture
 def corrected(bench, table_text):
     """The bench after a release, with every smoker corrected to a non-smoker since."""
-    _publish(bench)
+    published(bench)
     bench.write(table=table_text(50).replace(",yes,", ",no,"))
     return bench
 
 
 def test_reports_that_would_differ_are_counted_and_refused(corrected):
     with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50") as refused:
-        _publish(corrected)
+        published(corrected)
     assert "--corrections keep" in refused.value.remedy
     assert "--corrections fresh" in refused.value.remedy
     assert len(corrected.miner.releases) == 1
@@ -59,74 +39,74 @@ def test_reports_that_would_differ_are_counted_and_refused(corrected):
 
 
 def test_kept_reports_are_those_that_left(corrected, table_text):
-    outcome = _publish(corrected, corrections="keep")
+    outcome = published(corrected, corrections="keep")
     assert (outcome.already, outcome.stale, outcome.renewed) == (True, 22, ())
     corrected.write(table=table_text(60).replace(",yes,", ",no,"))
-    _publish(corrected, corrections="keep")
-    old, new = (_reports(release) for release in corrected.miner.sealed())
+    published(corrected, corrections="keep")
+    old, new = (reports_of(release) for release in corrected.miner.sealed())
     assert {key: new[key] for key in old} == old
     assert len(new) == 60
     assert _spent(corrected)["smokes"] == pytest.approx(EPSILON, abs=1e-4)
 
 
 def test_a_value_corrected_back_and_forth_stays_reported_as_first(corrected, table_text):
-    first = _reports(corrected.miner.sealed()[0])
+    first = reports_of(corrected.miner.sealed()[0])
     for rows in range(51, 56):
         text = table_text(rows)
         corrected.write(table=text.replace(",yes,", ",no,") if rows % 2 else text)
-        _publish(corrected, corrections="keep")
-        newest = _reports(corrected.miner.sealed()[-1])
+        published(corrected, corrections="keep")
+        newest = reports_of(corrected.miner.sealed()[-1])
         assert {key: newest[key] for key in first} == first
 
 
 def test_records_that_left_only_later_keep_that_report(bench, table_text):
     """A record that joins, goes, changes and comes back."""
-    _publish(bench)
+    published(bench)
     bench.write(table=table_text(52))
-    _publish(bench)
-    second = _reports(bench.miner.sealed()[-1])
+    published(bench)
+    second = reports_of(bench.miner.sealed()[-1])
     bench.write(table=table_text(50))
-    _publish(bench)
+    published(bench)
     flipped = table_text(52).replace("PATIENT-00051,no", "PATIENT-00051,yes")
     bench.write(table=flipped + "PATIENT-90000,no,33,east,new\n")
     assert flipped != table_text(52)
-    _publish(bench, corrections="keep")
-    newest = _reports(bench.miner.sealed()[-1])
+    published(bench, corrections="keep")
+    newest = reports_of(bench.miner.sealed()[-1])
     assert {key: newest[key] for key in second} == second
 
 
 def test_fresh_draws_are_of_everybody_and_add_up(corrected):
     before = _spent(corrected)
-    outcome = _publish(corrected, corrections="fresh")
+    outcome = published(corrected, corrections="fresh")
     assert (outcome.already, outcome.stale, outcome.renewed) == (False, 0, ("smoker",))
-    old, new = (_reports(release) for release in corrected.miner.sealed())
+    old, new = (reports_of(release) for release in corrected.miner.sealed())
     # The other columns are as they were; of smoker all 50 draws are new ones.
     assert [row[1:] for row in old.values()] == [row[1:] for row in new.values()]
     assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
     assert _spent(corrected)["age"] == before["age"]
     # From now on that epoch's draws are the ones that repeat.
-    again = _publish(corrected)
+    again = published(corrected)
     assert (again.already, again.name) == (True, outcome.name)
     assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
 
 
 def test_each_further_epoch_adds_once_more(corrected, table_text):
-    _publish(corrected, corrections="fresh")
+    published(corrected, corrections="fresh")
     corrected.write(table=table_text(50))
     with pytest.raises(RecordsCorrected):
-        _publish(corrected)
-    _publish(corrected, corrections="fresh")
+        published(corrected)
+    published(corrected, corrections="fresh")
     assert _spent(corrected)["smokes"] == pytest.approx(3 * EPSILON, abs=1e-4)
-    first, _, third = (_reports(release) for release in corrected.miner.sealed())
+    first, _, third = (reports_of(release) for release in corrected.miner.sealed())
     assert first != third, "the first epoch's reports of the first values came back"
 
 
 def test_the_site_file_may_choose_for_good(corrected, site_text):
     corrected.write('corrections = "keep"\n' + site_text)
-    assert _publish(corrected).stale == 22
+    assert published(corrected).stale == 22
     corrected.write('corrections = "fresh"\n' + site_text)
-    assert _publish(corrected).renewed == ("smoker",)
-    assert _publish(corrected, corrections="keep").stale == 0
+    assert published(corrected).renewed == ("smoker",)
+    assert published(corrected, corrections="keep").stale == 0
 
 
 @pytest.mark.slow
@@ -139,9 +119,9 @@ def test_killed_while_publishing_corrections_then_once_more(
     corrected.write(table=table_text(55).replace(",yes,", ",no,"))
     corrected.miner.faults = [None] * request_number + [(when, killed())]
     with pytest.raises(killed):
-        _publish(corrected, corrections=choice)
-    _publish(corrected, corrections=choice)
-    old, new = (_reports(release) for release in corrected.miner.sealed())
+        published(corrected, corrections=choice)
+    published(corrected, corrections=choice)
+    old, new = (reports_of(release) for release in corrected.miner.sealed())
     if choice == "keep":
         assert {key: new[key] for key in old} == old
     expected = EPSILON * (2 if choice == "fresh" else 1)
@@ -152,9 +132,9 @@ def test_what_never_left_binds_nobody(bench, table_text, killed):
     """The miner could not be reached, and the table was corrected meanwhile."""
     bench.miner.faults = [("before", killed())]
     with pytest.raises(killed):
-        _publish(bench)
+        published(bench)
     bench.write(table=table_text(50).replace(",yes,", ",no,"))
-    assert not _publish(bench).already
+    assert not published(bench).already
     assert len(bench.miner.sealed()) == 1
 
 
@@ -163,43 +143,43 @@ def test_without_the_memory_a_second_release_is_refused(corrected):
     shutil.rmtree(corrected.state / "outbox")
     for choice in (None, "keep"):
         with pytest.raises(StoreCorrupt, match="not remembered what each record") as refused:
-            _publish(corrected, corrections=choice)
+            published(corrected, corrections=choice)
         assert "--corrections fresh" in refused.value.remedy
-    outcome = _publish(corrected, corrections="fresh")
+    outcome = published(corrected, corrections="fresh")
     assert outcome.renewed == ("smoker", "age")
     assert _spent(corrected)["smokes"] == pytest.approx(2 * EPSILON, abs=1e-4)
 
 
 def test_an_older_memory_from_a_backup_is_not_believed(bench, table_text):
-    _publish(bench)
+    published(bench)
     backup = (bench.state / "reported" / "asia.arrow").read_bytes()
     bench.write(table=table_text(60))
-    _publish(bench)
+    published(bench)
     shutil.rmtree(bench.state / "outbox")
     (bench.state / "reported" / "asia.arrow").write_bytes(backup)
     bench.write(table=table_text(60).replace(",yes,", ",no,"))
     with pytest.raises(StoreCorrupt, match=bench.miner.sealed()[1]["manifest"].name):
-        _publish(bench)
+        published(bench)
 
 
 def test_a_lost_memory_is_made_again_of_the_outbox(corrected):
     shutil.rmtree(corrected.state / "reported")
     with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50"):
-        _publish(corrected)
-    _publish(corrected, corrections="fresh")
+        published(corrected)
+    published(corrected, corrections="fresh")
     shutil.rmtree(corrected.state / "reported")
-    assert _publish(corrected).already
+    assert published(corrected).already
 
 
 def test_a_lost_memory_does_not_matter_where_nothing_changed(bench, table_text):
-    _publish(bench)
+    published(bench)
     shutil.rmtree(bench.state / "reported")
     shutil.rmtree(bench.state / "outbox")
-    assert _publish(bench).already
+    assert published(bench).already
 
 
 def test_the_memory_holds_every_release(corrected):
-    _publish(corrected, corrections="fresh")
+    published(corrected, corrections="fresh")
     contents = {entry.content for entry in Ledger(corrected.state).entries()}
     assert load_memory(corrected.state, "asia").releases == contents
 
@@ -213,13 +193,13 @@ def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table
     text = site_text.replace('channel = { kind = "binary", p1 = 0.1, p2 = 0.25 }', "")
     site = text.replace('channel = { kind = "symmetric", p = 0.4 }', "") + block
     bench.write(site)
-    _publish(bench)
+    published(bench)
     bench.write(site, table_text(50).replace(",yes,", ",no,"))
     with pytest.raises(RecordsCorrected, match=r"'smoker\*age' \d+ of 50"):
-        _publish(bench)
+        published(bench)
     bench.write(site, table_text(51).replace(",yes,", ",no,"))
-    _publish(bench, corrections="keep")
-    old, new = (_reports(release) for release in bench.miner.sealed())
+    published(bench, corrections="keep")
+    old, new = (reports_of(release) for release in bench.miner.sealed())
     assert {key: new[key] for key in old} == old
 
 
@@ -262,28 +242,28 @@ def test_a_manifest_that_the_miner_may_have_binds(bench, table_text):
     """It holds digests of the reports: who guesses a corrected record could check the guess."""
     bench.miner.faults = [None, None, None, ("after", httpx.ReadError("cut"))]
     with pytest.raises(Unreachable):
-        _publish(bench)
+        published(bench)
     assert [entry.state for entry in Ledger(bench.state).entries()] == ["sending"]
     bench.write(table=table_text(50).replace(",yes,", ",no,"))
     with pytest.raises(RecordsCorrected, match=r"'smoker' 22 of 50"):
-        _publish(bench)
+        published(bench)
     assert not bench.miner.sealed()
     bench.write(table=table_text(50))
-    assert not _publish(bench).already
+    assert not published(bench).already
 
 
 def test_releases_of_before_the_memory_enter_it_for_good(bench, table_text):
     """Their folders in the outbox may be removed once another release was made."""
-    _publish(bench)
+    published(bench)
     shutil.rmtree(bench.state / "reported")
     bench.write(table=table_text(60))
-    _publish(bench)
+    published(bench)
     shutil.rmtree(bench.state / "outbox")
     bench.write(table=table_text(70))
-    assert not _publish(bench).already
+    assert not published(bench).already
     bench.write(table=table_text(71).replace(",yes,", ",no,"))
     with pytest.raises(RecordsCorrected):
-        _publish(bench)
+        published(bench)
 
 
 @pytest.mark.slow
@@ -294,7 +274,7 @@ def test_fresh_draws_that_come_out_the_same_are_not_said_to_be_new(bench, table_
         text = table_text(rows)
         for table in (text, text.replace(",no,", ",yes,"), text.replace(",yes,", ",no,")):
             bench.write(table=table)
-            outcome = _publish(bench, corrections="fresh")
+            outcome = published(bench, corrections="fresh")
             found.add((outcome.already, bool(outcome.renewed)))
     assert (True, True) not in found
     assert found >= {(True, False), (False, True)}
@@ -320,7 +300,7 @@ def test_a_full_disk_lets_nothing_leave(bench, monkeypatch, command):
     assert "Nothing left" in ended.err
     assert not bench.miner.releases
     monkeypatch.undo()
-    assert not _publish(bench).already
+    assert not published(bench).already
 
 
 def test_a_temporary_file_of_a_full_disk_goes(tmp_path, monkeypatch):

@@ -46,11 +46,12 @@ CHOICES = (
 FLIP = Symmetric.from_probability(2, 0.2)
 THREE = Symmetric.from_probability(3, 0.3)
 
+INDEPENDENT = Plan(
+    (Block((A,), Dense.binary(0.1, 0.25)), Block((B,), THREE), Block((C,), Identity(2)))
+)
 PLANS = {
     "clean": Plan.unrandomized(DOMAIN),
-    "independent": Plan(
-        (Block((A,), Dense.binary(0.1, 0.25)), Block((B,), THREE), Block((C,), Identity(2)))
-    ),
+    "independent": INDEPENDENT,
     "ternary": Plan(
         (Block((C,), FLIP), Block((B,), Dense.ternary(0.1, 0.25)), Block((A,), Identity(2)))
     ),
@@ -214,3 +215,14 @@ def records_of(plan: Plan, reports: Sequence[Sequence[int]]) -> Records:
     """Return the records that have some reports."""
     codes = np.array(reports, dtype=np.uint8)
     return Records(plan, {name: codes[:, i] for i, name in enumerate(plan.domain.names)})
+
+
+# Plans of so few cells that every report can be enumerated.
+FIRST, SECOND = Domain.of(a="xy", c="pq")
+PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
+TINY = {
+    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
+    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
+    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
+    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
+}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Withheld
+from pramana_core.channels import Dense, Identity, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -23,19 +23,9 @@ from pramana_core.errors import (
 from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.plan import Block, Plan
+from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C
 
-DOMAIN = Domain.of(a="xy", b="123", c="pq")
-A, B, C = DOMAIN
-SWAPS = Grouped(
-    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
-)
-NOISY = Plan(
-    (
-        Block((A,), Dense.binary(0.1, 0.25)),
-        Block((B,), Symmetric.from_probability(3, 0.3)),
-        Block((C,), Identity(2)),
-    )
-)
+NOISY = INDEPENDENT
 JOINT = Plan((Block((C,), Dense.binary(0.2, 0.1)), Block((A, B), SWAPS)))
 CLEAN = Plan.unrandomized(DOMAIN)
 ASKED = [["a"], ["b", "a"], ["c", "b"], ["c", "a", "b"]]

@@ -9,28 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pramana_core.channels import Dense, Grouped, Identity, Symmetric
+from pramana_core.channels import Dense, Grouped, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, LimitExceeded, OptionError, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.table_estimates import EstimatedTable
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from tests.shared.estimation.recordwise import INDEPENDENT, SWAPS, A, B, C
 
-DOMAIN = Domain.of(a="xy", b="123", c="pq")
-A, B, C = DOMAIN
-
-SWAPS = Grouped(
-    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
-)
 PLANS = {
-    "independent": Plan(
-        (
-            Block((A,), Dense.binary(0.1, 0.25)),
-            Block((B,), Symmetric.from_probability(3, 0.3)),
-            Block((C,), Identity(2)),
-        )
-    ),
+    "independent": INDEPENDENT,
     "joint-lumpable": Plan(
         (Block((A, B), Symmetric.from_gamma(6, 9.0)), Block((C,), Dense.binary(0.2, 0.1)))
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, multinomial
 
-from pramana_core.channels import Choice, Dense, Grouped, Identity, Sampled, Symmetric, Withheld
+from pramana_core.channels import Choice, Dense, Grouped, Sampled, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.core.axes import Axis
@@ -19,22 +19,11 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable, TabulatedCounts
 from pramana_core.plan import Block, Plan
+from tests.shared.estimation.recordwise import DOMAIN, INDEPENDENT, SWAPS, A, B, C
 
-DOMAIN = Domain.of(a="xy", b="123", c="pq")
-A, B, C = DOMAIN
 Z = normal_quantile(0.95)
 Z2 = Z**2
 
-APART = Plan(
-    (
-        Block((A,), Dense.binary(0.1, 0.25)),
-        Block((B,), Symmetric.from_probability(3, 0.3)),
-        Block((C,), Identity(2)),
-    )
-)
-SWAPS = Grouped(
-    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
-)
 HALF = 1 << 31
 PARTS = Sampled(
     (2, 3),
@@ -44,7 +33,7 @@ PARTS = Sampled(
     ),
 )
 PLANS = {
-    "independent": APART,
+    "independent": INDEPENDENT,
     "joint": Plan(
         (Block((A, B), Symmetric.from_gamma(6, 9.0)), Block((C,), Dense.binary(0.2, 0.1)))
     ),
@@ -167,8 +156,8 @@ def test_nobody_seen_in_a_group_does_not_mean_nobody_there():
 def test_equal_sources_have_the_interval_of_all_their_reports():
     reports = np.random.default_rng(2).integers(5, 40, DOMAIN.shape)
     one = TabulatedCounts({DOMAIN.names: reports}, int(reports.sum()))
-    both = EstimatedMarginals.of([(one, APART), (one, APART)]).marginal(DOMAIN.names)
-    whole = marginals(APART, 2 * reports).marginal(DOMAIN.names)
+    both = EstimatedMarginals.of([(one, INDEPENDENT), (one, INDEPENDENT)]).marginal(DOMAIN.names)
+    whole = marginals(INDEPENDENT, 2 * reports).marginal(DOMAIN.names)
     for population in (True, False):
         for end, wanted in zip(
             both.interval(population=population),
@@ -318,7 +307,7 @@ def test_exact_coverage_of_two_binary_variables(joint: bool):
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 95, math.nan])
 def test_an_interval_that_holds_everything_or_nothing_is_refused(level: float):
-    table = marginals(APART, np.ones(DOMAIN.shape)).marginal(["a", "b"])
+    table = marginals(INDEPENDENT, np.ones(DOMAIN.shape)).marginal(["a", "b"])
     for ask in (
         lambda: table.interval(level, population=True),
         lambda: table.ratio_interval(["a"], level),

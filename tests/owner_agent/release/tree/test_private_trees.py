@@ -29,20 +29,7 @@ from pramana_core.model_sharing.private import (
     thresholds_of,
 )
 from pramana_core.model_sharing.tree import Interval
-
-
-def _unwatched(_stage, _done, _total):
-    pass
-
-
-def _publish(bench, **options):
-    show = options.pop("show", lambda _now: None)
-    chosen = PublishOptions(**options)
-    return publish(PreparedTree, bench.site, bench.environment, chosen, show=show)
-
-
-def _sent(bench):
-    return [release["manifest"].model_dump_json() for release in bench.miner.releases.values()]
+from tests.owner_agent.release.tree.sharing import sent, shared, unwatched
 
 
 @pytest.fixture
@@ -67,11 +54,11 @@ def draws(monkeypatch):
 
 
 def test_it_is_drawn_once_whoever_looks_and_publishes_how_often(private, draws, rows, written):
-    first = PreparedTree.of(private.site, _unwatched).made
+    first = PreparedTree.of(private.site, unwatched).made
     private.write((private.folder / "site.toml").read_text(), written(rows[::-1]))
-    assert PreparedTree.of(private.site, _unwatched).made.tree == first.tree
-    _publish(private)
-    assert _publish(private).already
+    assert PreparedTree.of(private.site, unwatched).made.tree == first.tree
+    shared(private)
+    assert shared(private).already
     assert len(draws) == 1
     (manifest,) = (release["manifest"] for release in private.miner.sealed())
     assert manifest.model == first.message
@@ -85,7 +72,7 @@ def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, 
         raise killed("while the custodian looks at it")
 
     with pytest.raises(killed):
-        _publish(private, show=dies)
+        shared(private, show=dies)
     assert not (private.state / "outbox").exists()
     (file,) = (private.state / FOLDER).iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -95,12 +82,12 @@ def test_a_crash_between_drawing_and_sending_draws_nothing_anew(private, draws, 
         for when in ("before", "after"):
             private.miner.faults = [None] * step + [(when, killed("kill -9"))]
             with suppress(killed):
-                _publish(private)
+                shared(private)
     private.miner.faults = []
-    _publish(private)
+    shared(private)
     assert file.read_bytes() == before
     assert len(draws) == 1
-    (manifest,) = _sent(private)
+    (manifest,) = sent(private)
     assert json.loads(manifest)["model"]["tree"]["paths"] == json.loads(before)["paths"]
 
 
@@ -113,12 +100,12 @@ def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monke
     with monkeypatch.context() as patched:
         patched.setattr(kept, "write_new", dies)
         with pytest.raises(killed):
-            _publish(private)
+            shared(private)
     assert not list((private.state / FOLDER).iterdir())
-    _publish(private)
+    shared(private)
     assert len(draws) == 2
     (file,) = (private.state / FOLDER).iterdir()
-    (manifest,) = _sent(private)
+    (manifest,) = sent(private)
     told = json.loads(manifest)["model"]["tree"]
     assert told["paths"] == json.loads(file.read_bytes())["paths"]
 
@@ -126,25 +113,25 @@ def test_a_crash_after_a_private_tree_was_drawn_shows_none(private, draws, monke
 def test_a_tree_drawn_again_after_the_first_may_have_left_counts_again(private, draws, killed):
     private.miner.faults = [None, None, ("after", killed("kill -9"))]
     with pytest.raises(killed):
-        _publish(private)
+        shared(private)
     (entry,) = Ledger(private.state).entries()
     assert entry.state == "sending"
     for lost in (FOLDER, "outbox"):
         shutil.rmtree(private.state / lost)
     with pytest.raises(PlanConflict):
-        _publish(private)
-    assert len(_sent(private)) == 1
-    _publish(private, accept_added_loss=True)
-    assert len(draws) == len(_sent(private)) == 2
+        shared(private)
+    assert len(sent(private)) == 1
+    shared(private, accept_added_loss=True)
+    assert len(draws) == len(sent(private)) == 2
     assert losses([d for e in Ledger(private.state).entries() for d in e.draws])["age"] == 4
-    assert _publish(private).already
+    assert shared(private).already
 
 
 def test_another_study_gets_the_tree_that_was_drawn(private, draws, private_text):
-    _publish(private)
-    here = PreparedTree.of(private.site, _unwatched).made.message
+    shared(private)
+    here = PreparedTree.of(private.site, unwatched).made.message
     private.write(private_text.replace('study = "asia"', 'study = "cancer"'))
-    there = PreparedTree.of(private.site, _unwatched)
+    there = PreparedTree.of(private.site, unwatched)
     assert there.made.message == here
     assert len(draws) == 1
     there.require_allowed(accept_added_loss=False)
@@ -165,7 +152,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
     for empty in (0, 200):
         cut = [row.rsplit(",", 1)[0] + "," for row in rows[:empty]]
         private.write(text, written([*cut, *rows[empty:]]))
-        made = PreparedTree.of(private.site, _unwatched).made
+        made = PreparedTree.of(private.site, unwatched).made
         assert made.chosen.columns.rows == 300
         assert made.message.records is None
     assert len(depths) == 1
@@ -174,7 +161,7 @@ def test_nothing_of_a_private_message_depends_on_how_many_records_are_complete(
 
 
 def test_thresholds_are_those_of_the_declared_grid(private):
-    tree = PreparedTree.of(private.site, _unwatched).made.tree
+    tree = PreparedTree.of(private.site, unwatched).made.tree
     told = {
         end
         for path in tree.paths()
@@ -188,23 +175,23 @@ def test_thresholds_are_those_of_the_declared_grid(private):
 
 
 def test_a_limit_in_the_file_changes_no_draw(private, draws, private_text):
-    PreparedTree.of(private.site, _unwatched)
+    PreparedTree.of(private.site, unwatched)
     private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"))
-    PreparedTree.of(private.site, _unwatched)
+    PreparedTree.of(private.site, unwatched)
     assert len(draws) == 1
     private.write(private_text.replace("epsilon = 2", "epsilon = 1"))
-    now = PreparedTree.of(private.site, _unwatched)
+    now = PreparedTree.of(private.site, unwatched)
     assert len(draws) == 2
     (said,) = report_of(now).cautions
     assert said.startswith("Another private tree was drawn here")
 
 
 def test_what_was_kept_and_changed_is_not_drawn_over(private, draws):
-    PreparedTree.of(private.site, _unwatched)
+    PreparedTree.of(private.site, unwatched)
     (file,) = (private.state / FOLDER).iterdir()
     file.write_bytes(file.read_bytes()[:-40])
     with pytest.raises(StoreCorrupt, match="is not what was written there"):
-        PreparedTree.of(private.site, _unwatched)
+        PreparedTree.of(private.site, unwatched)
     assert len(draws) == 1
 
 
@@ -221,7 +208,7 @@ sensitive = true
 channel = { kind = "symmetric", p = 0.5 }
 """
     private.write(head + variable + "[share_model]" + section)
-    _publish(private)
+    shared(private)
     with pytest.raises(PlanConflict, match=r"'diagnosis': epsilon 2 would become 2\.693"):
         publish(PreparedRecords, private.site, private.environment, PublishOptions())
     publish(
@@ -245,7 +232,7 @@ column = "house"
 categories = ["north", "south", "east", "west"]
 """
     private.write(private_text + again, written(twice).replace("diagnosis\n", "diagnosis,house\n"))
-    _publish(private)
+    shared(private)
     (entry,) = Ledger(private.state).entries()
     assert {draw.column: draw.same_as for draw in entry.draws}["house"] == ("ward",)
     assert set(losses(entry.draws).values()) == {2}
@@ -254,41 +241,41 @@ categories = ["north", "south", "east", "west"]
 def test_a_second_tree_is_refused_unless_the_file_or_the_custodian_allows_it(
     private, private_text, rows, written
 ):
-    _publish(private)
+    shared(private)
     private.write(private_text, written(rows[1:]))
     with pytest.raises(PlanConflict, match="a private tree adds its epsilon") as raised:
-        _publish(private)
+        shared(private)
     assert "'age' left in a private tree" not in raised.value.message
     assert "column 'age': epsilon 2 would become 4" in raised.value.message
     assert "max_epsilon" in raised.value.remedy
     private.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 4"))
-    _publish(private)
+    shared(private)
     assert set(ledger_json(Ledger(private.state).entries())["composed_epsilon"].values()) == {4}
     private.write(
         private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 5"), written(rows[2:])
     )
-    now = PreparedTree.of(private.site, _unwatched)
+    now = PreparedTree.of(private.site, unwatched)
     assert now.over == ("age", "ward", "diagnosis")
     assert "publishing is refused" in " ".join(report_of(now).cautions)
     with pytest.raises(BudgetExceeded, match="column 'age': epsilon 6"):
-        _publish(private, accept_added_loss=True)
+        shared(private, accept_added_loss=True)
     assert len(private.miner.sealed()) == 2
     # What left is published again under any limit: it adds nothing.
     private.write(
         private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 2"), written(rows[1:])
     )
-    assert _publish(private).already
+    assert shared(private).already
 
 
 def test_a_private_tree_after_an_anonymous_one_is_refused(clinic, private_text):
     pytest.importorskip("opendp")
-    _publish(clinic)
+    shared(clinic)
     clinic.write(private_text)
     with pytest.raises(PlanConflict, match="left in a shared tree, .* leave in a private tree now"):
-        _publish(clinic)
+        shared(clinic)
     clinic.write(private_text.replace("epsilon = 2", "epsilon = 2, max_epsilon = 9"))
     with pytest.raises(BudgetExceeded, match="epsilon inf"):
-        _publish(clinic)
+        shared(clinic)
 
 
 def test_without_opendp_it_is_said_what_to_install(clinic, private_text, monkeypatch):
@@ -296,7 +283,7 @@ def test_without_opendp_it_is_said_what_to_install(clinic, private_text, monkeyp
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     clinic.write(private_text)
     with pytest.raises(NotInstalled, match="Private trees are drawn by OpenDP") as raised:
-        PreparedTree.of(clinic.site, _unwatched)
+        PreparedTree.of(clinic.site, unwatched)
     assert "pramana[noise]" in raised.value.remedy
     assert not list((clinic.state / FOLDER).iterdir())
 

@@ -28,20 +28,7 @@ from pramana_core.errors import (
 )
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
-
-
-def _unwatched(_stage, _done, _total):
-    pass
-
-
-def _publish(bench, **options):
-    show = options.pop("show", lambda _now: None)
-    chosen = PublishOptions(**options)
-    return publish(PreparedTree, bench.site, bench.environment, chosen, show=show)
-
-
-def _sent(bench):
-    return [release["manifest"].model_dump_json() for release in bench.miner.releases.values()]
+from tests.owner_agent.release.tree.sharing import sent, shared, unwatched
 
 
 def _promised(made):
@@ -51,13 +38,13 @@ def _promised(made):
 @pytest.fixture
 def arrived(clinic):
     """What an undisturbed publication sends."""
-    _publish(clinic)
-    (manifest,) = _sent(clinic)
+    shared(clinic)
+    (manifest,) = sent(clinic)
     return manifest
 
 
 def test_what_arrives_is_the_tree_and_what_it_promises(clinic):
-    outcome = _publish(clinic)
+    outcome = shared(clinic)
     (release,) = clinic.miner.sealed()
     model = release["manifest"].model
     assert not release["bodies"]
@@ -89,12 +76,12 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
     asked = site_text.replace('{ k = 10, c = 8, l = 2, by = "growing" }', requirement)
     assert asked != site_text
     clinic.write(asked)
-    made = PreparedTree.of(clinic.site, _unwatched).made
+    made = PreparedTree.of(clinic.site, unwatched).made
     required = made.chosen.section.required.required
     assert _promised(made) == (required if told is None else told)
     made.message.require_promised()
     clinic.write(asked.replace("[share_model]", '[share_model]\ntell = "distribution"'))
-    made = PreparedTree.of(clinic.site, _unwatched).made
+    made = PreparedTree.of(clinic.site, unwatched).made
     assert _promised(made) == required
     made.message.require_promised()
     assert sum(map(sum, (leaf.distribution for leaf in made.tree.leaves))) == 300
@@ -103,9 +90,9 @@ def test_what_is_promised_is_what_the_counts_that_are_told_show(
 def test_the_order_of_rows_and_publishing_again_change_nothing(clinic, arrived, rows, written):
     clinic.write((clinic.folder / "site.toml").read_text(), written(rows[::-1]))
     requests = len(clinic.miner.requests)
-    again = _publish(clinic)
+    again = shared(clinic)
     assert again.already
-    assert _sent(clinic) == [arrived]
+    assert sent(clinic) == [arrived]
     assert [r.method for r in clinic.miner.requests[requests:]] == ["GET", "POST", "GET"]
 
 
@@ -120,12 +107,12 @@ def test_a_crash_at_any_request_is_continued_with_the_same_bytes(
     clinic.join()
     clinic.miner.faults = [None] * step + [(when, killed("kill -9"))]
     try:
-        _publish(clinic)
+        shared(clinic)
     except killed:
         assert not clinic.miner.faults
     clinic.miner.faults = []
-    _publish(clinic)
-    assert _sent(clinic) == [arrived]
+    shared(clinic)
+    assert sent(clinic) == [arrived]
     (entry,) = Ledger(clinic.state).entries()
     assert entry.state == "sealed"
 
@@ -140,14 +127,14 @@ def test_a_release_is_continued_with_what_was_written_and_not_grown_again(
         return grow(schema, table, classes, growing.GrowthOptions(max_depth=1))
 
     monkeypatch.setattr(growing, "grow_tree", otherwise)
-    assert _publish(clinic).already
-    assert _sent(clinic) == [arrived]
+    assert shared(clinic).already
+    assert sent(clinic) == [arrived]
 
 
 def test_a_miner_that_does_not_answer_is_told_with_the_command_that_continues(clinic):
     clinic.miner.faults = [None, None, ("before", httpx.ConnectError("gone"))]
     with pytest.raises(Unreachable) as raised:
-        _publish(clinic)
+        shared(clinic)
     assert "`owner-agent share-model --publish` continues" in raised.value.remedy
 
 
@@ -156,11 +143,11 @@ def test_a_table_changed_by_one_record_is_refused_and_said_why(
 ):
     clinic.write(site_text, written(rows[:-1]))
     with pytest.raises(PlanConflict, match="'age' left in a shared tree, from other records") as no:
-        _publish(clinic)
+        shared(clinic)
     assert "subtracting their counts" in no.value.message
     assert "its path and its class away" in no.value.message
-    assert _sent(clinic) == [arrived]
-    _publish(clinic, accept_added_loss=True)
+    assert sent(clinic) == [arrived]
+    shared(clinic, accept_added_loss=True)
     assert len(clinic.miner.sealed()) == 2
 
 
@@ -173,14 +160,14 @@ def test_a_corrected_record_makes_another_tree_and_is_refused(
     rows[7] = ",".join([record, age, ward, other])
     clinic.write(site_text, written(rows))
     with pytest.raises(PlanConflict, match="'diagnosis' left in a shared tree"):
-        _publish(clinic)
-    assert _sent(clinic) == [arrived]
+        shared(clinic)
+    assert sent(clinic) == [arrived]
 
 
 def test_two_studies_get_the_same_tree(clinic, arrived, site_text):
-    first = PreparedTree.of(clinic.site, _unwatched)
+    first = PreparedTree.of(clinic.site, unwatched)
     clinic.write(site_text.replace('study = "asia"', 'study = "cancer"'))
-    second = PreparedTree.of(clinic.site, _unwatched)
+    second = PreparedTree.of(clinic.site, unwatched)
     assert second.made.message == first.made.message
     second.require_allowed(accept_added_loss=False)
 
@@ -188,23 +175,23 @@ def test_two_studies_get_the_same_tree(clinic, arrived, site_text):
 def test_no_tree_needs_the_linkage_secret(clinic, arrived):
     linkage = KeyStore(clinic.state).path("linkage")
     linkage.unlink()
-    assert _publish(clinic).already
+    assert shared(clinic).already
     linkage.with_name("draw.key").unlink()
     with pytest.raises(KeyFileError, match="no draw key in"):
-        PreparedTree.of(clinic.site, _unwatched)
+        PreparedTree.of(clinic.site, unwatched)
 
 
 @pytest.mark.parametrize("requirement", ["{ k = 10 }", "{ k = 3, c = 9, l = 2 }"])
 def test_where_nothing_is_said_a_tree_grows_with_what_is_required(clinic, site_text, requirement):
     asked = '{ k = 10, c = 8, l = 2, by = "growing" }'
     clinic.write(site_text.replace(asked, requirement))
-    made = PreparedTree.of(clinic.site, _unwatched).made
+    made = PreparedTree.of(clinic.site, unwatched).made
     assert made.pruned is None
     assert len(made.tree.leaves) > 1
     # Cut back, nothing is left of this one.
     clinic.write(site_text.replace(asked, f'{requirement[:-1]}, by = "pruning" }}'))
     with pytest.raises(RequirementUnmet):
-        PreparedTree.of(clinic.site, _unwatched)
+        PreparedTree.of(clinic.site, unwatched)
 
 
 def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
@@ -212,9 +199,9 @@ def test_paths_that_win_too_little_are_cut_where_asked(clinic, site_text):
         '{ k = 10, c = 8, l = 2, by = "growing" }', '{ k = 5, by = "pruning" }'
     )
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\n')
-    all_paths = len(PreparedTree.of(clinic.site, _unwatched).made.tree.leaves)
+    all_paths = len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves)
     clinic.write(text + '\n[share_model.pruning]\nmerge = "fewest"\nleast_gain = 3\n')
-    assert 1 < len(PreparedTree.of(clinic.site, _unwatched).made.tree.leaves) < all_paths
+    assert 1 < len(PreparedTree.of(clinic.site, unwatched).made.tree.leaves) < all_paths
 
 
 @pytest.mark.parametrize(
@@ -232,7 +219,7 @@ def test_another_tree_of_the_same_table_is_refused(clinic, arrived, site_text, o
     assert old in site_text
     clinic.write(site_text.replace(old, new))
     with pytest.raises(PlanConflict, match="in a shared tree"):
-        _publish(clinic)
+        shared(clinic)
 
 
 def test_a_renamed_column_is_known_again(clinic, arrived, rows, written, site_text):
@@ -242,7 +229,7 @@ def test_a_renamed_column_is_known_again(clinic, arrived, rows, written, site_te
     site = site_text.replace('"age"', '"days"').replace('"diagnosis"', '"illness"')
     clinic.write(site.replace('"ward"', '"house"').replace("high = 100", "high = 1000"), text)
     with pytest.raises(PlanConflict) as raised:
-        _publish(clinic)
+        shared(clinic)
     for new, old in (("days", "age"), ("house", "ward"), ("illness", "diagnosis")):
         assert f"'{new}' has the values of column '{old}'" in raised.value.message
 
@@ -282,7 +269,7 @@ def test_a_column_that_is_told_openly_may_stand_in_a_tree(clinic, site_text):
     public = VARIABLE.format(sensitive="false", channel="", **WARD)
     clinic.write(_head(site_text) + public + "[share_model]" + site_text.split("[share_model]")[1])
     publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
-    _publish(clinic)
+    shared(clinic)
     publish(PreparedRecords, clinic.site, clinic.environment, PublishOptions())
     assert len(clinic.miner.sealed()) == 2
 
@@ -293,7 +280,7 @@ def test_withdrawing_works_and_the_same_is_not_published_again(clinic, arrived):
     (entry,) = Ledger(clinic.state).entries()
     assert entry.state == "withdrawn"
     with pytest.raises(ReleaseNotOpen, match="was withdrawn on 2031"):
-        _publish(clinic)
+        shared(clinic)
 
 
 def test_no_column_of_the_studys_plan_leaves_in_a_tree(clinic):
@@ -302,7 +289,7 @@ def test_no_column_of_the_studys_plan_leaves_in_a_tree(clinic):
     sets = (StudySet(1 << 30, (part,)),)
     clinic.miner.study_plan = StudyPlan((("clinic-south", (variable,)),), sets)
     with pytest.raises(StudyPlanNotFollowed, match="randomizes ward, of which") as raised:
-        _publish(clinic)
+        shared(clinic)
     assert "[share_model]" in raised.value.remedy
     assert not clinic.miner.releases
 
@@ -310,7 +297,7 @@ def test_no_column_of_the_studys_plan_leaves_in_a_tree(clinic):
 def test_no_tree_that_meets_the_requirement_is_an_explicit_refusal(clinic, site_text):
     clinic.write(site_text.replace("k = 10", "k = 200"))
     with pytest.raises(RequirementUnmet) as raised:
-        _publish(clinic)
+        shared(clinic)
     assert "share_model" in raised.value.where
     assert not (clinic.state / "outbox").exists()
     assert not clinic.miner.requests
@@ -318,7 +305,7 @@ def test_no_tree_that_meets_the_requirement_is_an_explicit_refusal(clinic, site_
 
 def test_a_site_without_the_section_says_so(bench):
     with pytest.raises(ConfigError, match="does not say of which columns"):
-        PreparedTree.of(bench.site, _unwatched)
+        PreparedTree.of(bench.site, unwatched)
 
 
 def test_a_site_that_shares_alone_has_nothing_to_randomize(clinic):
@@ -331,5 +318,5 @@ def test_on_a_full_disk_nothing_is_done_by_halves_and_a_private_tree_is_drawn_on
     clinic, private_text
 ):
     clinic.write(private_text)
-    clinic.done_where_room_is_short(lambda: _publish(clinic))
-    assert len(set(_sent(clinic))) == 1
+    clinic.done_where_room_is_short(lambda: shared(clinic))
+    assert len(set(sent(clinic))) == 1

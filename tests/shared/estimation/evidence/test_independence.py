@@ -18,6 +18,7 @@ from pramana_core.errors import LimitExceeded, NotConverged, OptionError, Unknow
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.evidence import ConditionalIndependence
 from pramana_core.plan import Block, Plan
+from tests.shared.estimation.recordwise import SWAPS
 
 
 class Table:
@@ -216,11 +217,6 @@ def test_nothing_given_and_sets_on_both_sides():
     two = Table(("x", "z"), table.tensor.sum(axis=(1, 3)))
     direct = EstimatedMarginals(two, alone(Domain((domain["x"], domain["z"])), channel, channel))
     assert alone_x.ratio == pytest.approx(direct.independence(["x"], ["z"], []).ratio, abs=1e-3)
-
-
-SWAPS = Grouped(
-    ((0, 4), (1, 2), (3,), (5,)), (Dense.binary(0.3, 0.1), Dense.binary(0.2, 0.4), None, None)
-)
 
 
 def test_a_joint_block_that_restricts_asks_for_what_is_asked():

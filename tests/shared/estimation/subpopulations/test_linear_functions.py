@@ -12,12 +12,9 @@ import pytest
 from pramana_core.channels import (
     CutAndPaste,
     Dense,
-    Grouped,
     Identity,
-    Symmetric,
     Withheld,
 )
-from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError, SingularChannel, UnknownVariable
 from pramana_core.estimation.core import axes
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -25,7 +22,7 @@ from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
     FLIP,
     PLANS,
-    WIDE,
+    TINY,
     A,
     B,
     C,
@@ -214,14 +211,6 @@ def test_a_models_functions_have_the_error_against_the_population_only():
     assert abs(wanted[3, 3]) < 1e-6 < wanted[0, 0]
 
 
-FIRST, SECOND = Domain.of(a="xy", c="pq")
-PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
-TINY = {
-    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
-    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
-    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
-    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
-}
 FUNCTIONS = np.array([[[1.0, 0], [0, 0]], [[1, 1], [0, 0]], [[0.5, -1], [2, 0.25]]])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from pramana_core.channels import Dense, Grouped, Identity, Symmetric, Withheld
+from pramana_core.channels import Identity, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     EstimationError,
@@ -28,9 +28,11 @@ from pramana_core.estimation.subpopulations_reported import ReportedSubpopulatio
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
+    FIRST,
     FLIP,
     PLANS,
-    WIDE,
+    SECOND,
+    TINY,
     Records,
     records_of,
     reports_of,
@@ -218,15 +220,6 @@ def test_thirty_variables_have_subpopulations_without_their_cube():
 
 
 # Every possible report ----------------------------------------------------------------------------
-
-FIRST, SECOND = Domain.of(a="xy", c="pq")
-PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
-TINY = {
-    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
-    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
-    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
-    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
-}
 
 
 def moments_over(plan: Plan, laws: Sequence[np.ndarray]):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pramana_core.channels import Dense, Grouped, Identity, Mixture, Symmetric, Withheld
+from pramana_core.channels import Dense, Identity, Mixture, Symmetric, Withheld
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -31,9 +31,11 @@ from pramana_core.estimation.supports_mixed import MixedSupports
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.shared.estimation.recordwise import (
+    FIRST,
     FLIP,
     PLANS,
-    WIDE,
+    SECOND,
+    TINY,
     Records,
     itemsets_of,
     records_of,
@@ -518,14 +520,6 @@ def test_supports_by_likelihood_are_cells_of_tables(name: str, estimator: str):
 
 # Every possible report ----------------------------------------------------------------------------
 
-FIRST, SECOND = Domain.of(a="xy", c="pq")
-PAIRS = Grouped(((0, 3), (1, 2)), (Dense.binary(0.2, 0.1), Dense.binary(0.1, 0.3)))
-TINY = {
-    "single": Plan((Block((FIRST,), Dense.binary(0.1, 0.25)), Block((SECOND,), FLIP))),
-    "joint": Plan((Block((SECOND, FIRST), Symmetric.from_gamma(4, 9.0)),)),
-    "not-lumpable": Plan((Block((FIRST, SECOND), PAIRS),)),
-    "wide": Plan((Block((SECOND,), WIDE), Block((FIRST,), FLIP))),
-}
 TINY_ITEMS = (("c", 1), ("a", 0), ("c", 0), ("a", 1))
 RULES = np.array([[0, 1], [1, 2], [0, 3], [2, 3]])
 SIDES = np.array([[True, False], [True, False], [False, True], [False, True]])

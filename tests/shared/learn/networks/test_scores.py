@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
 from types import ModuleType
 
 import numpy as np
@@ -30,22 +29,10 @@ from pramana_core.learn.networks.search.scores import (
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from tests.shared.learn.networks.given_tables import Table
 
 DOMAIN = Domain.of(a="xy", b="123", c="pq", d="0123")
 RECORDS = 600
-
-
-class Table:
-    """Reported counts given as a tensor over some columns."""
-
-    def __init__(self, names: Sequence[str], tensor: np.ndarray):
-        self.names, self.tensor = tuple(names), np.asarray(tensor)
-        self.records = round(float(self.tensor.sum()))
-
-    def table(self, names):
-        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
-        left = [n for n in self.names if n in names]
-        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
 
 
 def records_of(seed: int = 1, size: int = RECORDS) -> dict[str, np.ndarray]:

@@ -41,6 +41,7 @@ from pramana_core.learn.networks.search.searches import by_families, climb, k2
 from pramana_core.learn.networks.search.structure_learning import learn_structure
 from pramana_core.learn.networks.structure import Search, Structure
 from pramana_core.plan import Block, Plan
+from tests.shared.learn.networks.given_tables import Table
 
 
 def quiet(done: int, total: int) -> None:
@@ -138,19 +139,6 @@ def test_no_more_is_sharpened_than_the_best_needs():
 
 
 # Random data --------------------------------------------------------------------------------------
-
-
-class Table:
-    """Reported counts given as a tensor over some columns."""
-
-    def __init__(self, names: Sequence[str], tensor: np.ndarray):
-        self.names, self.tensor = tuple(names), np.asarray(tensor)
-        self.records = round(float(self.tensor.sum()))
-
-    def table(self, names):
-        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
-        left = [n for n in self.names if n in names]
-        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
 
 
 MIXED = Domain.of(a="xy", b="123", c="pq", d="01", e="uvw")

@@ -6,7 +6,6 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -26,21 +25,9 @@ from pramana_core.learn.networks.structure import Scoring, Search, Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from tests.places import DATA, ROOT
+from tests.shared.learn.networks.given_tables import Table
 
 NETWORKS = DATA / "networks"
-
-
-class Table:
-    """Reported counts given as a tensor over some columns."""
-
-    def __init__(self, names: Sequence[str], tensor: np.ndarray):
-        self.names, self.tensor = tuple(names), np.asarray(tensor)
-        self.records = round(float(self.tensor.sum()))
-
-    def table(self, names):
-        gone = tuple(i for i, n in enumerate(self.names) if n not in names)
-        left = [n for n in self.names if n in names]
-        return self.tensor.sum(axis=gone).transpose([left.index(n) for n in names])
 
 
 def network_of(parents: dict[str, str], first: dict[str, list[float]]) -> BayesNet:

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from pramana_core.channels import Symmetric, Transition
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.rules import rule_errors as piecewise
@@ -41,24 +41,8 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts
 from pramana_core.plan import Block, Plan
+from tests.shared.learn.rules.tables import Z, dependent, domain
 from tests.shared.pictures.reading import marks, texts, titles
-
-Z = 1.959963984540054
-
-
-def domain(*sizes: int) -> Domain:
-    return Domain(
-        tuple(Variable(f"v{i}", tuple(f"c{k}" for k in range(s))) for i, s in enumerate(sizes))
-    )
-
-
-def dependent(over: Domain, records: int, seed: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    hidden = rng.random(records)
-    return {
-        v.name: (np.clip(hidden + rng.normal(0, 0.3, records), 0, 0.999) * v.size).astype(np.uint8)
-        for v in over
-    }
 
 
 def reports(plan: Plan, columns: dict[str, np.ndarray], rng: np.random.Generator):

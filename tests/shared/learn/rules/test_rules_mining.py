@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.optimize import nnls
 
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, Transition
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
     EstimationError,
@@ -50,24 +50,7 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import RuleCounts, SupportCounts
 from pramana_core.plan import Block, Plan
-
-Z = 1.959963984540054
-
-
-def domain(*sizes: int) -> Domain:
-    return Domain(
-        tuple(Variable(f"v{i}", tuple(f"c{k}" for k in range(s))) for i, s in enumerate(sizes))
-    )
-
-
-def dependent(over: Domain, records: int, seed: int) -> dict[str, np.ndarray]:
-    """Columns that are noisy copies of one hidden number."""
-    rng = np.random.default_rng(seed)
-    hidden = rng.random(records)
-    return {
-        v.name: (np.clip(hidden + rng.normal(0, 0.3, records), 0, 0.999) * v.size).astype(np.uint8)
-        for v in over
-    }
+from tests.shared.learn.rules.tables import Z, dependent, domain
 
 
 def exact(over: Domain, columns: dict[str, np.ndarray]) -> EstimatedMarginals:

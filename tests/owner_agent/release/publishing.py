@@ -1,0 +1,24 @@
+"""Publishing a randomized table at a miner in memory in parts of 20, and what arrives there."""
+
+from owner_agent.release.options import PublishOptions
+from owner_agent.release.publish import publish
+from owner_agent.release.randomized import PreparedRecords
+from pramana_core.wire.parts import RecordSchema, decode_part
+
+
+def published(bench, watch=None, **options):
+    """Publish in parts of 20 records unless another number is asked for."""
+    options.setdefault("part_records", 20)
+    more = () if watch is None else (watch,)
+    return publish(PreparedRecords, bench.site, bench.environment, PublishOptions(**options), *more)
+
+
+def reports_of(release):
+    """Return what arrived as {pseudonym: reports}."""
+    plan = release["manifest"].plan.to_plan()
+    found = {}
+    for number in sorted(release["bodies"]):
+        keys, columns = decode_part(RecordSchema.of(plan), release["bodies"][number])
+        rows = zip(*(columns[name].tolist() for name in plan.domain.names), strict=True)
+        found.update(zip((bytes(k) for k in keys), rows, strict=True))
+    return found
