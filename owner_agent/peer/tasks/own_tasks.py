@@ -98,7 +98,7 @@ def learn_decision_tree(
         {
             "tree.json": write_tree_json(tree),
             "tree.txt": write_tree_text(tree, show_weights=True),
-            "tree.svg": draw_tree(tree),
+            "tree.svg": draw_tree(tree).svg(),
         }
     )
 
