@@ -170,7 +170,7 @@ def pictures(files: Mapping[str, Path]) -> dict[str, str]:
         users = {room: [other for other in below if room in below[other]] for room in below}
         made[f"rooms-{package}.svg"] = draw_structure(
             Structure.of(users), title=f"The rooms of {package} and what they import"
-        )
+        ).svg()
     return made
 
 

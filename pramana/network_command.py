@@ -177,7 +177,7 @@ def _formatted(document: NetworkDocument, to: Format, name: str) -> str:
         return write_dot(network.structure, name, document.confidence)
     if to is Format.JSON:
         return write_network_json(network, document.links)
-    return draw_structure(network.structure, confidence=document.confidence) + "\n"
+    return draw_structure(network.structure, confidence=document.confidence).svg() + "\n"
 
 
 def _evidence(network: BayesNet, given: list[str]) -> dict[str, str]:

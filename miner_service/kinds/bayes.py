@@ -66,7 +66,7 @@ def _page(message: BayesClassifierMessage) -> str:
         classifier=model,
         name=NAMES[model.model],
         picture=draw_bayes_classifier(model),
-        structure=draw_structure(model.structure) if model.links else "",
+        structure=draw_structure(model.structure).svg() if model.links else "",
         text=write_bayes_classifier_text(model),
     )
 

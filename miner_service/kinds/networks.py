@@ -116,7 +116,7 @@ def _write_dot(model: BayesNetMessage) -> str:
 
 def _draw(model: BayesNetMessage) -> str:
     document = document_of(model)
-    return draw_structure(document.network.structure, confidence=document.confidence)
+    return draw_structure(document.network.structure, confidence=document.confidence).svg()
 
 
 def _page(model: BayesNetMessage) -> str:

@@ -179,7 +179,7 @@ def _draw(message: ModelSharingMessage) -> str:
             where="svg",
             remedy="Read its text or document.",
         )
-    return draw_model(model)
+    return draw_model(model).svg()
 
 
 def _drawable(model: GlobalModel) -> bool:
@@ -202,7 +202,7 @@ def _page(message: ModelSharingMessage) -> str:
         message,
         learned=model,
         schema=model.schema,
-        picture=draw_model(model) if _drawable(model) else None,
+        picture=draw_model(model).svg() if _drawable(model) else None,
         text=write_model_text(model),
         drawn=bool(message.pseudo_records),
         promised=_promised,

@@ -51,7 +51,7 @@ def _model(message: DecisionTreeMessage) -> DecisionTree:
 
 
 def _draw(message: DecisionTreeMessage) -> str:
-    return draw_tree(_model(message))
+    return draw_tree(_model(message)).svg()
 
 
 def _write_text(message: DecisionTreeMessage) -> str:
@@ -64,7 +64,7 @@ def _page(message: DecisionTreeMessage) -> str:
         "tree.html.j2",
         message,
         tree=tree,
-        picture=draw_tree(tree),
+        picture=draw_tree(tree).svg(),
         through=said_of_model(tree),
         text=write_tree_text(tree, show_weights=True),
     )

@@ -235,7 +235,7 @@ def drawings_of(made: GrownTree) -> tuple[Drawing, ...]:
     if made.pruned is None:
         return (_one("With nothing required", made.grown), _one(leaving, made.tree))
     title = f"With nothing required, and cut back: {leaving[0].lower()}{leaving[1:]}"
-    return (Drawing(title, draw_pruning(made.grown, made.tree), tree_text(made.tree)),)
+    return (Drawing(title, draw_pruning(made.grown, made.tree).svg(), tree_text(made.tree)),)
 
 
 def tree_text(tree: SharedTree, most: int = 400) -> str:
@@ -244,7 +244,7 @@ def tree_text(tree: SharedTree, most: int = 400) -> str:
 
 
 def _one(title: str, tree: SharedTree) -> Drawing:
-    return Drawing(title, draw_shared_tree(tree), tree_text(tree))
+    return Drawing(title, draw_shared_tree(tree).svg(), tree_text(tree))
 
 
 def _message(report: TreeReport) -> str:

@@ -62,7 +62,7 @@ def write_report(
         known=known,
         note=scenario.note,
         network=outcome.reference == "network",
-        picture=draw_structure(scenario.structure, scenario.owner_of),
+        picture=draw_structure(scenario.structure, scenario.owner_of).svg(),
         parameters=_parameter_picture(outcome),
         errors=_error_picture(outcome.rows),
         channels=_channels(sites, outcome.records),

@@ -10,7 +10,7 @@ from pramana.frames.tables import shown
 from pramana.showing.charts import plotted
 from pramana.showing.html import DIGITS, card, plain
 from pramana_core.errors import OptionError
-from pramana_core.pictures.chart import Layout, Picture
+from pramana_core.pictures.chart import Picture
 from pramana_core.privacy.amplification import Amplification
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
     if isinstance(model, RegressionModel):
         return effects_chart(model)
     if isinstance(model, DecisionTree):
-        return Layout(draw_tree(model))
+        return draw_tree(model)
     if isinstance(model, BayesClassifier):
         return bayes_chart(model)
     if isinstance(model, LinearClassifier):
         return weights_chart(model)
     if isinstance(model, LearnedBayesNet):
         confidence = {(link.parent, link.child): link.confidence for link in links}
-        return Layout(draw_structure(model.structure, confidence=confidence))
+        return draw_structure(model.structure, confidence=confidence)
     raise OptionError(f"model must be a learned model, not {shown(model)}.", where="model")

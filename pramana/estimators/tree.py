@@ -19,7 +19,6 @@ from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
 from pramana_core.learn.tree.options import Criterion, TreeOptions
 from pramana_core.learn.tree.text import write_tree_text
-from pramana_core.pictures.chart import Layout
 from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ class DecisionTree(Classifier[Tree]):
         """
         self._require_fitted()
         require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
-        return plotted(Layout(draw_tree(self.model_, max_depth=max_depth)), ax)
+        return plotted(draw_tree(self.model_, max_depth=max_depth), ax)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the nodes, a row each, a parent before its children; the index is `node`.

@@ -46,7 +46,7 @@ from pramana_core.model_sharing.generation_options import (
 from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.model_sharing.global_models.model import GlobalModel
 from pramana_core.model_sharing.tree import SharedTree
-from pramana_core.pictures.chart import Layout
+from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
@@ -377,7 +377,7 @@ class CombinedTrees(Estimator):
         return f"{self.method} of {trees} that count {self.n_records_:,} records; {bound}"
 
     def _picture(self) -> Layout:
-        return Layout(draw_model(self._fitted))
+        return draw_model(self._fitted)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""

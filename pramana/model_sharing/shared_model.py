@@ -22,7 +22,7 @@ from pramana_core.model_sharing.exchange.text import conditions_words, write_sha
 from pramana_core.model_sharing.pruning import Pruned
 from pramana_core.model_sharing.requirements import measures_words, tree_measures
 from pramana_core.model_sharing.tree import SharedTree
-from pramana_core.pictures.chart import Layout
+from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
@@ -193,8 +193,8 @@ class SharedModel:
 
     def _picture(self) -> Layout:
         if self.pruned is not None and self.pruned.steps:
-            return Layout(draw_pruning(self.before, self.tree))
-        return Layout(draw_shared_tree(self.tree))
+            return draw_pruning(self.before, self.tree)
+        return draw_shared_tree(self.tree)
 
     def to_json(self) -> str:
         """Return what may leave as JSON text."""

@@ -137,7 +137,7 @@ def files_of(
     return {
         "network.json": write_json(document).encode(),
         "network.bif": write_bif(learned.network(), proposal.study).encode(),
-        "network.svg": draw_structure(learned.structure, groups).encode(),
+        "network.svg": draw_structure(learned.structure, groups).svg().encode(),
     }
 
 

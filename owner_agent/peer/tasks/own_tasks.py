@@ -165,7 +165,7 @@ class Tree(LearningTask[TreeTask]):
             {
                 "tree.json": write_tree_json(tree),
                 "tree.txt": write_tree_text(tree, show_weights=True),
-                "tree.svg": draw_tree(tree),
+                "tree.svg": draw_tree(tree).svg(),
             }
         )
 

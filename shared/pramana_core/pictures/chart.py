@@ -1,7 +1,7 @@
 """A picture as a value: the same one as SVG, and on matplotlib axes of somebody's own.
 
-A `Layout` is what we lay out ourselves, a `Chart` what matplotlib draws. matplotlib's `pyplot`,
-which keeps figures and shows them in notebooks, is loaded only where no axes are given.
+A `Chart` is what matplotlib draws, an `svg.Layout` what we lay out ourselves. matplotlib's
+`pyplot`, which keeps figures and shows them in notebooks, is loaded only where no axes are given.
 """
 
 from __future__ import annotations
@@ -10,17 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pramana_core.pictures import on_axes, plots
+from pramana_core.pictures import plots
+from pramana_core.pictures.svg import own_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-_UNITS = 96
-"""Units of SVG to an inch."""
-
-_LARGEST = 200.0
-"""Inches; matplotlib makes no picture of more than 65,535 pixels a side."""
 
 _ABOVE, _NEAR = 20.0, 4.0
 """Points between axes and their title, with and without room for a line of words."""
@@ -37,25 +32,6 @@ class Picture(Protocol):
 
     def on(self, axis: Axes | None = None) -> Axes:
         """Draw it on axes, or on those of a new figure of pyplot's, and return them."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A picture that we laid out ourselves (`svg.document`)."""
-
-    drawn: str
-
-    def svg(self) -> str:
-        """Return it as SVG."""
-        return self.drawn
-
-    def on(self, axis: Axes | None = None) -> Axes:
-        """Draw it to scale, as large as the axes allow; see `on_axes.draw_on`."""
-        if axis is None:
-            width, height = (min(s / _UNITS, _LARGEST) for s in on_axes.size_of(self.drawn))
-            axis = _new((width, height))
-        on_axes.draw_on(axis, self.drawn)
-        return axis
 
 
 @dataclass(frozen=True)
@@ -97,7 +73,7 @@ class Chart:
         """Draw it on axes; several parts stand inside them, row after row."""
         with plots.styled():
             own = axis is None
-            axis = _new(self.size) if axis is None else axis
+            axis = own_axes(self.size) if axis is None else axis
             parts = [axis]
             if self.parts > 1:
                 axis.axis("off")
@@ -130,13 +106,6 @@ class Chart:
             part.set_xlabel(label, fontsize=_SMALLER, parse_math=False)
         if self.legend and parts[0].get_legend_handles_labels()[0]:
             parts[0].legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=_SMALLER)
-
-
-def _new(size: tuple[float, float]) -> Axes:
-    from matplotlib import pyplot as plt
-
-    _, axis = plt.subplots(figsize=size, layout="constrained")
-    return axis
 
 
 def _places(parts: int, columns: int) -> list[tuple[float, float, float, float]]:

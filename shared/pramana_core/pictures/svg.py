@@ -1,18 +1,27 @@
-"""The elements of pictures whose layout is our own, as self-contained SVG."""
+"""Pictures whose layout is our own: shapes that are written as SVG, or drawn on matplotlib axes.
+
+On axes letters and lines keep their size in proportion to the picture, whatever the size of the
+axes; titles, which a pointer would show, are left out.
+"""
 
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
+    from matplotlib.text import Text as DrawnText
 
 PALETTE = ("#2f6f9f", "#b5651d", "#4d7c3a", "#7d4f8f", "#8a8a1f", "#a63d57", "#3b8686", "#666666")
 """Fill colours of groups, dark enough for white text."""
-
-MIDDLE = 'text-anchor="middle"'
-"""Of a text whose place is its middle."""
 
 _LETTER, _CAPITAL = 4 / 7, 0.73
 """Widths of letters by the size of their font: a little more than those of common fonts."""
@@ -42,35 +51,337 @@ def breadth(words: str, size: float = 14) -> float:
     return size * sum(_CAPITAL if letter.isupper() else _LETTER for letter in words)
 
 
-def text(x: float, y: float, words: str, size: int = 12, fill: str = "#333", more: str = "") -> str:
-    """Return a line of text; `more` are further attributes."""
-    place = f'x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{fill}"'
-    return f"<text {place}{more and ' '}{more}>{escape(words)}</text>"
+Point = tuple[float, float]
+
+Shape: TypeAlias = "Text | Box | Line | Group | tuple[Shape, ...]"
+"""What a picture is made of; several in a tuple are written one behind another."""
+
+MIDDLE, END = "middle", "end"
+"""Of a text whose place is its middle, or its end."""
+
+_SIDES = {"": "left", MIDDLE: "center", END: "right"}
 
 
-def outlined(width: int) -> str:
-    """Return what lets a text be read upon lines: an outline as white as the ground."""
-    return f'stroke="#fff" stroke-width="{width}" paint-order="stroke"'
+@dataclass(frozen=True)
+class Text:
+    """A line of text in letters of a size.
+
+    Attributes:
+        anchor: which part of it stands at its place; "" is its start.
+        outline: width of an outline as white as the ground, that lets it be read upon lines.
+    """
+
+    x: float
+    y: float
+    words: str
+    size: int = 12
+    fill: str = "#333"
+    anchor: str = ""
+    bold: bool = False
+    outline: int = 0
+
+    def svg(self) -> str:
+        """Return it as SVG."""
+        look = f'font-size="{self.size}" fill="{self.fill}"'
+        if self.anchor:
+            look += f' text-anchor="{self.anchor}"'
+        if self.bold:
+            look += ' font-weight="600"'
+        if self.outline:
+            look += f' stroke="#fff" stroke-width="{self.outline}" paint-order="stroke"'
+        return f'<text x="{self.x:.1f}" y="{self.y:.1f}" {look}>{escape(self.words)}</text>'
+
+    def on(self, sheet: Sheet) -> None:
+        """Draw it no wider than it was laid out: DejaVu Sans is broader than browsers' fonts."""
+        words = printable(self.words)
+        text = sheet.axis.text(
+            *sheet.at(round(self.x, 1), round(self.y, 1)),
+            words,
+            color=self.fill,
+            alpha=sheet.opacity,
+            ha=_SIDES[self.anchor],
+            va="baseline",
+            weight="bold" if self.bold else "normal",
+            family="DejaVu Sans",
+            parse_math=False,
+        )
+        wide = max(_drawn_breadth(text, self.size), 1.0)
+        size = min(self.size, self.size * breadth(words, self.size) / wide)
+        sheet.put(text, partial(_resize, text, size, self.outline))
 
 
-def box(x: float, y: float, width: float, height: float, fill: str, more: str = "") -> str:
-    """Return a rectangle; `more` are further attributes."""
-    place = f'x="{x:.2f}" y="{y:.1f}" width="{width:.2f}" height="{height:.1f}" fill="{fill}"'
-    return f"<rect {place}{more and ' '}{more}/>"
+@dataclass(frozen=True)
+class Box:
+    """A rectangle, with round corners and a thin line around it where those are given."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    rounding: int = 0
+    stroke: str = ""
+
+    def svg(self) -> str:
+        """Return it as SVG."""
+        size = f'width="{self.width:.2f}" height="{self.height:.1f}" fill="{self.fill}"'
+        if self.rounding:
+            size += f' rx="{self.rounding}"'
+        if self.stroke:
+            size += f' stroke="{self.stroke}"'
+        return f'<rect x="{self.x:.2f}" y="{self.y:.1f}" {size}/>'
+
+    def on(self, sheet: Sheet) -> None:
+        """Draw it."""
+        from matplotlib.patches import FancyBboxPatch, Rectangle
+
+        corner = sheet.at(round(self.x, 2), round(self.y, 1))
+        sides = round(self.width, 2), round(self.height, 1)
+        patch: Patch = Rectangle(corner, *sides)
+        if self.rounding:
+            style = f"round,pad=0,rounding_size={self.rounding}"
+            patch = FancyBboxPatch(corner, *sides, boxstyle=style)
+        sheet.patch(patch, self.fill, self.stroke or "none", 1)
 
 
-def titled(words: str, *parts: str, more: str = "") -> str:
-    """Return parts that tell more where the pointer rests on them."""
-    return f"<g{more and ' '}{more}><title>{escape(words)}</title>{''.join(parts)}</g>"
+@dataclass(frozen=True)
+class Line:
+    """A line of stretches, each straight to a point, or curved towards two and to a third.
+
+    Attributes:
+        tip: whether it ends in an arrow; its picture has `tips`.
+    """
+
+    start: Point
+    stretches: Sequence[tuple[Point, ...]]
+    width: float
+    colour: str
+    tip: bool = False
+
+    def svg(self) -> str:
+        """Return it as SVG."""
+        path = f"M{self.start[0]:.1f},{self.start[1]:.1f}"
+        for points in self.stretches:
+            places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+            path += f" {'L' if len(points) == 1 else 'C'}{places}"
+        look = f'fill="none" stroke="{self.colour}" stroke-width="{self.width:.2f}"'
+        return f'<path d="{path}" {look}{_TIPPED if self.tip else ""}/>'
+
+    def on(self, sheet: Sheet) -> None:
+        """Draw it and its arrow, which turns as its last stretch does."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+        from matplotlib.transforms import Affine2D
+
+        points = [self.start, *(point for points in self.stretches for point in points)]
+        places = [sheet.at(round(x, 1), round(y, 1)) for x, y in points]
+        codes = [Path.MOVETO]
+        for stretch in self.stretches:
+            codes += [Path.LINETO] if len(stretch) == 1 else [Path.CURVE4] * 3
+        sheet.patch(PathPatch(Path(places, codes)), "none", self.colour, round(self.width, 2))
+        if self.tip:
+            (x0, y0), (x, y) = places[-2:]
+            turned = Affine2D().rotate(math.atan2(y - y0, x - x0)).translate(x, y)
+            shape = turned.transform_path(Path([*_TIP, _TIP[0]], closed=True))
+            sheet.patch(PathPatch(shape), _TIP_COLOUR, "none", 1)
 
 
-def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[str, float]:
+_TIP_COLOUR, _TIP = "#555", ((-4.0, -5.0), (6.0, 0.0), (-4.0, 5.0))
+"""Of an arrow around the end of a line that leads to the right."""
+
+_TIPPED = ' marker-end="url(#tip)"'
+_MARKER = (
+    '<defs><marker id="tip" viewBox="0 0 10 10" refX="4" refY="5" markerWidth="10"'
+    ' markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">'
+    f'<path d="M0,0 L10,5 L0,10 z" fill="{_TIP_COLOUR}"/></marker></defs>'
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shapes that belong together.
+
+    Attributes:
+        title: told where the pointer rests on them.
+        opacity: as it is written; "" is that of what is around them.
+        place: where they stand in what is around them.
+        apart: whether each is written on a line of its own.
+    """
+
+    parts: Sequence[Shape]
+    title: str = ""
+    opacity: str = ""
+    place: Point | None = None
+    apart: bool = False
+
+    def svg(self) -> str:
+        """Return it as SVG."""
+        opening = "<g"
+        if self.opacity:
+            opening += f' opacity="{self.opacity}"'
+        if self.place:
+            opening += f' transform="translate({self.place[0]:.0f},{self.place[1]:.0f})"'
+        opening += f"><title>{escape(self.title)}</title>" if self.title else ">"
+        return ("\n" if self.apart else "").join([opening, *map(_written, self.parts), "</g>"])
+
+    def on(self, sheet: Sheet) -> None:
+        """Draw its parts."""
+        x, y = self.place or (0.0, 0.0)
+        shade = sheet.opacity * float(self.opacity or 1)
+        _draw(self.parts, replace(sheet, origin=sheet.at(round(x), round(y)), opacity=shade))
+
+
+def _written(shape: Shape) -> str:
+    return "".join(map(_written, shape)) if isinstance(shape, tuple) else shape.svg()
+
+
+def _draw(shapes: Iterable[Shape], sheet: Sheet) -> None:
+    for shape in shapes:
+        if isinstance(shape, tuple):
+            _draw(shape, sheet)
+        else:
+            shape.on(sheet)
+
+
+_UNITS = 96
+"""Units of a picture (pixels) to an inch."""
+
+_LARGEST = 200.0
+"""Inches; matplotlib makes no picture of more than 65,535 pixels a side."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A picture that we laid out ourselves, on a plane from (0, 0) to (width, height).
+
+    Attributes:
+        title: what it shows, for those who cannot see it.
+        parts: each is written on a line of its own.
+        tips: whether lines end in arrows.
+    """
+
+    width: float
+    height: float
+    title: str
+    parts: Sequence[Shape]
+    tips: bool = False
+
+    def svg(self) -> str:
+        """Return it as SVG that loads nothing."""
+        width, height = f"{self.width:.0f}", f"{self.height:.0f}"
+        opening = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+            f' width="{width}" height="{height}" role="img" font-family="sans-serif">'
+        )
+        lines = [opening, f"<title>{escape(self.title)}</title>", *([_MARKER] * self.tips)]
+        return "\n".join([*lines, *map(_written, self.parts), "</svg>"])
+
+    def on(self, axis: Axes | None = None) -> Axes:
+        """Draw it to scale, as large as the axes allow; None makes a new figure of pyplot's."""
+        width, height = round(self.width), round(self.height)
+        if axis is None:
+            axis = own_axes((min(width / _UNITS, _LARGEST), min(height / _UNITS, _LARGEST)))
+        axis.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
+        axis.axis("off")
+        sheet = Sheet(axis, [])
+        _draw(self.parts, sheet)
+        axis.add_artist(_scaled(axis, sheet.resized))
+        return axis
+
+
+def own_axes(size: tuple[float, float]) -> Axes:
+    """Return the axes of a new figure of pyplot's, of a width and height in inches."""
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+_Resize = Callable[[float], None]
+"""Sizes something drawn, told how many points one unit of the picture is."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Axes that shapes are drawn on, at an origin, and what is to be sized with them.
+
+    What is drawn is rounded as it is written, so that it is the same picture.
+    """
+
+    axis: Axes
+    resized: list[_Resize]
+    origin: Point = (0.0, 0.0)
+    opacity: float = 1.0
+
+    def at(self, x: float, y: float) -> Point:
+        """Return where on the axes a place of the sheet is."""
+        return x + self.origin[0], y + self.origin[1]
+
+    def patch(self, patch: Patch, fill: str, stroke: str, width: float) -> None:
+        """Draw a patch filled and within a line of a width; "none" is no colour."""
+        patch.set(facecolor=fill, edgecolor=stroke, alpha=self.opacity, capstyle="butt")
+        self.axis.add_patch(patch)
+        self.put(patch, lambda scale: patch.set_linewidth(width * scale))
+
+    def put(self, artist: Artist, resize: _Resize) -> None:
+        """Let it be drawn in the order of the shapes, and no layout measure what is inside."""
+        self.resized.append(resize)
+        artist.set(zorder=2 + len(self.resized) / 1000, in_layout=False, clip_on=True)
+
+
+def _drawn_breadth(text: DrawnText, size: float) -> float:
+    """Return how wide a text is in its own font at a size."""
+    from matplotlib.textpath import text_to_path
+
+    font = text.get_fontproperties().copy()
+    font.set_size(size)
+    width, _, _ = text_to_path.get_text_width_height_descent(text.get_text(), font, ismath=False)
+    return float(width)
+
+
+def _resize(text: DrawnText, size: float, outline: float, scale: float) -> None:
+    from matplotlib.patheffects import withStroke
+
+    text.set_fontsize(size * scale)
+    if outline:
+        text.set_path_effects([withStroke(linewidth=outline * scale, foreground="#fff")])
+
+
+def _scaled(axis: Axes, resized: Sequence[_Resize]) -> Artist:
+    """Return what is drawn before all else, gives it its size, and shows nothing itself."""
+    from matplotlib.artist import Artist
+
+    class Scale(Artist):
+        def draw(self, renderer: Any) -> None:  # noqa: ARG002 - matplotlib's
+            (x0, _), (x1, _) = axis.transData.transform([(0, 0), (1, 0)])
+            for resize in resized:
+                resize((x1 - x0) * 72 / axis.figure.dpi)
+
+    scale = Scale()
+    scale.set(zorder=-1e9, in_layout=False)
+    return scale
+
+
+def colour(code: int) -> str:
+    """Return the colour of a category."""
+    return PALETTE[code % len(PALETTE)]
+
+
+def bar(parts: Iterable[tuple[float, str]], x: float, y: float, width: float) -> Shape:
+    """Return a bar with a frame, of parts by their widths and colours."""
+    drawn, at = [], x
+    for wide, fill in parts:
+        drawn.append(Box(at, y, wide, 16, fill))
+        at += wide
+    return (*drawn, Box(x, y, width, 16, "none", stroke="#777"))
+
+
+def key(x: float, y: float, groups: Iterable[tuple[str, str]]) -> tuple[Shape, float]:
     """Return a legend of names and their colours in a line, and where it ends."""
-    parts = []
+    parts: list[Shape] = []
     for name, colour in groups:
-        parts += [box(x, y, 13, 13, colour, 'rx="3"'), text(x + 19, y + 11, name, 13)]
+        parts += [Box(x, y, 13, 13, colour, rounding=3), Text(x + 19, y + 11, name, 13)]
         x += 40 + breadth(name, 13)
-    return "".join(parts), x
+    return tuple(parts), x
 
 
 _OPENING = re.compile(
@@ -95,8 +406,10 @@ def captioned(picture: str, words: str) -> str:
     )
     opening = _resized(opening, "width", wider / width)
     opening = _resized(opening, "height", (height + more) / height)
-    line = text(8, height + 1.2 * size, words, size, more='font-family="sans-serif"')
-    ground = box(0, height, wider, more, "#fff")
+    # A picture by matplotlib names no font of its own.
+    line = Text(8, height + 1.2 * size, words, size).svg()
+    line = line.replace(">", ' font-family="sans-serif">', 1)
+    ground = Box(0, height, wider, more, "#fff").svg()
     start, end = found.span()
     body = picture[end:].rstrip().removesuffix("</svg>")
     return f"{picture[:start]}{opening}{body}{ground}{line}\n</svg>\n"
@@ -109,15 +422,6 @@ def _resized(opening: str, side: str, by: float) -> str:
         return f"{found[1]}{float(found[2]) * by:g}{found[3]}"
 
     return re.sub(rf'(\s{side}=")([\d.]+)((?:pt|px)?")', grown, opening, count=1)
-
-
-def document(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """Return a picture of parts on a plane from (0, 0) to (width, height)."""
-    opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}"'
-        f' width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif">'
-    )
-    return "\n".join([opening, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
 # How trees are laid out from left to right: the row of each node, the columns, and the lines.
@@ -212,15 +516,9 @@ def columns(
     return starts
 
 
-def line(
-    start: tuple[float, float], end: tuple[float, float], share: float, colour: str = "#9aa5b0"
-) -> str:
+def line(start: Point, end: Point, share: float, colour: str = "#9aa5b0") -> Line:
     """Return a line from a node to a child, the wider the more records it leads."""
-    (x0, y0), (x1, y1) = start, end
+    (x0, y0), (_, y1) = start, end
     wide = THINNEST + (WIDEST - THINNEST) * min(max(share, 0.0), 1.0)
     turn = x0 + GAP
-    return (
-        f'<path d="M{x0:.1f},{y0:.1f} C{turn:.1f},{y0:.1f} {x0 + 8:.1f},{y1:.1f}'
-        f' {turn:.1f},{y1:.1f} L{x1:.1f},{y1:.1f}" fill="none" stroke="{colour}"'
-        f' stroke-width="{wide:.2f}"/>'
-    )
+    return Line(start, (((turn, y0), (x0 + 8, y1), (turn, y1)), (end,)), wide, colour)

@@ -14,14 +14,14 @@ from matplotlib.figure import Figure
 from pramana_core.learn.networks.exchange.drawing import draw_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.pictures import svg
-from pramana_core.pictures.chart import Chart, Layout
-from pramana_core.pictures.on_axes import draw_on, size_of
+from pramana_core.pictures.chart import Chart
+from pramana_core.pictures.svg import Group, Layout, Line
 from tests.shared.pictures.reading import texts
 
 LONG = "a name of very many letters <&> $x_1$"
 
 
-def network() -> str:
+def network() -> Layout:
     """Twenty nodes and more, links that skip layers, confidences and groups."""
     parents = {f"v{k}": tuple(f"v{j}" for j in {k // 2, k - 1} if j != k) for k in range(1, 22)}
     parents |= {"v0": (), LONG: ("v0", "v21")}
@@ -30,10 +30,8 @@ def network() -> str:
     return draw_structure(structure, {node: node[-1] for node in structure.nodes}, sure)
 
 
-def axes_of(picture: str, size: tuple[float, float] = (6, 4)):
-    axis = Figure(figsize=size).subplots()
-    draw_on(axis, picture)
-    return axis
+def axes_of(picture: Layout, size: tuple[float, float] = (6, 4)):
+    return picture.on(Figure(figsize=size).subplots())
 
 
 def drawn(axis, form: str = "png", **how) -> bytes:
@@ -44,7 +42,7 @@ def drawn(axis, form: str = "png", **how) -> bytes:
 
 def test_all_that_is_written_stands_on_the_axes():
     picture = network()
-    assert [text.get_text() for text in axes_of(picture).texts] == texts(picture)
+    assert [text.get_text() for text in axes_of(picture).texts] == texts(picture.svg())
 
 
 @pytest.mark.slow
@@ -86,21 +84,13 @@ def test_a_text_is_never_wider_than_its_place_was_laid_out():
 
 
 def test_an_arrow_ends_where_its_path_does_and_points_on():
-    picture = svg.document(100, 100, "t", [
-        ('<defs><marker id="tip" viewBox="0 0 10 10" refX="4" refY="5" markerWidth="10">'
-        '<path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'),
-        ('<g transform="translate(10,0)"><path d="M20,10 L20,50" fill="none" stroke="#555"'
-        ' marker-end="url(#tip)"/></g>'),
-    ])  # fmt: skip
+    arrow = Line((20, 10), [((20, 50),)], 1, "#555", tip=True)
+    picture = Layout(100, 100, "t", [Group([arrow], place=(10, 0))], tips=True)
+    assert 'd="M20.0,10.0 L20.0,50.0"' in picture.svg()
     line, tip = axes_of(picture).patches
     assert line.get_path().vertices.tolist() == [[30, 10], [30, 50]]
     corners = np.round(tip.get_path().vertices[:3], 9).tolist()
     assert corners == [[35, 46], [30, 56], [25, 46]]
-
-
-def test_what_is_no_picture_of_ours_is_refused_by_name():
-    with pytest.raises(ValueError, match="<circle>"):
-        axes_of(svg.document(10, 10, "t", ['<circle cx="1" cy="1" r="1"/>']))
 
 
 @pytest.mark.slow
@@ -116,7 +106,7 @@ def test_a_layout_keeps_to_the_axes_it_is_given():
     figure = Figure(figsize=(8, 8), layout="constrained")
     axes = figure.subplots(2, 2)
     axis = axes[0, 1]
-    assert Layout(network()).on(axis) is axis
+    assert network().on(axis) is axis
     drawn(axis)
     assert axis.get_window_extent().x0 > axes[0, 0].get_window_extent().x1
     assert figure.axes == list(axes.ravel())
@@ -125,10 +115,11 @@ def test_a_layout_keeps_to_the_axes_it_is_given():
 def test_a_layout_of_its_own_is_as_large_as_in_a_page():
     from matplotlib import pyplot as plt
 
+    picture = network()
     with mpl.rc_context({"backend": "Agg"}):
-        axis = Layout(network()).on()
+        axis = picture.on()
     width, height = axis.figure.get_size_inches() * 96
-    assert (width, height) == pytest.approx(size_of(network()))
+    assert (width, height) == pytest.approx((round(picture.width), round(picture.height)))
     plt.close(axis.figure)
 
 

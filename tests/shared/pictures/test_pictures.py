@@ -77,17 +77,17 @@ def test_capitals_and_large_letters_are_broader():
 
 def test_a_legend_ends_beyond_its_last_name():
     parts, end = svg.key(5, 7, [("north", "#123"), ("<south>", "#456")])
-    assert "&lt;south&gt;" in parts
+    assert "&lt;south&gt;" in svg.Group(parts).svg()
     assert end == pytest.approx(5 + 2 * 40 + svg.breadth("north<south>", 13))
 
 
 def test_a_picture_without_words_stays_as_it_is():
-    picture = svg.document(120, 80, "t", [])
+    picture = svg.Layout(120, 80, "t", []).svg()
     assert svg.captioned(picture, "") == picture
 
 
 @pytest.mark.parametrize(
-    "picture", [svg.document(120, 80, "t", [svg.box(0, 0, 9, 9, "#123")]), drawn()]
+    "picture", [svg.Layout(120, 80, "t", [svg.Box(0, 0, 9, 9, "#123")]).svg(), drawn()]
 )
 def test_a_line_below_a_picture_has_room_and_changes_nothing_else(picture):
     words = "Learned from 4,526 records; whole record: gamma 19 & <more>."

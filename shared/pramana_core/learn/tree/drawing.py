@@ -1,4 +1,4 @@
-"""Pictures of decision trees as self-contained SVG, drawn from left to right.
+"""Pictures of decision trees, drawn from left to right.
 
 A question is a box with what it tells and its p-value; each category leads along a line, the wider
 the more records, to a child. A leaf has a bar of the probabilities that decided its class; under it
@@ -28,19 +28,20 @@ from pramana_core.learn.tree.text import (
 from pramana_core.pictures.svg import (
     GAP,
     MIDDLE,
-    PALETTE,
+    Box,
+    Group,
+    Layout,
     Place,
-    box,
+    Shape,
+    Text,
+    bar,
     breadth,
+    colour,
     columns,
-    document,
     key,
     laid_out,
     line,
-    outlined,
     short,
-    text,
-    titled,
 )
 
 _ROW, _BOX, _MARGIN, _BAR = 62.0, 54.0, 18.0, 110.0
@@ -53,8 +54,8 @@ _Place = Place[Node]
 _LONGEST_NOTE = "worth 000,000 records; leans 00 % on its parent"
 
 
-def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
-    """Return an SVG picture of a tree.
+def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> Layout:
+    """Return a picture of a tree.
 
     Of a pruned tree answers that lead to leaves of one class are drawn together. Hovering over a
     node shows its class counts with their standard errors.
@@ -80,14 +81,10 @@ def draw_tree(tree: DecisionTree, *, max_depth: int | None = None) -> str:
     top = 2 * _MARGIN + 26
     width = max(max(starts) + _MARGIN + _leaf_width(tree.target), end + _MARGIN)
     height = top + max(place.y for place in root) + _ROW / 2 + _MARGIN
-    parts = [
-        legend,
-        f'<g transform="translate({_MARGIN:.0f},{top:.0f})">',
-        *(drawn for place in root for drawn in _lines(tree, place, starts)),
-        *(_node(tree, place, starts) for place in root),
-        "</g>",
-    ]
-    return document(width, height, f"Decision tree for {tree.target.name}", parts)
+    drawn = [shape for place in root for shape in _lines(tree, place, starts)]
+    drawn += [_node(tree, place, starts) for place in root]
+    parts = [legend, Group(drawn, place=(_MARGIN, top), apart=True)]
+    return Layout(width, height, f"Decision tree for {tree.target.name}", parts)
 
 
 def _left_out(tree: DecisionTree, root: _Place) -> str:
@@ -114,38 +111,38 @@ def _children(tree: DecisionTree, node: Node) -> list[tuple[str, Node]]:
     return [(", ".join(labels), child) for labels, child in shown_children(tree, node)]
 
 
-def _lines(tree: DecisionTree, place: _Place, starts: list[float]) -> Iterator[str]:
+def _lines(tree: DecisionTree, place: _Place, starts: list[float]) -> Iterator[Group]:
     """Yield a node's lines to its children, with their categories."""
     whole = tree.root.classes.total
     x0 = starts[place.level] + (_box_width(tree, place.node) if place.children else 0.0)
     for category, child in place.children:
         share = min(max(child.node.classes.total / whole, 0.0), 1.0)
         path = line((x0, place.y), (starts[child.level] - 6, child.y), share)
-        label = text(x0 + GAP + 6, child.y + 4, _short(category), 12, "#222", outlined(5))
-        yield titled(f"{category}: {100 * share:.1f} % of the records", path, label)
+        label = Text(x0 + GAP + 6, child.y + 4, _short(category), 12, "#222", outline=5)
+        yield Group([path, label], f"{category}: {100 * share:.1f} % of the records")
 
 
-def _node(tree: DecisionTree, place: _Place, starts: list[float]) -> str:
+def _node(tree: DecisionTree, place: _Place, starts: list[float]) -> Group:
     x, node = starts[place.level], place.node
     drawn = _question(tree, node, x, place.y) if place.children else _leaf(tree, place, x)
-    return titled(_details(tree, node), drawn)
+    return Group([drawn], _details(tree, node))
 
 
-def _question(tree: DecisionTree, node: Node, x: float, y: float) -> str:
+def _question(tree: DecisionTree, node: Node, x: float, y: float) -> Shape:
     if node.split is None:
-        return ""
+        return ()
     width = _box_width(tree, node)
     middle = x + width / 2
     test = p_value(node.split) if tree.through is None else "by the model"
     return (
-        box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
-        + text(middle, y - 9, _short(node.split.attribute), _NAME, "#fff", MIDDLE)
-        + text(middle, y + 7, told(node.split, tree), _NOTE, "#dde3e8", MIDDLE)
-        + text(middle, y + 20, test, _NOTE, "#dde3e8", MIDDLE)
+        Box(x, y - _BOX / 2, width, _BOX, _QUESTION, rounding=9),
+        Text(middle, y - 9, _short(node.split.attribute), _NAME, "#fff", MIDDLE),
+        Text(middle, y + 7, told(node.split, tree), _NOTE, "#dde3e8", MIDDLE),
+        Text(middle, y + 20, test, _NOTE, "#dde3e8", MIDDLE),
     )
 
 
-def _leaf(tree: DecisionTree, place: _Place, x: float) -> str:
+def _leaf(tree: DecisionTree, place: _Place, x: float) -> Shape:
     classes, y = place.node.classes, place.y
     code = classes.decision
     share = f"{percent(classes.probabilities[code])} %"
@@ -155,12 +152,13 @@ def _leaf(tree: DecisionTree, place: _Place, x: float) -> str:
     leaned = said_of_parent(classes)
     note = f"{below} leaves left out" if place.cut else worth + (leaned and f"; {leaned}")
     beside = x + _BAR + 8
+    shares = ((share * _BAR, colour(at)) for at, share in enumerate(classes.probabilities))
     return (
-        _bar(classes.probabilities, x, y - 20)
-        + _whisker(classes, x, y + 5)
-        + text(beside, y - 8, decided, 13, _colour(code), 'font-weight="600"')
-        + text(beside, y + 8, _itself(classes), _NOTE, "#555")
-        + text(beside, y + 22, note, _NOTE, "#555")
+        bar(shares, x, y - 20, _BAR),
+        _whisker(classes, x, y + 5),
+        Text(beside, y - 8, decided, 13, colour(code), bold=True),
+        Text(beside, y + 8, _itself(classes), _NOTE, "#555"),
+        Text(beside, y + 22, note, _NOTE, "#555"),
     )
 
 
@@ -173,27 +171,17 @@ def _itself(classes: NodeClasses) -> str:
     return f"by itself {percent(own[code])} % ({ends})"
 
 
-def _whisker(classes: NodeClasses, x: float, y: float) -> str:
+def _whisker(classes: NodeClasses, x: float, y: float) -> Shape:
     """Draw the interval of the share of the class decided for, on the scale of the bar."""
     own, code = classes.proportions, classes.decision
     if own is None:
-        return ""
+        return ()
     low, high = classes.low[code] * _BAR, classes.high[code] * _BAR
-    colour = _colour(code)
     return (
-        box(x, y - 0.5, _BAR, 1, "#ddd")
-        + box(x + low, y - 1.5, max(high - low, 1.0), 3, colour)
-        + box(x + own[code] * _BAR - 1.5, y - 5, 3, 10, colour)
+        Box(x, y - 0.5, _BAR, 1, "#ddd"),
+        Box(x + low, y - 1.5, max(high - low, 1.0), 3, colour(code)),
+        Box(x + own[code] * _BAR - 1.5, y - 5, 3, 10, colour(code)),
     )
-
-
-def _bar(probabilities: tuple[float, ...], x: float, y: float) -> str:
-    parts, at = [], x
-    for code, probability in enumerate(probabilities):
-        width = probability * _BAR
-        parts.append(box(at, y, width, 16, _colour(code)))
-        at += width
-    return "".join(parts) + box(x, y, _BAR, 16, "none", 'stroke="#777"')
 
 
 def _details(tree: DecisionTree, node: Node) -> str:
@@ -218,16 +206,16 @@ def _details(tree: DecisionTree, node: Node) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _legend(target: Variable, left_out: str) -> tuple[str, float]:
+def _legend(target: Variable, left_out: str) -> tuple[Shape, float]:
     """Return the target's name, its categories' colours and what is left out, and where it ends."""
     y = _MARGIN + 13
-    heading = text(_MARGIN, y, target.name, _NAME, "#222", 'font-weight="600"')
-    groups = ((_short(name), _colour(code)) for code, name in enumerate(target.categories))
+    heading = Text(_MARGIN, y, target.name, _NAME, "#222", bold=True)
+    groups = ((_short(name), colour(code)) for code, name in enumerate(target.categories))
     keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, groups)
     if not left_out:
-        return heading + keys, end
-    said = text(_MARGIN, y + 20, left_out, _NOTE, "#555")
-    return heading + keys + said, max(end, _MARGIN + breadth(left_out, _NOTE))
+        return (heading, keys), end
+    said = Text(_MARGIN, y + 20, left_out, _NOTE, "#555")
+    return (heading, keys, said), max(end, _MARGIN + breadth(left_out, _NOTE))
 
 
 def _leaf_width(target: Variable) -> float:
@@ -240,10 +228,6 @@ def _box_width(tree: DecisionTree, node: Node) -> float:
         return 24
     name = breadth(_short(node.split.attribute), _NAME)
     return 24 + max(name, breadth(told(node.split, tree), _NOTE))
-
-
-def _colour(code: int) -> str:
-    return PALETTE[code % len(PALETTE)]
 
 
 def _count(number: float) -> str:

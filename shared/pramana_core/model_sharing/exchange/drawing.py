@@ -1,4 +1,4 @@
-"""Pictures of shared trees and of global models, as self-contained SVG."""
+"""Pictures of shared trees and of global models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,19 @@ from pramana_core.model_sharing.global_models.naive_bayes import (
     Normal,
 )
 from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
-from pramana_core.pictures.svg import PALETTE, box, breadth, document, key, short, text, titled
+from pramana_core.pictures.svg import (
+    END,
+    PALETTE,
+    Box,
+    Group,
+    Layout,
+    Shape,
+    Text,
+    breadth,
+    colour,
+    key,
+    short,
+)
 from pramana_core.ties import descending
 
 # Pictures of global models that are no trees: a rule, naive Bayes, and what a forest asks for.
@@ -43,19 +55,18 @@ MOST_DRAWN = 40
 """Attributes, or classes of an attribute, that are drawn; of the others it is said."""
 
 _MARGIN, _ROW, _BAR = 18.0, 24.0, 260.0
-_END = 'text-anchor="end"'
-_BOLD = 'font-weight="600"'
 
 
-def draw_rule(model: RuleModel) -> str:
+def draw_rule(model: RuleModel) -> Layout:
     """Return a picture of a rule: its conditions, and the classes on either side of it."""
     schema = model.schema
     labels = schema.target.categories
     said = [condition_words(schema[name], condition) for name, condition in model.conditions]
     said = [f"{'and ' if place else 'If '}{words}" for place, words in enumerate(said)]
-    parts, y = [], _MARGIN + 14
+    parts: list[Shape] = []
+    y = _MARGIN + 14
     for words in said or ["Of all records"]:
-        parts.append(text(_MARGIN, y, short(words, 90), 14, "#222", _BOLD))
+        parts.append(Text(_MARGIN, y, short(words, 90), 14, "#222", bold=True))
         y += 20
     sides = [("then", model.covered), ("otherwise", model.others)]
     wide = max(map(breadth, [*(short(words, 90) for words in said), ""]))
@@ -63,16 +74,16 @@ def draw_rule(model: RuleModel) -> str:
         leaf = Leaf.of(counts)
         words = short(leaf_words(schema, leaf), 70)
         parts += [
-            text(_MARGIN, y + 12, name if said else "", 13),
+            Text(_MARGIN, y + 12, name if said else "", 13),
             _stacked(labels, [c / (leaf.records or 1) for c in counts], _MARGIN + 80, y),
-            text(_MARGIN + 80 + _BAR + 10, y + 12, words, 13, PALETTE[leaf.label % len(PALETTE)]),
+            Text(_MARGIN + 80 + _BAR + 10, y + 12, words, 13, colour(leaf.label)),
         ]
         wide = max(wide, 80 + _BAR + 10 + breadth(words, 13))
         y += _ROW + 4
-    return document(wide + 2 * _MARGIN, y + 8, f"Rule for {schema.target.name}", parts)
+    return Layout(wide + 2 * _MARGIN, y + 8, f"Rule for {schema.target.name}", parts)
 
 
-def draw_forest(model: ForestModel) -> str:
+def draw_forest(model: ForestModel) -> Layout:
     """Return a picture of what the splits of a forest tell by attribute, the most first."""
     told = told_by_attribute(model.trees)
     order = descending([*told.values()], scale=1.0).tolist()[:MOST_DRAWN]
@@ -82,20 +93,21 @@ def draw_forest(model: ForestModel) -> str:
     left = len(told) - len(ranked)
     heading += f"; {left} attributes that tell less are not drawn" if left else ""
     start = _MARGIN + max(breadth(short(name, 30), 13) for name in ranked) + 10
-    parts, y = [text(_MARGIN, _MARGIN + 13, heading, 14, "#222", _BOLD)], _MARGIN + 30
+    parts: list[Shape] = [Text(_MARGIN, _MARGIN + 13, heading, 14, "#222", bold=True)]
+    y = _MARGIN + 30
     for name in ranked:
         wide = _BAR * told[name] / (told[ranked[0]] or 1.0)
         parts += [
-            text(start - 8, y + 12, short(name, 30), 13, "#333", _END),
-            titled(name, box(start, y, wide, 16, PALETTE[0])),
-            text(start + wide + 6, y + 12, f"{told[name]:.3f}", 12),
+            Text(start - 8, y + 12, short(name, 30), 13, "#333", END),
+            Group([Box(start, y, wide, 16, PALETTE[0])], name),
+            Text(start + wide + 6, y + 12, f"{told[name]:.3f}", 12),
         ]
         y += _ROW
     width = max(start + _BAR + 60, breadth(heading) + 2 * _MARGIN)
-    return document(width, y + 8, f"Forest for {model.schema.target.name}", parts)
+    return Layout(width, y + 8, f"Forest for {model.schema.target.name}", parts)
 
 
-def draw_naive_bayes(model: NaiveBayesModel) -> str:
+def draw_naive_bayes(model: NaiveBayesModel) -> Layout:
     """Return a picture of what each attribute is like in each class.
 
     Categories are parts of a bar, as long as they are frequent; a number is a mark at its mean, on
@@ -105,13 +117,14 @@ def draw_naive_bayes(model: NaiveBayesModel) -> str:
     drawn = list(zip(schema.attributes, model.densities, strict=True))[:MOST_DRAWN]
     named = max(breadth(short(label, 24), 12) for label in target.categories)
     start = _MARGIN + max(20 + named, 30 + breadth(target.name))
-    parts, y, wide = [text(_MARGIN, _MARGIN + 13, target.name, 14, "#222", _BOLD)], 44.0, 0.0
+    parts: list[Shape] = [Text(_MARGIN, _MARGIN + 13, target.name, 14, "#222", bold=True)]
+    y, wide = 44.0, 0.0
     parts.append(_stacked(target.categories, model.prior, start, _MARGIN))
     keys, end = key(start + _BAR + 14, _MARGIN + 1, _colours(target.categories))
     parts.append(keys)
     wide = max(wide, end)
     for attribute, density in drawn:
-        parts.append(text(_MARGIN, y + 22, short(attribute.name, 60), 14, "#222", _BOLD))
+        parts.append(Text(_MARGIN, y + 22, short(attribute.name, 60), 14, "#222", bold=True))
         if isinstance(attribute, CategoricalAttribute) and isinstance(density, CategoryShares):
             keys, end = key(start + _BAR + 14, y + 12, _colours(_shown(attribute, density)[0]))
             parts.append(keys)
@@ -119,21 +132,21 @@ def draw_naive_bayes(model: NaiveBayesModel) -> str:
         y += 32
         for label, bar in _of_classes(target, attribute, density, start, y):
             parts += [
-                text(start - 8, y + 12, short(label, 24), 12, "#333", _END),
+                Text(start - 8, y + 12, short(label, 24), 12, "#333", END),
                 bar,
             ]
             y += _ROW - 4
         wide = max(wide, start + _BAR + 180)
     left = len(schema.attributes) - len(drawn)
     if left:
-        parts.append(text(_MARGIN, y + 20, f"{left} more attributes are not drawn.", 12, "#555"))
+        parts.append(Text(_MARGIN, y + 20, f"{left} more attributes are not drawn.", 12, "#555"))
         y += 24
-    return document(wide + _MARGIN, y + 14, f"Naive Bayes for {target.name}", parts)
+    return Layout(wide + _MARGIN, y + 14, f"Naive Bayes for {target.name}", parts)
 
 
 def _of_classes(
     target: Variable, attribute: Attribute, density: Density, x: float, y: float
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, Shape]]:
     """Yield the classes with their part of the picture, each a row below the other."""
     for code, label in enumerate(target.categories[:MOST_DRAWN]):
         if isinstance(density, Normal) and isinstance(attribute, NumericAttribute):
@@ -162,17 +175,17 @@ def _shown(
     return [*named, "others"], [[*row, max(1 - sum(row), 0.0)] for row in shares]
 
 
-def _stacked(labels: Sequence[str], shares: Sequence[float], x: float, y: float) -> str:
+def _stacked(labels: Sequence[str], shares: Sequence[float], x: float, y: float) -> Shape:
     """Return a bar of shares; hovering names them."""
     parts, at = [], x
     for code, share in enumerate(shares):
-        part = box(at, y, _BAR * share, 14, PALETTE[code % len(PALETTE)])
-        parts.append(titled(f"{labels[code]}: {100 * share:.1f} %", part))
+        part = Box(at, y, _BAR * share, 14, colour(code))
+        parts.append(Group([part], f"{labels[code]}: {100 * share:.1f} %"))
         at += _BAR * share
-    return "".join(parts)
+    return tuple(parts)
 
 
-def _whisker(attribute: NumericAttribute, mean: float, spread: float, x: float, y: float) -> str:
+def _whisker(attribute: NumericAttribute, mean: float, spread: float, x: float, y: float) -> Group:
     """Return the mean and a standard deviation to either side, cut at the ends of the range."""
 
     def place(value: float) -> float:
@@ -181,18 +194,18 @@ def _whisker(attribute: NumericAttribute, mean: float, spread: float, x: float, 
 
     low, high = place(mean - spread), place(mean + spread)
     said = f"{rounded(mean)} ± {rounded(spread)}"
-    return titled(
-        said,
-        box(x, y + 6.5, _BAR, 1, "#ddd"),
-        box(low, y + 5, max(high - low, 1.0), 4, PALETTE[0]),
-        box(place(mean) - 1.5, y + 1, 3, 12, PALETTE[0]),
-        text(x + _BAR + 10, y + 11, said, 12, "#555"),
-    )
+    parts: list[Shape] = [
+        Box(x, y + 6.5, _BAR, 1, "#ddd"),
+        Box(low, y + 5, max(high - low, 1.0), 4, PALETTE[0]),
+        Box(place(mean) - 1.5, y + 1, 3, 12, PALETTE[0]),
+        Text(x + _BAR + 10, y + 11, said, 12, "#555"),
+    ]
+    return Group(parts, said)
 
 
 def _colours(labels: Sequence[str]) -> list[tuple[str, str]]:
     """Return labels with their colours; of many the first."""
-    found = [(short(label, 20), PALETTE[code % len(PALETTE)]) for code, label in enumerate(labels)]
+    found = [(short(label, 20), colour(code)) for code, label in enumerate(labels)]
     most = len(PALETTE)
     return (
         found if len(found) <= most else [*found[:most], (f"and {len(found) - most} more", "#fff")]
@@ -209,8 +222,8 @@ def draw_shared_tree(
     max_depth: int | None = None,
     marks: Marks | None = None,
     title: str = "",
-) -> str:
-    """Return an SVG picture of a tree.
+) -> Layout:
+    """Return a picture of a tree.
 
     Args:
         tree: the tree.
@@ -223,11 +236,11 @@ def draw_shared_tree(
         OptionError: a negative depth.
     """
     drawn = TreeDrawing(tree, max_depth, marks or Marks(), title)
-    return document(drawn.width, drawn.height, _name(tree), drawn.parts())
+    return Layout(drawn.width, drawn.height, _name(tree), [*drawn.parts()])
 
 
-def draw_pruning(before: SharedTree, after: SharedTree, *, max_depth: int | None = None) -> str:
-    """Return an SVG picture of a tree before and after it was pruned, one above the other.
+def draw_pruning(before: SharedTree, after: SharedTree, *, max_depth: int | None = None) -> Layout:
+    """Return a picture of a tree before and after it was pruned, one above the other.
 
     Nodes that pruning took are pale in the first; those that it made have a frame in the second.
     The first is for whoever may see the records alone.
@@ -251,13 +264,9 @@ def draw_pruning(before: SharedTree, after: SharedTree, *, max_depth: int | None
         after, max_depth, Marks(merged=merged), f"After: {_size(after)}; framed: made by merging"
     )
     width = max(first.width, second.width)
-    parts = [
-        *first.parts(),
-        f'<g transform="translate(0,{first.height:.0f})">',
-        *second.parts(),
-        "</g>",
-    ]
-    return document(width, first.height + second.height, _name(after), parts)
+    below = Group([*second.parts()], place=(0, first.height), apart=True)
+    parts = [*first.parts(), below]
+    return Layout(width, first.height + second.height, _name(after), parts)
 
 
 def _kinds(tree: SharedTree) -> dict[Conditions, bool]:
@@ -281,8 +290,8 @@ def _name(tree: SharedTree) -> str:
     return f"Decision tree for {tree.schema.target.name}"
 
 
-def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> str:
-    """Return an SVG picture of a global model of any kind.
+def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> Layout:
+    """Return a picture of a global model of any kind.
 
     A tree, and each tree of votes, is drawn as by `draw_shared_tree`; a rule as its two sides; of
     a forest, what its splits by each attribute tell; of naive Bayes, what each attribute is like in
@@ -309,17 +318,18 @@ def draw_model(model: GlobalModel, *, max_depth: int | None = None) -> str:
     raise ModelError(f"There is no picture of models of kind {model.kind!r}.", where="kind")
 
 
-def _draw_votes(model: VotesModel, max_depth: int | None) -> str:
+def _draw_votes(model: VotesModel, max_depth: int | None) -> Layout:
     trees, number = model.trees[:_VOTERS], len(model.trees)
     drawn = [
         TreeDrawing(tree, max_depth, Marks(), f"Tree {place} of {number}: {_size(tree)}")
         for place, tree in enumerate(trees, 1)
     ]
-    parts, top = [], 0.0
+    parts: list[Shape] = []
+    top = 0.0
     for one in drawn:
-        parts += [f'<g transform="translate(0,{top:.0f})">', *one.parts(), "</g>"]
+        parts.append(Group([*one.parts()], place=(0, top), apart=True))
         top += one.height
     if number > len(trees):
-        parts.append(text(18, top, f"{number - len(trees)} more trees are not drawn.", 12, "#555"))
+        parts.append(Text(18, top, f"{number - len(trees)} more trees are not drawn.", 12, "#555"))
         top += 18
-    return document(max(one.width for one in drawn), top, f"The votes of {number} trees", parts)
+    return Layout(max(one.width for one in drawn), top, f"The votes of {number} trees", parts)

@@ -24,17 +24,19 @@ from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
 from pramana_core.pictures.svg import (
     GAP,
     MIDDLE,
-    PALETTE,
+    Box,
+    Group,
     Place,
-    box,
+    Shape,
+    Text,
+    bar,
     breadth,
+    colour,
     columns,
     key,
     laid_out,
     line,
     short,
-    text,
-    titled,
 )
 
 MOST_DRAWN = 60
@@ -91,7 +93,7 @@ class _Item:
 
 
 class TreeDrawing:
-    """A tree with its places; `parts` are its elements, on a plane of its width and height.
+    """A tree with its places; `parts` are its shapes, on a plane of its width and height.
 
     Args:
         tree: the tree.
@@ -126,23 +128,20 @@ class TreeDrawing:
         self.width = max(leaf + 2 * _MARGIN, end + _MARGIN, named)
         self.height = self._foot + (20 if self._cut else 0)
 
-    def parts(self) -> Iterator[str]:
-        """Yield the elements of the picture."""
+    def parts(self) -> Iterator[Shape]:
+        """Yield the shapes of the picture."""
         above = 24 if self._title else 0
         if self._title:
-            yield text(_MARGIN, _MARGIN + 13, self._title, _NAME, "#222", 'font-weight="600"')
-        yield f'<g transform="translate(0,{above})">{self._legend}</g>'
-        yield f'<g transform="translate({_MARGIN:.0f},{self._top:.0f})">'
-        for place in self._root:
-            yield from self._lines(place)
-        for place in self._root:
-            yield self._node(place)
-        yield "</g>"
+            yield Text(_MARGIN, _MARGIN + 13, self._title, _NAME, "#222", bold=True)
+        yield Group([self._legend], place=(0, above))
+        drawn = [shape for place in self._root for shape in self._lines(place)]
+        drawn += [self._node(place) for place in self._root]
+        yield Group(drawn, place=(_MARGIN, self._top), apart=True)
         if self._cut:
             said = f"Splits below {self._depth + 1} others are left out, as the rows say."
-            yield text(_MARGIN, self._foot + 4, said, _NOTE, "#555")
+            yield Text(_MARGIN, self._foot + 4, said, _NOTE, "#555")
 
-    def _lines(self, place: Place[_Item]) -> Iterator[str]:
+    def _lines(self, place: Place[_Item]) -> Iterator[Group]:
         x0 = self._starts[place.level] + (_box_width(place.node) if place.children else 0.0)
         for label, child in place.children:
             whole = self._root.node.records
@@ -154,27 +153,29 @@ class TreeDrawing:
                 share,
                 _PALE if pale else _LINE,
             )
-            colour = "#999" if pale else "#222"
             shown = _short(label)
             # White also between the words, where an outline is not.
-            ground = box(x0 + GAP + 4, child.y - 8, 0.9 * breadth(shown, 12) + 4, 16, "#fff")
-            words = ground + text(x0 + GAP + 6, child.y + 4, shown, 12, colour)
-            yield titled(f"{label}: {100 * share:.1f} % of the records", path, words)
+            ground = Box(x0 + GAP + 4, child.y - 8, 0.9 * breadth(shown, 12) + 4, 16, "#fff")
+            words = Text(x0 + GAP + 6, child.y + 4, shown, 12, "#999" if pale else "#222")
+            told = f"{label}: {100 * share:.1f} % of the records"
+            yield Group([path, ground, words], told)
 
-    def _node(self, place: Place[_Item]) -> str:
+    def _node(self, place: Place[_Item]) -> Group:
         item, target = place.node, self._tree.schema.target
         x, y = self._starts[place.level], place.y
+        drawn: Shape
         if place.children:
             drawn = _question(item, x, y)
         elif item.left_out:
-            drawn = text(x, y + 4, _left_out(item), 12, "#555")
+            drawn = Text(x, y + 4, _left_out(item), 12, "#555")
         else:
             drawn = _leaf(target, place, x)
         if item.known in self._marks.merged:
             wide = _leaf_width(target, place) + 10
-            drawn += box(x - 5, y - 19, wide, 38, "none", f'rx="6" stroke="{_MERGED}"')
-        faded = f'<g opacity="0.4">{drawn}</g>' if item.known in self._marks.gone else drawn
-        return titled(_details(target, item), faded)
+            drawn = (drawn, Box(x - 5, y - 19, wide, 38, "none", rounding=6, stroke=_MERGED))
+        if item.known in self._marks.gone:
+            drawn = Group([drawn], opacity="0.4")
+        return Group([drawn], _details(target, item))
 
 
 def _items(tree: SharedTree, node: Node, known: dict[str, Condition]) -> _Item:
@@ -220,13 +221,13 @@ def _rows(item: _Item, depth: int) -> int:
     return sum(_rows(below, depth - 1) for _, below in item.below)
 
 
-def _question(item: _Item, x: float, y: float) -> str:
+def _question(item: _Item, x: float, y: float) -> Shape:
     width = _box_width(item)
     middle = x + width / 2
     return (
-        box(x, y - _BOX / 2, width, _BOX, _QUESTION, 'rx="9"')
-        + text(middle, y - 2, _asked(item), _NAME, "#fff", MIDDLE)
-        + text(middle, y + 13, records_words(item.records), _NOTE, "#dde3e8", MIDDLE)
+        Box(x, y - _BOX / 2, width, _BOX, _QUESTION, rounding=9),
+        Text(middle, y - 2, _asked(item), _NAME, "#fff", MIDDLE),
+        Text(middle, y + 13, records_words(item.records), _NOTE, "#dde3e8", MIDDLE),
     )
 
 
@@ -234,27 +235,24 @@ def _asked(item: _Item) -> str:
     return "" if isinstance(item.node, Leaf) else _short(item.node.attribute)
 
 
-def _leaf(target: Variable, place: Place[_Item], x: float) -> str:
+def _leaf(target: Variable, place: Place[_Item], x: float) -> Shape:
     item, y = place.node, place.y
     decided, note = _said(target, place)
     beside = x + _BAR + 8
     return (
-        _bar(item, x, y - 8)
-        + text(beside, y - 2, decided, 13, _colour(item.label), 'font-weight="600"')
-        + text(beside, y + 13, note, _NOTE, "#555")
+        _bar(item, x, y - 8),
+        Text(beside, y - 2, decided, 13, colour(item.label), bold=True),
+        Text(beside, y + 13, note, _NOTE, "#555"),
     )
 
 
-def _bar(item: _Item, x: float, y: float) -> str:
-    parts, at, whole = [], x, item.records
-    shares = [*item.counts, item.untold]
-    colours = [*(_colour(code) for code in range(len(item.counts))), _UNTOLD]
-    for share, colour in zip(shares, colours, strict=True):
-        width = _BAR * float(share) / whole if whole else 0.0
-        if width:
-            parts.append(box(at, y, width, 16, colour))
-        at += width
-    return "".join(parts) + box(x, y, _BAR, 16, "none", 'stroke="#777"')
+def _bar(item: _Item, x: float, y: float) -> Shape:
+    colours = [*(colour(code) for code in range(len(item.counts))), _UNTOLD]
+    widths = [
+        _BAR * float(count) / item.records if item.records else 0.0
+        for count in [*item.counts, item.untold]
+    ]
+    return bar([part for part in zip(widths, colours, strict=True) if part[0]], x, y, _BAR)
 
 
 def _said(target: Variable, place: Place[_Item]) -> tuple[str, str]:
@@ -282,14 +280,14 @@ def _details(target: Variable, item: _Item) -> str:
     return "\n".join(lines) or "no records"
 
 
-def _legend(target: Variable) -> tuple[str, float]:
+def _legend(target: Variable) -> tuple[Shape, float]:
     """Return the target's name and its categories' colours, and where they end."""
     y = _MARGIN + 13
-    heading = text(_MARGIN, y, target.name, _NAME, "#222", 'font-weight="600"')
-    groups = [(_short(name), _colour(code)) for code, name in enumerate(target.categories)]
+    heading = Text(_MARGIN, y, target.name, _NAME, "#222", bold=True)
+    groups = [(_short(name), colour(code)) for code, name in enumerate(target.categories)]
     more = [(f"and {len(groups) - _KEYS} more", _UNTOLD)] if len(groups) > _KEYS else []
     keys, end = key(_MARGIN + breadth(target.name) + 14, y - 11, [*groups[:_KEYS], *more])
-    return heading + keys, end
+    return (heading, keys), end
 
 
 def _leaf_width(target: Variable, place: Place[_Item]) -> float:
@@ -302,10 +300,6 @@ def _leaf_width(target: Variable, place: Place[_Item]) -> float:
 def _box_width(item: _Item) -> float:
     note = breadth(records_words(item.records), _NOTE)
     return 24 + max(breadth(_asked(item), _NAME), note)
-
-
-def _colour(code: int) -> str:
-    return PALETTE[code % len(PALETTE)]
 
 
 def _short(words: str) -> str:

@@ -337,7 +337,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def picture(structure: Structure, **options) -> ET.Element:
-    return ET.fromstring(draw_structure(structure, **options))
+    return ET.fromstring(draw_structure(structure, **options).svg())
 
 
 def test_links_show_their_confidence():

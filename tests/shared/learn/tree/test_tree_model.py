@@ -415,7 +415,7 @@ def words(picture: str) -> list[str]:
 
 
 def test_a_picture_shows_every_question_category_and_leaf(tree):
-    picture = draw_tree(tree, max_depth=DEEPEST)
+    picture = draw_tree(tree, max_depth=DEEPEST).svg()
     said = words(picture)
     questions = [node for node in tree.root if node.split is not None]
     assert said.count("age & <height>") == sum(
@@ -434,16 +434,16 @@ def test_a_picture_shows_every_question_category_and_leaf(tree):
 def test_of_a_large_tree_the_top_is_drawn_and_the_rest_counted(monkeypatch):
     tree = TREES["noisy"]
     monkeypatch.setattr(drawing, "ROWS", 1_000)
-    whole = words(draw_tree(tree))
+    whole = words(draw_tree(tree).svg())
     assert not any("lie below" in text for text in whole)
     monkeypatch.setattr(drawing, "ROWS", 3)
-    said = words(draw_tree(tree))
+    said = words(draw_tree(tree).svg())
     (told,) = [text for text in said if "lie below" in text]
     left_out = sum(int(text.split()[0]) for text in said if text.endswith("leaves left out"))
     assert told.startswith("The top ")
     assert f": {left_out} of {len(tree.leaves)} leaves lie below" in told
     assert len(said) < len(whole)
-    assert words(draw_tree(tree, max_depth=DEEPEST)) == whole
+    assert words(draw_tree(tree, max_depth=DEEPEST).svg()) == whole
 
 
 def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
@@ -471,9 +471,9 @@ def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
     assert merged.classes.se_population == (6.0, 6.0)
     # Added errors are a bound, which the picture does not show as an error.
     assert f"144 ± at most {merged.classes.se_records[0]:.0f} (population ± at most 6)" in (
-        draw_tree(tree)
+        draw_tree(tree).svg()
     )
-    assert draw_tree(tree).count("at most") == 4
+    assert draw_tree(tree).svg().count("at most") == 4
     assert merged.classes.low[0] == pytest.approx(0.55)
     assert merged.classes.high[0] == pytest.approx(0.95)
     # Predictions keep what each of them says.
@@ -481,7 +481,7 @@ def test_leaves_of_one_class_are_said_together_and_no_surer_than_they_are():
 
 
 def test_leaves_do_not_overlap_and_lie_within_the_picture(tree):
-    root = ET.fromstring(draw_tree(tree))
+    root = ET.fromstring(draw_tree(tree).svg())
     width, height = float(root.get("width")), float(root.get("height"))
     rows = sorted(
         float(text.get("y")) for text in root.iter(f"{SVG}text") if text.text.startswith("worth")
@@ -494,7 +494,7 @@ def test_leaves_do_not_overlap_and_lie_within_the_picture(tree):
 
 def test_a_cut_picture_says_what_it_leaves_out():
     tree = TREES["noisy"]
-    said = words(draw_tree(tree, max_depth=0))
+    said = words(draw_tree(tree, max_depth=0).svg())
     assert sum(" bits" in text for text in said) == 1
     left_out = [int(text.split()[0]) for text in said if text.endswith("leaves left out")]
     whole = sum(1 for child in tree.root.children if child.split is None)
@@ -508,6 +508,8 @@ def test_long_names_are_shortened_and_kept_whole_in_the_title():
     split = dataclasses.replace(QUESTION, attribute=long)
     known = NodeClasses((5.0, 5.0), *((0.0, 0.0), (1.0, 1.0)) * 2, 10.0, 0.0, (0.5, 0.5))
     root = Node(known, split, (Node(known), Node(known)))
-    picture = draw_tree(DecisionTree(domain.project([long]), domain["y"], root, 10, TreeOptions()))
+    picture = draw_tree(
+        DecisionTree(domain.project([long]), domain["y"], root, 10, TreeOptions())
+    ).svg()
     assert all(len(text) <= 30 for text in words(picture))
     assert any(("x" * 50) in title.text for title in ET.fromstring(picture).iter(f"{SVG}title"))

@@ -85,7 +85,7 @@ def test_a_tree_as_text():
 def test_every_leaf_is_told_and_drawn(tree: SharedTree):
     said = write_shared_tree_text(tree, width=1000)
     assert sum(line.count(" of ") for line in said.splitlines()) == len(tree.leaves)
-    drawn = draw_shared_tree(tree, max_depth=10)
+    drawn = draw_shared_tree(tree, max_depth=10).svg()
     found = texts(drawn)
     assert sum(" of " in words and "record" in words for words in found) == len(tree.leaves)
 
@@ -94,7 +94,7 @@ def test_every_leaf_is_told_and_drawn(tree: SharedTree):
 def test_every_model_has_text_and_a_picture(model):
     said = write_model_text(model)
     assert max(map(len, said.splitlines())) <= 98
-    told = " ".join(texts(draw_model(model)))
+    told = " ".join(texts(draw_model(model).svg()))
     assert "colour" in said
     assert "colour" in told
 
@@ -136,16 +136,16 @@ def wide_tree(parts: int) -> SharedTree:
 
 
 def test_large_trees_are_cut_and_say_so():
-    found = texts(draw_shared_tree(wide_tree(500)))
+    found = texts(draw_shared_tree(wide_tree(500)).svg())
     assert "441 more parts with 441 paths and 441 records left out" in found
     deep = SharedTree(
         SCHEMA,
         Split("colour", tuple((Values((c,)), wide_tree(40).root) for c in range(3))),
     )
-    found = texts(draw_shared_tree(deep))
+    found = texts(draw_shared_tree(deep).svg())
     assert found.count("40 paths left out, 40 records") == 3
     assert "Splits below 1 others are left out, as the rows say." in found
-    assert len(texts(draw_shared_tree(deep, max_depth=1))) > 200
+    assert len(texts(draw_shared_tree(deep, max_depth=1).svg())) > 200
     with pytest.raises(OptionError):
         draw_shared_tree(deep, max_depth=-1)
 
@@ -157,20 +157,20 @@ def test_before_and_after_pruning():
             "colour", ((Values((0, 2)), Leaf.of((3.0, 6.0, 0.1))), (Values((1,)), Leaf(1, 5, 1)))
         ),
     )
-    drawn = draw_pruning(BY_COLOUR, merged)
+    drawn = draw_pruning(BY_COLOUR, merged).svg()
     found = texts(drawn)
     assert "Before: 3 paths, 16.1 records; pale: merged" in found
     assert "After: 2 paths, 15.1 records; framed: made by merging" in found
     # The split by size and its two leaves are gone, and one leaf was made.
     assert drawn.count('opacity="0.4"') == 3
     assert drawn.count('rx="6" stroke') == 1
-    same = draw_pruning(BY_COLOUR, BY_COLOUR)
+    same = draw_pruning(BY_COLOUR, BY_COLOUR).svg()
     assert 'opacity="0.4"' not in same
     assert 'rx="6" stroke' not in same
 
 
 def test_names_cannot_leave_the_picture():
-    drawn = draw_model(MODELS["naive-bayes"])
+    drawn = draw_model(MODELS["naive-bayes"]).svg()
     assert "<&>" not in drawn
     assert any("<&>" in words for words in texts(drawn))
     assert COLOUR.categories[0] in drawn

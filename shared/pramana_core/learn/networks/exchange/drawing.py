@@ -1,4 +1,4 @@
-"""Pictures of network structures as self-contained SVG, drawn in layers from parents to children.
+"""Pictures of network structures, drawn in layers from parents to children.
 
 The layout is Sugiyama's, by grandalf: links that skip layers are led through invisible stations.
 Parts that no link joins stand side by side, and nodes without any link in columns after them.
@@ -15,13 +15,16 @@ from pramana_core.learn.networks.structure import Structure
 from pramana_core.pictures.svg import (
     MIDDLE,
     PALETTE,
-    box,
+    Box,
+    Group,
+    Layout,
+    Line,
+    Point,
+    Shape,
+    Text,
     breadth,
-    document,
+    colour,
     key,
-    outlined,
-    text,
-    titled,
 )
 
 _GAP_X, _GAP_Y, _HEIGHT, _MARGIN = 34.0, 64.0, 34.0, 16.0
@@ -30,13 +33,6 @@ _PLAIN_WIDTH, _WIDTHS, _OPACITIES = 1.4, (0.8, 2.8), (0.4, 1.0)
 _CERTAIN = 0.995
 """From here on a confidence rounds to 100 % and is not written beside its link."""
 
-_ARROW = (
-    '<defs><marker id="tip" viewBox="0 0 10 10" refX="4" refY="5" markerWidth="10"'
-    ' markerHeight="10" markerUnits="userSpaceOnUse" orient="auto">'
-    '<path d="M0,0 L10,5 L0,10 z" fill="#555"/></marker></defs>'
-)
-
-_Point = tuple[float, float]
 _Link = tuple[str, str]
 
 
@@ -44,8 +40,8 @@ _Link = tuple[str, str]
 class _Layout:
     """Where nodes and the stations of links have their centres, from (0, 0) to (width, height)."""
 
-    places: Mapping[str, _Point]
-    lines: Mapping[_Link, list[_Point]]
+    places: Mapping[str, Point]
+    lines: Mapping[_Link, list[Point]]
     width: float
     height: float
 
@@ -70,8 +66,8 @@ def draw_structure(
     groups: Mapping[str, str] | None = None,
     confidence: Mapping[tuple[str, str], float | None] | None = None,
     title: str = "Bayesian network structure",
-) -> str:
-    """Return an SVG picture of a structure.
+) -> Layout:
+    """Return a picture of a structure.
 
     Args:
         structure: the nodes and links.
@@ -93,8 +89,7 @@ def draw_structure(
         height += 30
         width = max(width, end + _MARGIN)
     plain = PALETTE[-1] if groups else PALETTE[0]
-    parts = [
-        _ARROW,
+    parts: list[Shape] = [
         *(_link(link, line, known.get(link)) for link, line in lines.items()),
         *(
             _node(node, layout.places[node], colours.get(groups.get(node, ""), plain))
@@ -103,7 +98,7 @@ def draw_structure(
         *(_percent(line, known.get(link)) for link, line in lines.items()),
         legend,
     ]
-    return document(width, height, title, filter(None, parts))
+    return Layout(width, height, title, [part for part in parts if part], tips=True)
 
 
 def _laid_out(structure: Structure) -> _Layout:
@@ -181,26 +176,22 @@ def _width(name: str) -> float:
     return max(44.0, 22 + breadth(name))
 
 
-def _link(link: _Link, line: list[_Point], confidence: float | None) -> str:
+def _link(link: _Link, line: list[Point], confidence: float | None) -> Group:
     title, width, opacity = " → ".join(link), _PLAIN_WIDTH, 1.0
     if confidence is not None:
         title += f": confidence {_shown(confidence)}"
         width = _between(_WIDTHS, confidence)
         opacity = _between(_OPACITIES, confidence)
-    path = (
-        f'<path d="{_path(_points(line))}" fill="none" stroke="#555"'
-        f' stroke-width="{width:.2f}" marker-end="url(#tip)"/>'
-    )
-    return titled(title, path, more=f'opacity="{opacity:.2f}"')
+    return Group([_curve(_points(line), width)], title, f"{opacity:.2f}")
 
 
-def _percent(line: list[_Point], confidence: float | None) -> str:
+def _percent(line: list[Point], confidence: float | None) -> Shape:
     """Write a link's confidence in the middle of its last stretch, where it is alone."""
     if confidence is None or confidence >= _CERTAIN:
-        return ""
+        return ()
     (x0, y0), (x1, y1) = _points(line)[-2:]
     x, y = (x0 + x1) / 2, (y0 + y1) / 2 + 4
-    return text(x, y, _shown(confidence), 11, more=f"{MIDDLE} {outlined(5)}")
+    return Text(x, y, _shown(confidence), 11, anchor=MIDDLE, outline=5)
 
 
 def _shown(confidence: float) -> str:
@@ -211,37 +202,34 @@ def _between(ends: tuple[float, float], share: float) -> float:
     return ends[0] + (ends[1] - ends[0]) * share
 
 
-def _points(line: list[_Point]) -> list[_Point]:
+def _points(line: list[Point]) -> list[Point]:
     (x0, y0), *between, (x1, y1) = line
     # The line ends inside the tip, which reaches the node: a wide line must not blunt it.
     return [(x0, y0 + _HEIGHT / 2), *between, (x1, y1 - _HEIGHT / 2 - 7)]
 
 
-def _path(points: list[_Point]) -> str:
+def _curve(points: list[Point], width: float) -> Line:
     """Return a curve through the points, vertical at both ends."""
     steps = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
     # Between two stretches that lean the same way the curve leans as both do, and nowhere more
     # than either: it stays between its stations.
     inner = [2 * a * b / (a + b) if a * b > 0 else 0.0 for a, b in pairwise(steps)]
     leans = [0.0, *inner, 0.0]
-    path = [f"M{points[0][0]:.1f},{points[0][1]:.1f}"]
+    stretches = []
     for ((x0, y0), (x1, y1)), (lean0, lean1) in zip(pairwise(points), pairwise(leans), strict=True):
         bend = (y1 - y0) * 0.4
-        path.append(
-            f"C{x0 + lean0 * bend:.1f},{y0 + bend:.1f}"
-            f" {x1 - lean1 * bend:.1f},{y1 - bend:.1f} {x1:.1f},{y1:.1f}"
-        )
-    return " ".join(path)
+        stretches.append(((x0 + lean0 * bend, y0 + bend), (x1 - lean1 * bend, y1 - bend), (x1, y1)))
+    return Line(points[0], stretches, width, "#555", tip=True)
 
 
-def _node(name: str, place: _Point, colour: str) -> str:
+def _node(name: str, place: Point, colour: str) -> Group:
     x, y = place
     width = _width(name)
-    around = box(x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, colour, 'rx="9"')
-    return f"<g>{around}{text(x, y + 5, name, 14, '#fff', MIDDLE)}</g>"
+    around = Box(x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, colour, rounding=9)
+    return Group([around, Text(x, y + 5, name, 14, "#fff", MIDDLE)])
 
 
 def _colours(groups: Mapping[str, str]) -> dict[str, str]:
     """Return the colour of each group."""
     names = dict.fromkeys(groups.values())
-    return {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(names)}
+    return {name: colour(k) for k, name in enumerate(names)}
