@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.data.ma_tables import TrueRecords
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma.linear_runs import TARGET
 from pramana_core.discretize import Discretization, mgas
 from pramana_core.discretize.discretization import Floats

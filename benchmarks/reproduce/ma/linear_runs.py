@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from benchmarks.reproduce.accuracy_curves import (
     runs_at,
 )
 from benchmarks.reproduce.data.ma_tables import TrueRecords
-from benchmarks.reproduce.experiment import Finding, Setting
+from benchmarks.reproduce.engine import Figure, Finding, Setting
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
 from pramana_core.channels import Identity, Symmetric
@@ -26,9 +25,6 @@ from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.options import Keep, LinearOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TARGET = "class"
 LIKELY, MOMENTS, DIRECT = (
@@ -92,24 +88,19 @@ def learned(
         (name, CLEAN, 0, _accuracy(records, counts, unrandomized, "moment", setting.seed, name))
         for name in LEARNED
     ]
-    work = sum(runs_at(p, quick=setting.quick) for p in levels)
-    done = 0
-    for p in levels:
+    work = [(p, run) for p in levels for run in range(runs_at(p, quick=setting.quick))]
+    for p, run in setting.steps(work):
         randomized = plan(records, p)
-        for run in range(runs_at(p, quick=setting.quick)):
-            reported = owner.report(randomized, records.codes, run)
-            ways: Mapping[str, tuple[Plan, Estimator]] = {
-                **dict.fromkeys(RULES, (randomized, "ml")),
-                MOMENTS: (randomized, "moment"),
-                DIRECT: (unrandomized, "moment"),
-                DIRECT_LONGEST: (unrandomized, "moment"),
-            }
-            for name in LEARNED:
-                seed = setting.seed + run
-                share = _accuracy(records, reported, *ways[name], seed, name)
-                rows.append((name, p, run, share))
-            done += 1
-            setting.progress(done / work)
+        reported = owner.report(randomized, records.codes, run)
+        ways: Mapping[str, tuple[Plan, Estimator]] = {
+            **dict.fromkeys(RULES, (randomized, "ml")),
+            MOMENTS: (randomized, "moment"),
+            DIRECT: (unrandomized, "moment"),
+            DIRECT_LONGEST: (unrandomized, "moment"),
+        }
+        for name in LEARNED:
+            share = _accuracy(records, reported, *ways[name], setting.seed + run, name)
+            rows.append((name, p, run, share))
     return pd.DataFrame(rows, columns=["curve", "p", "run", "accuracy"])
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmarks.reproduce.accuracy_curves import AT, CLEAN, at, summarized, within
 from benchmarks.reproduce.data.ma_tables import TrueRecords
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.ma import linear_runs as linear
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import TableError

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.agreement import accurate, as_theory_says
-from benchmarks.reproduce.experiment import Experiment, Result, Setting
+from benchmarks.reproduce.engine import (
+    Experiment,
+    Figure,
+    Result,
+    Setting,
+    accurate,
+    as_theory_says,
+)
 from benchmarks.reproduce.ma import iris
 from benchmarks.reproduce.ma.linear_runs import plan
 from pramana.setups.owner import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 P = 0.3
 _BINS = 40
@@ -30,7 +31,7 @@ def run(setting: Setting) -> Result:
     owner = SeededOwner.of("ma-6.3", setting.seed, records.size)
     marginals = EstimatedMarginals(owner.report(channels, records.codes), channels)
     tables, findings = [], []
-    for name, groups in made.groups.items():
+    for name, groups in setting.steps(made.groups.items()):
         table = marginals.marginal([name])
         truth = np.array(groups.counts, dtype=np.float64)
         edges = np.array([made.values[name].min(), *groups.cuts, made.values[name].max()])
@@ -53,7 +54,6 @@ def run(setting: Setting) -> Result:
         findings.append(accurate(f"{name} moment", table.counts, truth))
         covariance = table.covariance(population=False)
         findings.append(as_theory_says(table.counts - truth, covariance))
-        setting.progress(len(tables) / len(made.groups))
     return Result(
         {"groups": pd.concat(tables, ignore_index=True)},
         tuple(findings),
@@ -80,8 +80,7 @@ def _draw(figure: Figure, made: iris.Iris, table: pd.DataFrame) -> None:
             capsize=3,
         )
         right.hist(values, bins=_BINS, color=style.GREY, weights=_density(values))
-        left.set_ylabel("records per cm")
-        left.set_xlabel(name.replace("-", " ") + ", cm")
+        left.set(ylabel="records per cm", xlabel=name.replace("-", " ") + ", cm")
         right.set_xlabel(name.replace("-", " ") + ", cm")
     axes[0, 0].set_title(f"reconstructed at p = {P:g}, 95 % intervals")
     axes[0, 1].set_title("histogram of the original values")

@@ -25,7 +25,7 @@ from benchmarks.reproduce.data.item_groups import (
     transactions,
 )
 from benchmarks.reproduce.data.ma_tables import Grouping, TrueRecords
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import iris, item_runs, linear_runs, ma_6_1, tree_runs
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
