@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from benchmarks.reproduce import command
 from benchmarks.reproduce.catalogue import select
-from benchmarks.reproduce.experiment import Result, Setting
+from benchmarks.reproduce.engine import Result, Setting
 from pramana.cli import app
 from tests.places import DATA
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Finding
+from benchmarks.reproduce.engine import Axes, Finding
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 AT = 0.3
 RUNS, RUNS_AT, QUICK_RUNS = 5, 20, 2
@@ -92,6 +88,8 @@ def draw(
     for (name, level), colour in zip(levels.items(), (style.GREY, style.BLACK), strict=False):
         axis.axhline(100 * level, color=colour, linestyle=":", linewidth=1.2, label=name)
     low, high = axis.get_ylim()
-    axis.set_ylim(max(low, 0.0), min(high, 102.0))
-    axis.set_xlabel("p, the probability of another category")
-    axis.set_ylabel("records classified right, percent")
+    axis.set(
+        ylim=(max(low, 0.0), min(high, 102.0)),
+        xlabel="p, the probability of another category",
+        ylabel="records classified right, percent",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from pkgutil import resolve_name
 
-from benchmarks.reproduce.experiment import Experiment
+from benchmarks.reproduce.engine import Experiment
 from pramana_core.errors import OptionError
 
 _EXPERIMENTS = (
@@ -20,15 +20,15 @@ _EXPERIMENTS = (
     "ma.ma_3_4:EXPERIMENT",
     "ma.ma_5_1:EXPERIMENT",
     "ma.ma_table_5_2:EXPERIMENT",
-    "ma.ma_5_4:EXPERIMENT",
-    "ma.ma_5_5:EXPERIMENT",
-    "ma.ma_5_7:EXPERIMENT",
-    "ma.ma_5_8:EXPERIMENT",
+    "ma.ma_5_4:MA_5_4",
+    "ma.ma_5_4:MA_5_5",
+    "ma.ckl:MA_5_7",
+    "ma.ckl:MA_5_8",
     "ma.structure_curves:MA_5_9",
     "ma.structure_curves:MA_5_10",
-    "ma.ma_6_1:EXPERIMENT",
+    "ma.linear_runs:MA_6_1",
     "ma.ma_6_2:EXPERIMENT",
-    "ma.ma_6_3:EXPERIMENT",
+    "ma.iris:MA_6_3",
     "ma.ma_7_3:EXPERIMENT",
     "ma.item_runs:MA_7_4",
     "ma.item_runs:MA_7_5",

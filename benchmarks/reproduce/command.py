@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from benchmarks.reproduce.catalogue import ALL, catalogue, papers, select
-from benchmarks.reproduce.experiment import Finding, Setting
+from benchmarks.reproduce.engine import Finding, Setting
 from benchmarks.reproduce.run import (
     INDEX_HTML,
     INDEX_JSON,

@@ -8,17 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
 from pramana_core.progress import OnShare
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Say = Callable[[str, float], None]
 """Called with the experiment at work and the share of all work that is done."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.networks.running import network_file
-from benchmarks.reproduce.experiment import Setting as Experiment
+from benchmarks.reproduce.engine import Setting as Experiment
 from benchmarks.reproduce.frapp.data import census
 from benchmarks.whole_record.settings import FILES, Setting
 

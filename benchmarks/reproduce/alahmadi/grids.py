@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from benchmarks.reproduce.engine import Axes, Figure
 from pramana_core.mask.pictures import share
 from pramana_core.mixed.table import Floats
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 HIGH = 1.32
 """Inches of a row."""

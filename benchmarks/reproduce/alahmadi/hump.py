@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.alahmadi.pilot import colour_of
-from benchmarks.reproduce.alahmadi.relations import Relation, kept
-from benchmarks.reproduce.alahmadi.store import CONFIDENTIAL, store_tables
-from benchmarks.reproduce.alahmadi.versions import EXISTING, versions
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.alahmadi.versions import (
+    CONFIDENTIAL,
+    EXISTING,
+    Relation,
+    kept,
+    store_tables,
+    versions,
+)
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana_core.mask.pictures import share, trend
 from pramana_core.mixed.table import MixedTable
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PRINTED = {"expenditure": (296.775, 59.299), "debt": (504.692, 59.054)}
 """Mean and standard deviation in dollars (table 1)."""

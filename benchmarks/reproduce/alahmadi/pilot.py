@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.alahmadi import grids
-from benchmarks.reproduce.alahmadi.relations import Relation, kept
-from benchmarks.reproduce.alahmadi.versions import EXISTING, QUICK_RECORDS, Version, versions
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.alahmadi.versions import (
+    EXISTING,
+    QUICK_RECORDS,
+    Relation,
+    Version,
+    kept,
+    versions,
+)
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana_core.mask.pictures import trend
 from pramana_core.mixed.table import Floats, MixedTable, NumericColumn
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RECORDS = 1_000
 
@@ -78,14 +79,13 @@ def run(setting: Setting) -> Result:
     records = QUICK_RECORDS if setting.quick else RECORDS
     tables, rows = {}, []
     clouds: dict[tuple[str, str], MixedTable | None] = {}
-    for done, (shape, (kind, draw)) in enumerate(SHAPES.items()):
+    for shape, (kind, draw) in setting.steps(SHAPES.items()):
         s, x = table(setting, shape, draw, records)
         tables[shape] = s, x
         clouds[TRUE, shape] = x
         for version in versions(s, x, setting, shape):
             clouds[version.method, shape] = version.masked
             rows.append(row(setting, shape, kind, s, x, version))
-        setting.progress((done + 1) / len(SHAPES))
     found = pd.DataFrame(rows)
     return Result(
         {"shapes": found},

@@ -6,25 +6,17 @@ snooper's gain is tested over the draws, beside additive noise, whose gain the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.alahmadi.hump import FLAT, KEPT
 from benchmarks.reproduce.alahmadi.pilot import colour_of
-from benchmarks.reproduce.alahmadi.relations import Relation, kept
-from benchmarks.reproduce.alahmadi.store import STORE, tables
-from benchmarks.reproduce.alahmadi.versions import EXISTING, versions
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.alahmadi.versions import EXISTING, STORE, Relation, kept, tables, versions
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana_core.mask.measures.snooper import snooper_gains
 from pramana_core.mixed.design import design_of
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 DRAWS, QUICK_DRAWS = 20, 4
 
@@ -44,7 +36,7 @@ def run(setting: Setting) -> Result:
     draws = QUICK_DRAWS if setting.quick else DRAWS
     names = (CONTROL, *EXISTING, *KEEPERS)
     rows = []
-    for draw in range(draws):
+    for draw in setting.steps(range(draws)):
         s, x = tables(setting, STORE, draw)
         told = design_of(s).matrix(s)
         for version in versions(s, x, setting, f"draw {draw}", names):
@@ -57,7 +49,6 @@ def run(setting: Setting) -> Result:
                 gains = snooper_gains("kernel", told, x.matrix(), version.masked.matrix(), rng)
                 gain = float(np.mean([one.gain for one in gains]))
             rows.append((version.method, draw + 1, fit.slope, fit.r_squared, gain))
-        setting.progress((draw + 1) / draws)
     found = pd.DataFrame(rows, columns=["method", "draw", "slope", "r_squared", "gain"])
     return Result(
         {"draws": found},

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.alahmadi import grids
 from benchmarks.reproduce.alahmadi.pilot import TINY, colour_of
-from benchmarks.reproduce.alahmadi.relations import PreservedRelation, kept, relations_of
-from benchmarks.reproduce.alahmadi.store import store_tables
-from benchmarks.reproduce.alahmadi.versions import PROPOSED, versions
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.alahmadi.versions import (
+    PROPOSED,
+    PreservedRelation,
+    kept,
+    relations_of,
+    store_tables,
+    versions,
+)
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana_core.pictures import plots
 from pramana_core.ties import first_smallest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 KEPT = 0.95
 """A relationship is called kept if slope and R^2 of the fitted values are at least this."""

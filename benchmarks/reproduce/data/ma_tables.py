@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, TableError

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp.data import MINIMUM, Survey
 from benchmarks.reproduce.frapp.mechanisms import Mechanism
 from pramana.setups.owner import SeededOwner
@@ -20,7 +20,6 @@ from pramana_core.learn.rules.itemsets import all_items
 from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import Marginals
-from pramana_core.progress import OnShare
 
 RUNS, QUICK_RUNS = 8, 2
 
@@ -32,7 +31,6 @@ def measure(
     label: str,
     survey: Survey,
     mechanisms: Sequence[Mechanism],
-    progress: OnShare,
 ) -> pd.DataFrame:
     """Randomize and mine a survey under every mechanism, several times.
 
@@ -44,12 +42,11 @@ def measure(
     owner = SeededOwner.of(label, setting.seed, survey.records)
     work = [(m, run) for m in mechanisms for run in range(min(runs, m.most_runs or runs))]
     tables = []
-    for done, (mechanism, run) in enumerate(work):
+    for mechanism, run in setting.steps(work):
         found = one_run(owner, survey, mechanism, run)
         found.insert(0, "mechanism", mechanism.name)
         found.insert(1, "run", run)
         tables.append(found)
-        progress((done + 1) / len(work))
     return pd.concat(tables, ignore_index=True)
 
 

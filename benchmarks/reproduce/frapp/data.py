@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from pramana.simulate.rules import Supports, chosen
 from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable

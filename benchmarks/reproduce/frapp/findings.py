@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Finding
+from benchmarks.reproduce.engine import Finding
 from benchmarks.reproduce.frapp.accuracy import difference_p_value, side_by_side
 from benchmarks.reproduce.frapp.data import GAMMA, MINIMUM
 from benchmarks.reproduce.frapp.mechanisms import CUT, RHO, Mechanism

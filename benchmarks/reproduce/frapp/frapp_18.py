@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.frapp.data import GAMMA
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAMMAS = (3.0, GAMMA)
 ORDERS = (4, 16, 64, 256, 1024)
@@ -69,7 +64,7 @@ def searched(setting: Setting, trials: int) -> list[float]:
     """
     rng = setting.rng("frapp-18")
     found = []
-    for trial in range(trials):
+    for trial in setting.steps(range(trials), high=0.8):
         size = int(rng.choice(_SIZES))
         made = rng.uniform(1, rng.choice([2.0, 5.0, GAMMA]), (size, size))
         if trial % 2:
@@ -78,7 +73,6 @@ def searched(setting: Setting, trials: int) -> list[float]:
         matrix = balanced((made + made.T) / 2)
         if np.linalg.eigvalsh(matrix).min() > _ROUNDING:
             found.append(condition(matrix) / least_positive(size, amplification(matrix)))
-        setting.progress(0.8 * (trial + 1) / trials)
     return found
 
 
@@ -147,8 +141,7 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
         axis.set_yscale("log")
         axis.set_xticks(list(ORDERS), [str(n) for n in ORDERS])
         axis.minorticks_off()
-        axis.set_title(f"γ = {gamma:g}")
-        axis.set_xlabel("categories n")
+        axis.set(title=f"γ = {gamma:g}", xlabel="categories n")
         axis.legend(loc="upper left")
     axes[0].set_ylabel("condition number")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.frapp.accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
 from benchmarks.reproduce.frapp.mechanisms import Mechanism, det_gd
@@ -20,10 +18,6 @@ from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, posterior_range
 from pramana_core.ties import first_smallest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LENGTH = 4
 """The itemsets of figure 3 (b)."""
@@ -74,14 +68,13 @@ def _errors(setting: Setting, survey: Survey) -> pd.DataFrame:
         for share in np.linspace(0, 1, steps).tolist()
     ]
     rows = []
-    for done, (share, mechanism) in enumerate(points):
+    for done, (share, mechanism) in setting.steps(enumerate(points)):
         for index in range(runs):
             # Keys differ by point too: alphas of neighbours must not share draws.
             found = one_run(owner, survey, mechanism, done * runs + index)
             mined = found[found["mining"] == APRIORI].set_index("length")
             error = mined.at[LENGTH, "support_error"]
             rows.append((share, index, error))
-        setting.progress((done + 1) / len(points))
     return pd.DataFrame(rows, columns=["alpha_share", "run", "support_error"])
 
 
@@ -140,9 +133,7 @@ def _draw(figure: Figure, ranges: pd.DataFrame, errors: pd.DataFrame) -> None:
         color=style.BLACK,
         label="the miner's, at worst",
     )
-    left.set_title("(a) posterior of a 5 % property")
-    left.set_ylabel("percent")
-    left.set_ylim(0, 100)
+    left.set(title="(a) posterior of a 5 % property", ylabel="percent", ylim=(0, 100))
     left.legend(loc="upper left")
     _draw_errors(right, errors)
     for axis in (left, right):
@@ -163,9 +154,9 @@ def _draw_errors(axis: Axes, errors: pd.DataFrame) -> None:
         capsize=3,
         label="RAN-GD, ± 2 s.e.",
     )
-    axis.set_ylim(0, None)
-    axis.set_title(f"(b) support error, itemsets of {LENGTH}, CENSUS")
-    axis.set_ylabel("percent")
+    axis.set(
+        ylim=(0, None), title=f"(b) support error, itemsets of {LENGTH}, CENSUS", ylabel="percent"
+    )
     axis.legend(loc="lower right")
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.frapp.data import CENSUS, GAMMA, HEALTH, RHO_1, domain_of
 from benchmarks.reproduce.frapp.frapp_3 import channel as random_channel
 from benchmarks.reproduce.frapp.mechanisms import Mechanism, papers_mechanisms
@@ -18,10 +17,6 @@ from pramana_core.domain import Domain
 from pramana_core.errors import PlanError
 from pramana_core.pictures import plots as style
 from pramana_core.privacy import posterior_range
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PRINTED_P = {"CENSUS": 0.5610, "HEALTH": 0.5524}
 PRINTED_RANGE = (33, 60)
@@ -173,10 +168,12 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     for axis, data, part in zip(panels, PRINTED_P, "ab", strict=True):
         for name, colour, marker, dash in lines:
             _line(axis, _of(table, data, name), name, (colour, marker, dash))
-        axis.set_yscale("log")
-        axis.set_title(f"({part}) {data}")
-        axis.set_xlabel("itemset length")
-        axis.set_xticks(sorted(set(table[table["data"] == data]["length"])))
+        axis.set(
+            yscale="log",
+            title=f"({part}) {data}",
+            xlabel="itemset length",
+            xticks=sorted(set(table[table["data"] == data]["length"])),
+        )
     panels[0].set_ylabel("condition number")
     panels[0].legend(loc="upper left")
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, MINIMUM, Survey, census
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def run(setting: Setting) -> Result:
@@ -78,9 +74,7 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
         )
         axis.bar_label(drawn, fontsize=9, padding=2)
     style.no_grid(axis, "x")
-    axis.set_xticks(table["length"])
-    axis.set_xlabel("itemset length")
-    axis.set_ylabel("frequent itemsets")
+    axis.set(xticks=table["length"], xlabel="itemset length", ylabel="frequent itemsets")
     axis.legend(loc="upper right")
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ratio_errors import covariance
 from pramana_core.channels import Grouped, Symmetric, Transition
 from pramana_core.pictures import plots as style
 from pramana_core.privacy import conditional_entropy, gamma_within_groups, k_anonymity
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 P, GAMMA = 0.3, 19.0
 SIZES = (2, 3, 4, 6, 8, 12, 16)
@@ -136,11 +131,9 @@ def _draw(figure: Figure, table: pd.DataFrame, groups: pd.DataFrame) -> None:
         own = groups[(groups["kind"] == kind) & (groups["grouped"] == "yes")]
         axis.plot(own["categories"], own["variance"], "*", color=style.BLACK, markersize=12,
                   label=f"two groups of {WHOLE}")  # fmt: skip
-        axis.set_title(f"the same {kind}")
-        axis.set_xlabel("number of categories K")
+        axis.set(title=f"the same {kind}", xlabel="number of categories K")
         axis.legend()
-    axes[0].set_ylim(bottom=0)
-    axes[0].set_ylabel("sum of the shares' variances, times N")
+    axes[0].set(ylim=(0, None), ylabel="sum of the shares' variances, times N")
 
 
 EXPERIMENT = Experiment(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ from benchmarks.reproduce.data.ma_tables import (
     adult,
     mushroom,
 )
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.rules import Supports, chosen, overall
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -36,9 +35,6 @@ from pramana_core.learn.rules.options import RuleOptions
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MINIMUM = 0.05
 TIMES = 30
@@ -264,8 +260,7 @@ def _draw(figure: Figure, means: Means) -> None:
             style.curve(axis, rows.index, rows[column], colour, marker, name, dash)
         if column == "found":
             axis.axhline(means["frequent"].iloc[0], color=style.BLACK, linewidth=1, label="true")
-        axis.set_ylabel(label)
-        axis.set_ylim(bottom=0)
+        axis.set(ylabel=label, ylim=(0, None))
     for axis in axes[1]:
         axis.set_xlabel("probability p that a group is changed")
     handles, labels = axes[0, 0].get_legend_handles_labels()

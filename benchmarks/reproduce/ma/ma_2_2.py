@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.agreement import accurate, as_theory_says
 from benchmarks.reproduce.data import table_2_1
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import (
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    accurate,
+    as_theory_says,
+)
 from pramana.setups.owner import SeededOwner, draw_cells
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.table_estimates import Estimates
 from pramana_core.marginals.counts import Tensor, tabulate
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RECORDS = 5000
 P = 0.5
@@ -123,10 +126,12 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
         )
     axis.axhline(0, color=style.BLACK, linewidth=0.8)
     style.no_grid(axis, "x")
-    axis.set_xticks(at)
-    axis.set_xlim(0.3, len(at) + 0.7)
-    axis.set_xlabel("joint category, 5 (x₁ − 1) + x₂")
-    axis.set_ylabel(f"records of {RECORDS:,}")
+    axis.set(
+        xticks=at,
+        xlim=(0.3, len(at) + 0.7),
+        xlabel="joint category, 5 (x₁ − 1) + x₂",
+        ylabel=f"records of {RECORDS:,}",
+    )
     axis.legend(loc="upper right")
 
 

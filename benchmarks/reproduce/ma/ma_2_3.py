@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import product
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.agreement import accurate, as_theory_says
 from benchmarks.reproduce.data import two_triangles
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import (
+    Axes,
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    accurate,
+    as_theory_says,
+)
 from pramana.setups.owner import SeededOwner
 from pramana_core.discretize import Discretization, mgas
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.table_estimates import Estimates
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RECORDS = 100_000
 KEEP = 0.3
@@ -83,16 +87,14 @@ def _supports(setting: Setting) -> pd.DataFrame:
     """Return how many groups MGAS makes of samples of narrower and wider triangles."""
     samples = 3 if setting.quick else _SAMPLES
     rows = []
-    for support in _SUPPORTS:
-        for index in range(samples):
-            values = two_triangles.sample(RECORDS, setting.rng("ma-2.3", support, index), support)
-            groups = mgas(
-                values,
-                minimum_count=two_triangles.MINIMUM_COUNT,
-                granularity=two_triangles.GRANULARITY,
-            )
-            rows.append((support, index + 1, groups.size))
-        setting.progress(0.3 + 0.7 * len(rows) / (len(_SUPPORTS) * samples))
+    for support, index in setting.steps(product(_SUPPORTS, range(samples)), low=0.3):
+        values = two_triangles.sample(RECORDS, setting.rng("ma-2.3", support, index), support)
+        groups = mgas(
+            values,
+            minimum_count=two_triangles.MINIMUM_COUNT,
+            granularity=two_triangles.GRANULARITY,
+        )
+        rows.append((support, index + 1, groups.size))
     return pd.DataFrame(rows, columns=["support", "sample", "groups"])
 
 
@@ -157,9 +159,7 @@ def _draw(figure: Figure, groups: Discretization, table: pd.DataFrame) -> None:
     )
     _reconstruction(below, groups, table)
     above.set_title("discretized")
-    below.set_title("randomized and reconstructed")
-    below.set_xlabel("x")
-    below.set_xlim(0, two_triangles.SUPPORT)
+    below.set(title="randomized and reconstructed", xlabel="x", xlim=(0, two_triangles.SUPPORT))
     top = 1.25 * float(max(grouped.max(), two_triangles.density(fine).max()))
     for axis in (above, below):
         axis.set_ylim(0, top)

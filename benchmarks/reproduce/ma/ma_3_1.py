@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana_core.channels import Grouped, Symmetric, Transition
 from pramana_core.pictures import plots as style
 from pramana_core.privacy import conditional_entropy, gamma, gamma_within_groups
 from pramana_core.ties import first_largest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GROUPS = ((0, 1, 2), (3, 4, 5))
 
@@ -146,10 +142,12 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
             rows = table[table["scheme"] == scheme]
             name = "one group of six" if scheme == "six categories" else scheme
             axis.plot(rows["p"], rows["entropy_bits"], line, color=colour, label=name)
-        axis.set_title(title)
-        axis.set_xlim(0, 1)
-        axis.set_ylim(0, None)
-        axis.set_xlabel("probability p that a category is replaced")
+        axis.set(
+            title=title,
+            xlim=(0, 1),
+            ylim=(0, None),
+            xlabel="probability p that a category is replaced",
+        )
     axes[0].set_ylabel("conditional entropy H(X | X̃), bits")
     axes[1].legend(loc="lower right")
 

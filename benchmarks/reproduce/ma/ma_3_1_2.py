@@ -1,37 +1,219 @@
-"""Ma 3.1.2: amplification and breaches of additive noise, beside PRAM that is as accurate."""
+"""Ma 3.1.2: amplification and breaches of additive noise, beside PRAM that is as accurate.
+
+The value is uniform within its interval, so that the matrix of the intervals is exact, and all
+intervals are equally wide, so that an entry depends only on how far apart two of them are.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import two_triangles
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma.additive_noise import KINDS, AdditiveNoise, Kind
-from benchmarks.reproduce.ma.same_accuracy import (
-    INTERVALS,
-    RECORDS,
-    RHO_1,
-    RHO_2,
-    as_published,
-    breached,
-    gamma_of_error,
-    noise_errors,
-    pram_errors,
-    prior,
-)
-from pramana_core.channels import Symmetric, Transition
-from pramana_core.marginals.counts import Tensor
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from pramana.setups.owner import SeededOwner, numbered
+from pramana_core.channels import RESOLUTION, Dense, Symmetric, Transition
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import Codes, ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
+from pramana_core.plan import Block, Plan
 from pramana_core.privacy import conditional_entropy
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+Kind = Literal["uniform", "normal", "Laplace"]
+KINDS: tuple[Kind, ...] = ("uniform", "normal", "Laplace")
+
+LEVEL = 0.95
+"""The probability with which noise stays within the width that names its strength."""
+
+_REACH = {"uniform": 1.0, "normal": 3.0, "Laplace": 4.0}
+"""How many scales beyond the values the reported intervals reach; the last holds what is beyond."""
+
+_LEAST = 0.5 / RESOLUTION
+"""Probabilities below are taken for zero where a published matrix is made."""
+
+
+@dataclass(frozen=True)
+class AdditiveNoise:
+    """Noise of a kind added to values in `intervals` equal intervals of width `width`.
+
+    `scale` is half the width of uniform noise, the deviation of normal noise and the mean absolute
+    value of Laplace noise, in the values' unit.
+    """
+
+    kind: Kind
+    scale: float
+    intervals: int
+    width: float
+
+    @classmethod
+    def of_width(cls, kind: Kind, covered: float, intervals: int, width: float) -> AdditiveNoise:
+        """Build noise that stays within an interval of width `covered` with probability 95 %."""
+        half = covered / 2
+        scale = {
+            "uniform": half / LEVEL,
+            "normal": half / float(stats.norm.isf((1 - LEVEL) / 2)),
+            "Laplace": half / math.log(1 / (1 - LEVEL)),
+        }[kind]
+        return cls(kind, scale, intervals, width)
+
+    @property
+    def beyond(self) -> int:
+        """How many reported intervals lie on each side beyond those of the values."""
+        # A last interval that uniform noise only just touches would never be reported.
+        return math.ceil(_REACH[self.kind] * self.scale / self.width - 1e-9)
+
+    @property
+    def reports(self) -> int:
+        """M_1, the number of reported intervals."""
+        return self.intervals + 2 * self.beyond
+
+    def matrix(self) -> Tensor:
+        """Return P(reported interval | true interval), `intervals` x `reports`.
+
+        Ma 3.1.2 prints M_1 x M_1; the rows are the M_2 intervals that values can be in.
+        """
+        edge = self._second_tail(np.arange(self.reports + 1, dtype=np.float64) * self.width)
+        # The probability of a report d intervals up or more, and of exactly d up.
+        further = np.empty(self.reports + 1)
+        further[1:] = (edge[:-1] - edge[1:]) / self.width
+        further[0] = 1 - further[1]
+        exact = np.append(further[1:-1] - further[2:], 0.0)
+        true = np.arange(self.intervals)
+        away = np.abs(true[:, None] - (np.arange(self.reports) - self.beyond))
+        same = 1 - 2 * further[1]
+        listed: Tensor = np.where(away == 0, same, exact[np.maximum(away, 1) - 1])
+        if self.beyond:
+            listed[:, 0] = further[true + self.beyond]
+            listed[:, -1] = further[self.intervals - 1 - true + self.beyond]
+        return listed
+
+    def _second_tail(self, t: Tensor) -> Tensor:
+        """Return the integral from t >= 0 of the probability that noise is larger."""
+        z = t / self.scale
+        if self.kind == "uniform":
+            value: Tensor = self.scale * np.maximum(1 - z, 0) ** 2 / 4
+        elif self.kind == "normal":
+            value = self.scale * (stats.norm.pdf(z) - z * stats.norm.sf(z))
+        else:
+            value = self.scale * np.exp(-z) / 2
+        return value
+
+    def gammas(self) -> Tensor:
+        """Return the amplification of each report: the largest ratio in its column."""
+        listed = self.matrix()
+        least = listed.min(axis=0)
+        ratio = np.full(self.reports, np.inf)
+        np.divide(listed.max(axis=0), least, out=ratio, where=least > 0)
+        return ratio
+
+    def channel(self) -> Dense:
+        """Return the matrix in units of 2^-32: what the miner reads the reports with."""
+        listed = np.where(self.matrix() < _LEAST, 0.0, self.matrix())
+        return Dense.from_probabilities((listed / listed.sum(axis=1, keepdims=True)).tolist())
+
+    def reported(self, values: Tensor, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+        """Add noise to values and return the numbers of the intervals the sums lie in."""
+        noisy = values + self._noise(len(values), rng)
+        numbers = np.floor(noisy / self.width).astype(np.int64) + self.beyond
+        return np.clip(numbers, 0, self.reports - 1).astype(np.uint8)
+
+    def _noise(self, size: int, rng: np.random.Generator) -> Tensor:
+        if self.kind == "uniform":
+            return rng.uniform(-self.scale, self.scale, size)
+        if self.kind == "normal":
+            return rng.normal(0.0, self.scale, size)
+        return rng.laplace(0.0, self.scale, size)
+
+
+RECORDS = 20_000
+INTERVALS = 8
+
+RHO_1, RHO_2 = 0.10, 0.50
+"""A breach: a prior of at most 10 % becomes 50 % or more, or one of 50 % at most 10 %."""
+
+
+def prior() -> Tensor:
+    """Return the probabilities of the intervals."""
+    ends = np.linspace(0, two_triangles.SUPPORT, INTERVALS + 1)
+    fine = np.array([np.linspace(a, b, 1001) for a, b in itertools.pairwise(ends.tolist())])
+    mass = np.trapezoid(two_triangles.density(fine), fine, axis=1)
+    value: Tensor = mass / mass.sum()
+    return value
+
+
+def noise_errors(setting: Setting, noise: AdditiveNoise, runs: int) -> list[float]:
+    """Return by run the share of records that the distribution estimated from noise misplaces."""
+    rng = setting.rng("ma-3.1.2", noise.kind, noise.scale)
+    plan = Plan((Block((numbered("X", INTERVALS),), noise.channel()),))
+    found = []
+    for _ in range(runs):
+        truth = _sample(rng)
+        values = (truth + rng.random(RECORDS)) * noise.width
+        reported = ReportedCounts({"X": noise.reported(values, rng)}, plan.reported_sizes)
+        found.append(_misplaced(reported, plan, truth))
+    return found
+
+
+def pram_errors(setting: Setting, gamma: float, runs: int, key: str = "curve") -> list[float]:
+    """Return the same of intervals randomized by an owner at an amplification."""
+    rng = setting.rng("ma-3.1.2", "pram", gamma, key)
+    plan = Plan((Block((numbered("X", INTERVALS),), Symmetric.from_gamma(INTERVALS, gamma)),))
+    owner = SeededOwner.of(f"ma-3.1.2 {key} {gamma:.6g}", setting.seed, RECORDS)
+    found = []
+    for index in range(runs):
+        truth = _sample(rng)
+        found.append(_misplaced(owner.report(plan, {"X": truth}, index), plan, truth))
+    return found
+
+
+def _sample(rng: np.random.Generator) -> Codes:
+    return rng.choice(INTERVALS, size=RECORDS, p=prior()).astype(np.uint8)
+
+
+def _misplaced(reported: ReportedCounts, plan: Plan, truth: Codes) -> float:
+    """Return the total variation between the most likely and the true shares."""
+    estimate = EstimatedMarginals(reported, plan, estimator="ml").marginal(["X"]).counts
+    exact = np.bincount(truth, minlength=INTERVALS)
+    return float(np.abs(estimate - exact).sum() / (2 * len(truth)))
+
+
+def gamma_of_error(curve: dict[float, list[float]], error: float) -> float:
+    """Return PRAM's amplification at which its mean error is `error`, between those measured."""
+    gammas = np.array(list(curve))
+    # The error falls with gamma; where chance has it rise the larger one counts.
+    means = np.maximum.accumulate([np.mean(e) for e in reversed(curve.values())])
+    found = np.exp(np.interp(np.log(error), np.log(means), np.log(gammas[::-1])))
+    return as_published(float(found))
+
+
+def as_published(gamma: float) -> float:
+    """Return an amplification to six digits: it names the stream of its draws, so exactly one."""
+    return float(f"{gamma:.6g}")
+
+
+def breached(matrix: Tensor, before: Tensor) -> tuple[float, float]:
+    """Return the shares of records whose reports breach privacy upward and downward (Ma 3.1.2).
+
+    A report does if it breaches any property "the value is in one of these neighbouring intervals".
+    """
+    size = len(before)
+    runs = [range(a, b) for a in range(size) for b in range(a + 1, size + 1) if b - a < size]
+    joint = before[:, None] * matrix
+    report = joint.sum(axis=0)
+    after = np.array([joint[list(r)].sum(axis=0) for r in runs]) / report
+    prior_of = np.array([before[list(r)].sum() for r in runs])[:, None]
+    # Sums of probabilities are compared: their rounding shall not decide.
+    up = ((prior_of <= RHO_1 + 1e-12) & (after >= RHO_2 - 1e-12)).any(axis=0)
+    down = ((prior_of >= RHO_2 - 1e-12) & (after <= RHO_1 + 1e-12)).any(axis=0)
+    return float(report[up].sum()), float(report[down].sum())
+
 
 WIDTHS = (0.25, 0.5, 1.0)
 """Widths that hold 95 % of the noise, as shares of the values' range (Agrawal and Srikant)."""
@@ -54,21 +236,13 @@ def run(setting: Setting) -> Result:
     """Measure noise's errors, find the PRAM of the same error and compare what both reveal."""
     noises = [_noise(kind, width) for width in WIDTHS for kind in KINDS]
     runs = QUICK_RUNS if setting.quick else RUNS
-    total = runs * (2 * len(noises) + len(GAMMAS))
-    done = 0
-
-    def told(rows: list[float]) -> list[float]:
-        nonlocal done
-        done += len(rows)
-        setting.progress(done / total)
-        return rows
-
-    curve = {g: told(pram_errors(setting, g, runs)) for g in GAMMAS}
+    first = len(GAMMAS) / (2 * len(noises) + len(GAMMAS))
+    curve = {g: pram_errors(setting, g, runs) for g in setting.steps(GAMMAS, high=first)}
     rows = []
-    for (width, kind), noise in zip(_pairs(), noises, strict=True):
-        errors = told(noise_errors(setting, noise, runs))
+    for (width, kind), noise in setting.steps(zip(_pairs(), noises, strict=True), low=first):
+        errors = noise_errors(setting, noise, runs)
         gamma = gamma_of_error(curve, MARGIN * float(np.mean(errors)))
-        again = told(pram_errors(setting, gamma, runs, f"{kind} {width}"))
+        again = pram_errors(setting, gamma, runs, f"{kind} {width}")
         rows.append(_row(kind, width, noise, errors, gamma, again))
     table = pd.DataFrame(rows)
     means = pd.DataFrame(
@@ -299,13 +473,14 @@ def _panel_of_reports(axis: Axes, table: pd.DataFrame, reports: pd.DataFrame) ->
             label=f"PRAM as accurate as {kind}",
         )  # fmt: skip
     axis.axvspan(0, two_triangles.SUPPORT, color="#f3f3f3", zorder=0)
-    axis.set_yscale("log")
-    axis.set_ylim(1, top * 30)
+    axis.set(yscale="log", ylim=(1, top * 30))
     axis.set_yticks([1, 1e3, 1e6, 1e9, top], ["1", "10³", "10⁶", "10⁹", "10¹² or\nmore, ∞"])
     axis.minorticks_off()
-    axis.set_xlabel("reported interval (grey: where values can be)")
-    axis.set_ylabel("amplification γ")
-    axis.set_title(f"(a) noise {WIDTHS[1]:g} of the range wide")
+    axis.set(
+        xlabel="reported interval (grey: where values can be)",
+        ylabel="amplification γ",
+        title=f"(a) noise {WIDTHS[1]:g} of the range wide",
+    )
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=9, ncols=2)
 
 
@@ -322,15 +497,15 @@ def _panel_of_accuracy(axis: Axes, table: pd.DataFrame, means: pd.DataFrame) -> 
             worst, rows["error"], 2 * rows["error_se"], color=colour, marker=marker, capsize=2,
             linestyle="none", markersize=7, label=f"{kind} noise",
         )  # fmt: skip
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_xlim(1, top * 5)
+    axis.set(xscale="log", yscale="log", xlim=(1, top * 5))
     axis.set_xticks([1, 1e3, 1e6, 1e9, top], ["1", "10³", "10⁶", "10⁹", "≥ 10¹², ∞"])
     axis.minorticks_off()
     axis.set_yticks([0.003, 0.01, 0.03, 0.1, 0.3], ["0.3 %", "1 %", "3 %", "10 %", "30 %"])
-    axis.set_xlabel("largest amplification γ of a report")
-    axis.set_ylabel("records misplaced")
-    axis.set_title("(b) accuracy and amplification")
+    axis.set(
+        xlabel="largest amplification γ of a report",
+        ylabel="records misplaced",
+        title="(b) accuracy and amplification",
+    )
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=9, ncols=2)
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana_core.channels import Dense, Symmetric, Transition
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.privacy import Amplification, gamma
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GAMMAS = (1.0, 2.0, 5.0, 10.0, 19.0, 50.0, 100.0)
 
@@ -114,10 +109,9 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
         line = "--" if g == 1 else "-"
         name = "γ = 1 (nothing learned)" if g == 1 else f"γ = {g:g}"
         axis.plot(rows["rho_1"], rows["rho_2"], line, color=colour, label=name)
-    axis.set_xlim(0, 1)
-    axis.set_ylim(0, 1.01)
-    axis.set_xlabel("prior belief ρ₁")
-    axis.set_ylabel("largest posterior belief ρ₂*")
+    axis.set(
+        xlim=(0, 1), ylim=(0, 1.01), xlabel="prior belief ρ₁", ylabel="largest posterior belief ρ₂*"
+    )
     axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells, numbered
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -16,10 +14,6 @@ from pramana_core.marginals.counts import Tensor, tabulate
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy.information_loss import predicted_log_odds_se
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RECORDS = 10_000
 RUNS = 2_000
@@ -42,14 +36,13 @@ def run(setting: Setting) -> Result:
     clean = np.empty((runs, 2, 2))
     estimated = np.empty((runs, 2, 2))
     scores = np.empty(runs)
-    for index in range(runs):
+    for index in setting.steps(range(runs)):
         codes = draw_cells(_FAIR, _NAMES, RECORDS, rng)
         reported = owner.report(plan, codes, index)
         estimate = EstimatedMarginals(reported, plan).marginal(_NAMES)
         clean[index] = tabulate(list(codes.values()), (2, 2))
         estimated[index] = estimate.counts
         scores[index] = dependence_score(estimate.counts, estimate.covariance(population=True))
-        setting.progress((index + 1) / runs)
     table = _frame(clean, estimated, scores)
     predicted = _predicted(plan)
     findings = (
@@ -176,8 +169,7 @@ def _draw(figure: Figure, table: pd.DataFrame, predicted: tuple[float, float]) -
     )
     for axis, error, (name, title, label, colour) in zip(axes, predicted, panels, strict=True):
         _histogram(axis, np.exp(table[name].dropna().to_numpy()), error, colour)
-        axis.set_title(title)
-        axis.set_xlabel(label)
+        axis.set(title=title, xlabel=label)
     axes[0].set_ylabel(f"density over {len(table):,} runs")
 
 
@@ -192,8 +184,7 @@ def _histogram(axis: Axes, ratios: Tensor, error: float, colour: str) -> None:
     density = stats.lognorm.pdf(grid, s=error)
     axis.plot(grid, density, color=style.BLACK, label="predicted by the delta method")
     axis.axvline(1, color=style.GREY, linestyle=":", label="independence, r = 1")
-    axis.set_xlim(low, high)
-    axis.set_ylim(0, 1.4 * density.max())
+    axis.set(xlim=(low, high), ylim=(0, 1.4 * density.max()))
     axis.legend(loc="upper right")
     if beyond:
         axis.text(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.data import table_2_1, two_triangles
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells
 from pramana_core.estimation.core.likelihood import maximize
 from pramana_core.estimation.core.strata import Stratum
@@ -17,10 +16,6 @@ from pramana_core.marginals.counts import ReportedCounts, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
 from pramana_core.privacy.information_loss import kl_divergence
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 KEEP_A = tuple(round(0.25 + 0.1 * k, 2) for k in range(8))
 RECORDS_A = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
@@ -71,8 +66,7 @@ def _categorical(setting: Setting) -> pd.DataFrame:
     pmf = table_2_1.pmf()
     owner = SeededOwner.of("ma-3.4", setting.seed, max(RECORDS_A))
     rows = []
-    grid = list(product(KEEP_A, RECORDS_A))
-    for done, (keep, records) in enumerate(grid):
+    for done, (keep, records) in setting.steps(enumerate(product(KEEP_A, RECORDS_A)), high=0.5):
         plan = table_2_1.multicategory(1 - keep)
         losses = []
         for index in range(runs):
@@ -84,7 +78,6 @@ def _categorical(setting: Setting) -> pd.DataFrame:
             losses.append((divergence(pmf, counts), divergence(pmf, counts, half)))
         mean, error = np.mean(losses, axis=0), np.std(losses, axis=0, ddof=1) / np.sqrt(runs)
         rows.append((keep, records, mean[0], error[0], mean[1]))
-        setting.progress(0.5 * (done + 1) / len(grid))
     return pd.DataFrame(
         rows, columns=["keep", "records", "kl_bits", "kl_bits_se", "kl_bits_half_record"]
     )
@@ -119,9 +112,8 @@ def _numeric(setting: Setting) -> pd.DataFrame:
     sizes, runs = (RECORDS_B[:3], QUICK_RUNS_B) if setting.quick else (RECORDS_B, RUNS_B)
     owner = SeededOwner.of("ma-3.4 b", setting.seed, max(sizes))
     rows = []
-    for index, (records, _) in enumerate(product(sizes, range(runs))):
+    for index, (records, _) in setting.steps(enumerate(product(sizes, range(runs))), low=0.5):
         rows += _one_sample(setting, owner, records, index)
-        setting.progress(0.5 + 0.5 * (index + 1) / (len(sizes) * runs))
     table = pd.DataFrame(rows, columns=["keep", "records", "groups", "l1"])
     return table.groupby(["keep", "records"], as_index=False).mean()
 
@@ -211,10 +203,8 @@ def _draw(figure: Figure, categorical: pd.DataFrame, numeric: pd.DataFrame) -> N
     axes = figure.subplots(1, 2)
     _panel(axes[0], categorical, "kl_bits")
     _panel(axes[1], numeric, "l1")
-    axes[0].set_title("(a) two variables, table 2.1")
-    axes[0].set_ylabel("Kullback-Leibler distance, bits")
-    axes[1].set_title("(b) two triangles, MGAS per N")
-    axes[1].set_ylabel("L1 distance of densities")
+    axes[0].set(title="(a) two variables, table 2.1", ylabel="Kullback-Leibler distance, bits")
+    axes[1].set(title="(b) two triangles, MGAS per N", ylabel="L1 distance of densities")
 
 
 def _panel(axis: Axes, table: pd.DataFrame, measure: str) -> None:

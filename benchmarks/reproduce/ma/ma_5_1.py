@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ratio_errors import covariance
 from pramana.setups.owner import SeededOwner, numbered
 from pramana_core.channels import Symmetric
@@ -18,10 +17,6 @@ from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.ties import first_largest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 P_A, RECORDS_A = (0.1, 0.2, 0.25, 0.3, 0.35, 0.4), 8_000
 P_B, RECORDS_B = 0.25, (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
@@ -103,9 +98,8 @@ def run(setting: Setting) -> Result:
     """Compare both approximations with simulated estimates over both grids."""
     grid = [("a", p, RECORDS_A) for p in P_A] + [("b", P_B, n) for n in RECORDS_B]
     rows = []
-    for done, (part, p, records) in enumerate(grid):
+    for part, p, records in setting.steps(grid, high=0.8):
         rows.append((part, p, records, *_compare(setting, p, records)))
-        setting.progress(0.8 * (done + 1) / len(grid))
     columns = ["part", "p", "records", "sd", "simulated_sd", "hinkley_off", "normal_off"]
     table = pd.DataFrame(rows, columns=columns)
     findings = (
@@ -228,11 +222,10 @@ def produced(setting: Setting, runs: int) -> Tensor:
     cells = np.arange(RECORDS_A) % 4
     codes = {"X2": (cells // 2).astype(np.uint8), "X1": (cells % 2).astype(np.uint8)}
     estimates = []
-    for index in range(runs):
+    for index in setting.steps(range(runs), low=0.8):
         reported = owner.report(plan, codes, index)
         counts = EstimatedMarginals(reported, plan).marginal(["X2", "X1"]).counts
         estimates.append(counts[0, 0] / counts[0].sum())
-        setting.progress(0.8 + 0.2 * (index + 1) / runs)
     return np.array(estimates)
 
 
@@ -256,8 +249,7 @@ def _panel(axis: Axes, setting: Setting, series: list[tuple[float, int, str]]) -
         heights = np.histogram(draws, bins)[0] / len(draws) / np.diff(bins)
         axis.stairs(heights, bins, color=style.GREY, linewidth=0.8)
         axis.plot(at, ratio.density(at), color=colour, label=label)
-    axis.set_xlim(0.35, 0.65)
-    axis.set_xlabel("estimate of θ₁₁₁, true value 0.5")
+    axis.set(xlim=(0.35, 0.65), xlabel="estimate of θ₁₁₁, true value 0.5")
     axis.legend(loc="upper right")
 
 

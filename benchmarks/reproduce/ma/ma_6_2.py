@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 
 from benchmarks.reproduce.accuracy_curves import CLEAN, at, summarized, within
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.ma import iris
 from benchmarks.reproduce.ma import linear_runs as linear
 
@@ -26,9 +24,7 @@ def run(setting: Setting) -> Result:
     records = iris.sample(setting).records
     levels = (HIGH,) if setting.quick else LEVELS
     most = len(levels) / (len(levels) + 1)
-    first = replace(setting, progress=lambda share: setting.progress(most * share))
-    last = replace(setting, progress=lambda share: setting.progress(most + (1 - most) * share))
-    runs = linear.learned(first, "ma-6.2", records, levels)
+    runs = linear.learned(setting.part(0.0, most), "ma-6.2", records, levels)
     means = summarized(runs)
     sizes = ", ".join(str(size) for size in records.domain.shape[:-1])
     findings = (
@@ -39,7 +35,7 @@ def run(setting: Setting) -> Result:
         linear.better_than_direct(means),
         *linear.rules(means),
         linear.estimates(means, HIGH),
-        _once(last),
+        _once(setting.part(most, 1.0)),
     )
     return Result(
         {"means": means, "runs": runs},

@@ -7,21 +7,16 @@ good for single items; the figure compares the simultaneous amplification of bot
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana.setups.owner import numbered
 from pramana_core.channels import Symmetric
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification, gamma
 from pramana_core.ties import first_smallest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GROUPS = (2, 3)
 
@@ -133,11 +128,11 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
             label=rf"one by one, $(\gamma_\mathrm{{ind}})^{items}$",
         )
         axis.semilogy(rows["p"], rows["gamma_s"], color=style.BLUE, label=r"together, $\gamma_s$")
-        axis.set_title(f"groups of {items} items")
-        axis.set_xlabel("probability p that a cell is replaced")
+        axis.set(title=f"groups of {items} items", xlabel="probability p that a cell is replaced")
         axis.legend(loc="upper right")
-    axes[0].set_ylim(0.8, 1.5 * table["gamma_independent"].max())
-    axes[0].set_ylabel("simultaneous amplification γ")
+    axes[0].set(
+        ylim=(0.8, 1.5 * table["gamma_independent"].max()), ylabel="simultaneous amplification γ"
+    )
 
 
 EXPERIMENT = Experiment(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ratio_errors import parameter_errors
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
@@ -21,9 +20,6 @@ from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
 from pramana_core.ties import first_largest
 from pramana_core.wire.parts import code_dtype
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RUNS, QUICK_RUNS = 60, 10
 PAPER_RUNS = 5
@@ -104,10 +100,9 @@ def run(setting: Setting) -> Result:
     runs = QUICK_RUNS if setting.quick else RUNS
     owner = SeededOwner.of("ma-table-5.2", setting.seed, ma2006.RECORDS)
     found: dict[str, list[Tensor]] = {"miner": [], "peers": []}
-    for index in range(runs):
+    for index in setting.steps(range(runs)):
         found["miner"].append(learn(owner, codes, MINER, index))
         found["peers"].append(learn(owner, codes, PEERS, index))
-        setting.progress((index + 1) / runs)
     estimates = {name: np.array(values) for name, values in found.items()}
     table = _frame(codes, estimates)
     findings = (

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana.simulate.bayes_net import compare
 from pramana.simulate.sources import NetworkSource
 from pramana.simulate.study import SMOOTHED, Trials, fitted
@@ -19,9 +17,6 @@ from pramana_core.learn.networks.network import kl_divergence
 from pramana_core.learn.networks.search.structure_learning import learn_structure
 from pramana_core.learn.networks.structure import Scoring, Search
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RECORDS = 10_000
 RUNS, QUICK_RUNS = 20, 5
@@ -83,13 +78,14 @@ def _likelihood(_: float) -> Scoring:
 
 
 def summarized(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return means over the runs with standard errors, per p and score."""
+    """Return means over the runs with standard errors, per setup, records, score and p."""
     rows = rows.assign(errors=rows["extra"] + rows["missing"])
-    groups = rows.groupby(["score", "p"], sort=False)
-    means = groups[["extra", "missing", "errors", "kl"]].mean()
-    root = np.sqrt(groups.size())
+    by = [name for name in ("setup", "records", "score", "p") if name in rows]
+    counted = ("extra", "missing", "new", "lost", "errors", "kl")
+    groups = rows.groupby(by, sort=False)
+    means = groups[[name for name in counted if name in rows]].mean()
     for column in ("errors", "kl"):
-        means[f"{column}_se"] = groups[column].std(ddof=1) / root
+        means[f"{column}_se"] = groups[column].sem()
     return means.reset_index()
 
 
@@ -172,12 +168,9 @@ def draw(figure: Figure, table: pd.DataFrame) -> None:
                 elinewidth=1,
                 label=name,
             )
-        axis.set_xlabel("probability p of a flip")
-        axis.set_ylabel(label)
-    axes[0].set_ylim(bottom=0)
-    axes[0].set_title("(a)")
-    axes[1].set_title("(b)")
-    axes[1].set_yscale("log")
+        axis.set(xlabel="probability p of a flip", ylabel=label)
+    axes[0].set(ylim=(0, None), title="(a)")
+    axes[1].set(title="(b)", yscale="log")
     # In (a) a curve rises through the corner that (b) leaves free.
     axes[1].legend(loc="upper left")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,7 @@ from benchmarks.reproduce.data.ma_tables import (
     adult,
     breast_cancer,
 )
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ma.item_runs import spread
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
@@ -41,9 +40,6 @@ from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import Subpopulation
 from pramana_core.plan import Plan
 from pramana_core.ties import first_largest
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ID3 = TreeOptions(significance=None, least_records=0.0, prune=False, shrinkage=None)
 """The tree of Ma 7.2: no test, no pruning."""
@@ -210,10 +206,8 @@ def _draw(figure: Figure, means: pd.DataFrame, times: int, majority: float) -> N
     draw(left, means, [_name(tree, n) for n in (times, 1) for tree in TREES], lines)
     draw(right, means, [_held_out(_name(tree, times)) for tree in TREES], {"": majority})
     left.set_title("tested on the records themselves")
-    right.set_title("tested on records held out")
-    right.set_ylabel("")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower left", ncols=3, fontsize=9)
+    right.set(title="tested on records held out", ylabel="")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower left", ncols=3, fontsize=9)
 
 
 def _levels(setting: Setting) -> Sequence[float]:

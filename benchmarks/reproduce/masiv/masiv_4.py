@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ma.ma_5_4 import ALMOST_NONE, NODE, REASONABLE, RUNS
 from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, view_of
 from benchmarks.reproduce.ratio_errors import parameter_errors
@@ -22,10 +21,6 @@ from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.privacy import gamma, k_anonymity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RECORDS = 5_000
 LEVELS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)
@@ -49,30 +44,22 @@ def run(setting: Setting) -> Result:
     """Randomize one sample ten times at every p, and larger samples until the error exceeds c."""
     levels = LEVELS[1::2] if setting.quick else LEVELS
     sizes = SIZES[:3] if setting.quick else SIZES
-    work = RECORDS * len(levels) + 20 * sum(sizes)
-    done = 0.0
-
-    def told(share: float) -> None:
-        nonlocal done
-        done += share
-        setting.progress(min(1.0, done / (2 * work)))
-
+    first = RECORDS * len(levels) / (RECORDS * len(levels) + 20 * sum(sizes))
     codes = six_nodes.sample(RECORDS, setting.rng("masiv-4"))
     owner = SeededOwner.of("masiv-4", setting.seed, RECORDS)
-    parts = []
-    for name, p in itertools.product(both(), levels):
-        parts.append(_rows(name, p, codes, estimates(owner, codes, name, p)))
-        told(RECORDS)
+    parts = (
+        _rows(name, p, codes, estimates(owner, codes, name, p))
+        for name, p in setting.steps(itertools.product(both(), levels), high=first)
+    )
     parameters = pd.concat(parts, ignore_index=True)
     found = []
     many = six_nodes.sample(max(sizes), setting.rng("masiv-4", "p*"))
     owner = SeededOwner.of("masiv-4 p*", setting.seed, max(sizes))
-    for name, records in itertools.product(both(), sizes):
+    larger = itertools.product(both(), sizes)
+    for name, records in setting.steps(larger, low=first, cost=lambda part: part[1]):
         some = {node: column[:records] for node, column in many.items()}
         found += [(name, records, *pair) for pair in p_star(owner, some, name).items()]
-        told(20 * records)
     stars = pd.DataFrame(found, columns=["setup", "records", "reading", "p_star"])
-    setting.progress(1.0)
     return Result(
         {"parameters": parameters, "p-star": stars},
         (
@@ -270,10 +257,12 @@ def _draw(figure: Figure, parameters: pd.DataFrame, stars: pd.DataFrame) -> None
     ticks = stars["records"].unique().tolist()
     right.set_xticks(ticks, [f"{n // 1000}k" for n in ticks])
     right.minorticks_off()
-    right.set_ylim(0, 0.5)
-    right.set_xlabel("records N")
-    right.set_ylabel("p*, smallest p with an error above 2 %")
-    right.set_title("(bottom) p* against N")
+    right.set(
+        ylim=(0, 0.5),
+        xlabel="records N",
+        ylabel="p*, smallest p with an error above 2 %",
+        title="(bottom) p* against N",
+    )
     for axis in (left, right):
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=8)
 
@@ -289,10 +278,12 @@ def _panel_of_parameters(axis: Axes, table: pd.DataFrame) -> None:
             )  # fmt: skip
             axis.plot(rows["p"], rows["mean"] + rows["sd"], ":", color=colour, linewidth=1)
         axis.axhline(rows["clean"].iloc[0], color=colour, linewidth=0.8)
-    axis.set_ylim(-0.1, 1.2)
-    axis.set_xlabel("probability p of a flip")
-    axis.set_ylabel("Pr(D = 1 | B, C), mean of ten runs")
-    axis.set_title("(top) parameters; dotted: + one deviation")
+    axis.set(
+        ylim=(-0.1, 1.2),
+        xlabel="probability p of a flip",
+        ylabel="Pr(D = 1 | B, C), mean of ten runs",
+        title="(top) parameters; dotted: + one deviation",
+    )
 
 
 EXPERIMENT = Experiment(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma.structure_curves import BAYESIAN, BIC, PUBLISHED
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.ma.structure_curves import BAYESIAN, BIC, PUBLISHED, summarized
 from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.bayes_net import compare
@@ -25,10 +24,6 @@ from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tens
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Plan
 from pramana_core.progress import unwatched
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 RECORDS, MORE = 10_000, 100_000
 RUNS, QUICK_RUNS = 20, 4
@@ -62,10 +57,7 @@ def run(setting: Setting) -> Result:
         (MORE, BEYOND, some, max(2, runs // 4)),
     )
     parts = ((0.0, 0.75), (0.75, 0.85), (0.85, 1.0))
-    tables = [
-        learned(setting, *part, told=_part(setting, *ends))
-        for part, ends in zip(work, parts, strict=True)
-    ]
+    tables = [learned(setting.part(*ends), *part) for part, ends in zip(work, parts, strict=True)]
     rows = pd.concat(tables, ignore_index=True)
     means = summarized(rows)
     return Result(
@@ -85,17 +77,8 @@ def run(setting: Setting) -> Result:
     )
 
 
-def _part(setting: Setting, start: float, end: float) -> Callable[[float], None]:
-    return lambda share: setting.progress(start + (end - start) * share)
-
-
 def learned(
-    setting: Setting,
-    records: int,
-    levels: tuple[float, ...],
-    scores: Scores,
-    runs: int,
-    told: Callable[[float], None],
+    setting: Setting, records: int, levels: tuple[float, ...], scores: Scores, runs: int
 ) -> pd.DataFrame:
     """Learn structures from new samples; all levels, scores and setups see the same ones.
 
@@ -108,7 +91,7 @@ def learned(
     for index in range(runs):
         codes = six_nodes.sample(records, setting.rng("masiv-5", records, index))
         exact = _exact(codes)
-        for done, p in enumerate(levels):
+        for p in setting.steps(levels, index / runs, (index + 1) / runs):
             found = {name: _views(owner, codes, name, p, index) for name in both()}
             for score, scoring in scores.items():
                 clean = structure({"ABCDEF": exact}, scoring(p))
@@ -121,7 +104,6 @@ def learned(
                         (name, records, p, index, score, right.extra, right.missing,
                          same.missing, same.extra, kl)
                     )  # fmt: skip
-            told((index + (done + 1) / len(levels)) / runs)
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -155,16 +137,6 @@ def network(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
         made = fitted(marginals, found)
         tables |= {node: made.tables[node] for node in nodes}
     return BayesNet(six_nodes.network().domain, found, tables)
-
-
-def summarized(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return means over the runs with standard errors."""
-    rows = rows.assign(errors=rows["extra"] + rows["missing"])
-    groups = rows.groupby(["setup", "records", "score", "p"], sort=False)
-    means = groups[["extra", "missing", "new", "lost", "errors", "kl"]].mean()
-    for column in ("errors", "kl"):
-        means[f"{column}_se"] = groups[column].sem()
-    return means.reset_index()
 
 
 def _of(means: pd.DataFrame, setup: str, score: str, records: int = RECORDS) -> pd.DataFrame:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ma.ma_table_5_2 import (
     PAPER_RUNS,
     LearnersView,
@@ -27,9 +26,6 @@ from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import gamma, k_anonymity
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RUNS, QUICK_RUNS = 60, 10
 
@@ -91,11 +87,8 @@ def run(setting: Setting) -> Result:
     work = [(x, name) for x in (X_OF_MA, X_PRINTED) for name in both()]
     for done, (x, name) in enumerate(work):
         views = Randomization(x).views[name]
-        found = []
-        for index in range(runs):
-            found.append(learn(owner, codes, views, index))
-            setting.progress((done + (index + 1) / runs) / len(work))
-        estimates[x, name] = np.array(found)
+        steps = setting.steps(range(runs), done / len(work), (done + 1) / len(work))
+        estimates[x, name] = np.array([learn(owner, codes, views, index) for index in steps])
     table = _frame(codes, estimates)
     return Result(
         {"parameters": table},
@@ -248,10 +241,12 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     middles = [(a + b - 1) / 2 for a, b in zip(starts, [*starts[1:], len(rows)], strict=True)]
     axis.set_xticks(middles, rows["node"].iloc[starts])
     axis.tick_params(axis="x", length=0)
-    axis.set_xlim(-0.7, len(rows) - 0.3)
-    axis.set_ylim(0, 1.3 * float((100 * rows[f"se {X_PRINTED:g} {MINER}"]).max()))
-    axis.set_xlabel("free parameters of each node, in the order of the table")
-    axis.set_ylabel("standard error given the records, percent")
+    axis.set(
+        xlim=(-0.7, len(rows) - 0.3),
+        ylim=(0, 1.3 * float((100 * rows[f"se {X_PRINTED:g} {MINER}"]).max())),
+        xlabel="free parameters of each node, in the order of the table",
+        ylabel="standard error given the records, percent",
+    )
     axis.legend(loc="upper center", ncols=3)
 
 

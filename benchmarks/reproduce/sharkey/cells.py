@@ -1,21 +1,78 @@
-"""Cells of an experiment: one method with one model and so many owners, over all folds."""
+"""Cells of an experiment: one method with one model and so many owners, over all folds of a table.
+
+The tables are those of the paper that are public, with their taxonomies.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Setting
-from benchmarks.reproduce.sharkey.tables import kept_of
+from benchmarks.reproduce.engine import Axes, Setting
+from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Simulation, simulate
+from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
 from pramana_core.pictures import plots
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+TAXONOMIES = Path(__file__).with_name("taxonomies.toml")
+
+QUICK_RECORDS = 1_500
+"""With --quick every table has at most so many records, drawn at random."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of the paper: its file, its class, how many classes, and the most records used."""
+
+    file: str
+    target: str
+    classes: int
+    most: int | None = None
+
+
+SOURCES = {
+    "adult": Source("adult-train.csv.gz", "income", 2, 6_000),
+    "car": Source("car.csv", "class", 4),
+    "nursery": Source("nursery.csv.gz", "class", 5),
+}
+
+FILES = tuple(source.file for source in SOURCES.values())
+
+ADULT_WORDS = (
+    f"Of adult {SOURCES['adult'].most:,} of the training file's complete records are drawn, the"
+    " same for every setting."
+)
+
+
+@cache
+def taxonomies(name: str) -> dict[str, Any]:
+    """Return the groups of a table's categories, by attribute."""
+    return read_taxonomies(TAXONOMIES, name)
+
+
+def table_of(setting: Setting, name: str) -> SharingTable:
+    """Return one of the paper's tables. Raises OptionError where its file is not there."""
+    source = SOURCES[name]
+    table = read_sharing_table(setting.file(source.file), source.target)
+    limits = [source.most or table.records.records, table.records.records]
+    most = min([*limits, QUICK_RECORDS] if setting.quick else limits)
+    if most < table.records.records:
+        chosen = setting.rng("sharkey", name).permutation(table.records.records)[:most]
+        table = replace(table, records=table.records.rows(np.sort(chosen)))
+    return table
+
+
+def kept_of(setting: Setting, name: str) -> PreparedTable:
+    """Return a table with its taxonomies, for the cells of an experiment."""
+    return PreparedTable(table_of(setting, name), taxonomies(name))
+
 
 FOLDS, QUICK_FOLDS = 10, 2
 
@@ -41,7 +98,7 @@ def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
     """Return a row for each cell: its accuracies with their deviations over the folds."""
     rows = []
     at, held = ("", ""), None
-    for done, cell in enumerate(cells):
+    for cell in setting.steps(cells):
         if held is None or at != (cell.table, cell.group):
             at, held = (cell.table, cell.group), kept_of(setting, cell.table)
         options = SimulationOptions(
@@ -49,7 +106,6 @@ def run_cells(setting: Setting, cells: Sequence[Cell]) -> pd.DataFrame:
         )
         found = simulate(held.table, options, kept=held)
         rows.append(_row(cell, options, found))
-        setting.progress((done + 1) / len(cells))
     return pd.DataFrame(rows)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.sharkey.cells import Cell, level, line, run_cells, value
-from benchmarks.reproduce.sharkey.tables import ADULT_WORDS, FILES, SOURCES
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.sharkey.cells import (
+    ADULT_WORDS,
+    FILES,
+    SOURCES,
+    Cell,
+    level,
+    line,
+    run_cells,
+    value,
+)
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 OWNERS, QUICK_OWNERS = (1, 2, 3, 4, 5, 7, 10), (1, 5)
 MODELS = {"tree": "decision trees", "naive-bayes": "naive Bayes"}
@@ -199,8 +203,7 @@ def _draw(figure: Figure, found: pd.DataFrame) -> None:
             axis.set_xlabel("owners")
         if place % 3 == 0:
             axis.set_ylabel("right, %")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 EXPERIMENT = Experiment(

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.sharkey.cells import Cell, run_cells, value
-from benchmarks.reproduce.sharkey.tables import ADULT_WORDS, SOURCES
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.sharkey.cells import ADULT_WORDS, SOURCES, Cell, run_cells, value
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 OWNERS = 5
 TABLES = ("adult", "nursery")
@@ -115,8 +109,7 @@ def _draw(figure: Figure, found: pd.DataFrame) -> None:
         _bars(axis, found[found["table"] == table])
         axis.set_title(f"{table}, {OWNERS} owners")
     axes[0].set_ylabel("right, %")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 def _bars(axis: Axes, found: pd.DataFrame) -> None:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.sharkey.cells import Cell, level, line, run_cells
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, level, line, run_cells
 from benchmarks.reproduce.sharkey.published import REQUIREMENTS, recorded
-from benchmarks.reproduce.sharkey.tables import SOURCES
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PANELS = (("nursery", "tree"), ("nursery", "naive-bayes"), ("car", "tree"))
 OWNERS = (1, 5, 10)
@@ -199,8 +194,9 @@ def _draw(figure: Figure, found: pd.DataFrame) -> None:
         _panel(axis, found[(found["table"] == table) & (found["model"] == model)])
         axis.set_title(f"{table}, {'decision tree' if model == 'tree' else 'naive Bayes'}")
     axes[-1].set_xlabel("(c, l), from the weakest requirement to the strongest of each l")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9
+    )
 
 
 def _panel(axis: Axes, found: pd.DataFrame) -> None:

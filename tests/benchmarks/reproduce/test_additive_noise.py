@@ -10,9 +10,9 @@ import pytest
 from scipy import integrate, stats
 
 from benchmarks.reproduce.catalogue import select
-from benchmarks.reproduce.experiment import Setting
-from benchmarks.reproduce.ma import ma_3_1_2, same_accuracy
-from benchmarks.reproduce.ma.additive_noise import KINDS, AdditiveNoise
+from benchmarks.reproduce.engine import Setting
+from benchmarks.reproduce.ma import ma_3_1_2
+from benchmarks.reproduce.ma.ma_3_1_2 import KINDS, AdditiveNoise
 from pramana_core.channels import Symmetric
 from pramana_core.privacy import gamma
 
@@ -85,22 +85,22 @@ def test_amplifications_of_noise_and_of_pram():
 
 def test_breaches_by_enumeration():
     before = np.array([0.1, 0.2, 0.3, 0.4])
-    assert same_accuracy.breached(np.eye(4), before) == pytest.approx((0.1, 0.7))
-    assert same_accuracy.breached(np.full((4, 4), 0.25), before) == (0.0, 0.0)
+    assert ma_3_1_2.breached(np.eye(4), before) == pytest.approx((0.1, 0.7))
+    assert ma_3_1_2.breached(np.full((4, 4), 0.25), before) == (0.0, 0.0)
     matrix = Symmetric.from_gamma(4, 12.0).matrix()
     joint = before[:, None] * matrix
     after = joint / joint.sum(axis=0)
     assert after[0, 0] > 0.5
     assert after[0, 1:].max() < 0.5
-    up, _ = same_accuracy.breached(matrix, before)
+    up, _ = ma_3_1_2.breached(matrix, before)
     assert up == pytest.approx(joint[:, 0].sum())  # the first alone has a prior of 10 %
 
 
 def test_the_amplification_of_an_error_is_interpolated():
     curve = {1.5: [0.2, 0.2], 3.0: [0.05, 0.05], 12.0: [0.0125, 0.0125]}
-    assert same_accuracy.gamma_of_error(curve, 0.05) == pytest.approx(3.0)
-    assert same_accuracy.gamma_of_error(curve, 0.025) == pytest.approx(6.0)
-    assert same_accuracy.gamma_of_error(curve, 0.9) == pytest.approx(1.5)
+    assert ma_3_1_2.gamma_of_error(curve, 0.05) == pytest.approx(3.0)
+    assert ma_3_1_2.gamma_of_error(curve, 0.025) == pytest.approx(6.0)
+    assert ma_3_1_2.gamma_of_error(curve, 0.9) == pytest.approx(1.5)
 
 
 def rows(**columns: list[float]) -> pd.DataFrame:
@@ -140,6 +140,6 @@ def test_the_experiment_agrees(quick):
 @pytest.mark.parametrize("nudge", [1 - 1e-13, 1.0, 1 + 1e-13])
 def test_the_amplification_that_names_a_stream_does_not_hang_on_the_last_digits(nudge: float):
     curve = {1.5: [0.13 * nudge], 3.0: [0.04], 9.0: [0.012 * nudge]}
-    found = same_accuracy.gamma_of_error(curve, 0.03)
-    assert found == same_accuracy.gamma_of_error({1.5: [0.13], 3.0: [0.04], 9.0: [0.012]}, 0.03)
+    found = ma_3_1_2.gamma_of_error(curve, 0.03)
+    assert found == ma_3_1_2.gamma_of_error({1.5: [0.13], 3.0: [0.04], 9.0: [0.012]}, 0.03)
     assert found == float(f"{found:.6g}")

@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.reproduce.catalogue import catalogue
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp import accuracy as frapp_accuracy
 from benchmarks.reproduce.frapp import data as frapp_data
 from benchmarks.reproduce.frapp import findings as frapp_findings
@@ -28,7 +28,7 @@ from benchmarks.reproduce.frapp import (
     itemset_errors,
     mechanisms,
 )
-from benchmarks.reproduce.frapp import mining as frapp_mining
+from benchmarks.reproduce.frapp import itemset_errors as frapp_mining
 from benchmarks.reproduce.run import png
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import CutAndPaste

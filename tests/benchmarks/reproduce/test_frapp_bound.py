@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.catalogue import select
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp import frapp_9, frapp_18
+from benchmarks.reproduce.frapp.frapp_9 import System, of_tables, systems
 from benchmarks.reproduce.frapp.mechanisms import papers_mechanisms
-from benchmarks.reproduce.frapp.systems import System, of_tables, systems
 from benchmarks.reproduce.run import png
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import grouping
 from pramana_core.privacy import gamma, gamma_within_groups
 

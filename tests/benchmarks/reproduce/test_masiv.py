@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import ma_5_4
 from benchmarks.reproduce.masiv import masiv_4, masiv_5, masiv_table_2
 from benchmarks.reproduce.masiv.masiv_table_2 import Randomization
@@ -238,8 +238,9 @@ def test_the_printed_penalty_allows_no_link():
 def test_learning_is_repeatable_and_ordered():
     scores = {S: masiv_5.SCORES[S]}
     shares: list[float] = []
-    first = masiv_5.learned(Setting(seed=2), 2000, (0.1, 0.3), scores, 2, shares.append)
-    again = masiv_5.learned(Setting(seed=2), 2000, (0.1, 0.3), scores, 2, shares.append)
+    setting = Setting(seed=2, progress=shares.append)
+    first = masiv_5.learned(setting, 2000, (0.1, 0.3), scores, 2)
+    again = masiv_5.learned(setting, 2000, (0.1, 0.3), scores, 2)
     pd.testing.assert_frame_equal(first, again)
     assert len(first) == 2 * 2 * 2
     assert shares[:4] == [0.25, 0.5, 0.75, 1.0]

@@ -18,10 +18,10 @@ import pytest
 from scipy import integrate, stats
 from typer.testing import CliRunner
 
-from benchmarks.reproduce import agreement
+from benchmarks.reproduce import engine
 from benchmarks.reproduce.catalogue import catalogue, select
 from benchmarks.reproduce.data import table_2_1, two_triangles
-from benchmarks.reproduce.experiment import Experiment, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Finding, Result, Setting
 from benchmarks.reproduce.ma import ma_2_2, ma_2_3, ma_3_2, ma_3_3, ma_3_4, ma_7_3
 from benchmarks.reproduce.run import reproduce, tally
 from pramana.cli import app
@@ -165,16 +165,16 @@ def test_theory_is_checked_by_all_errors_at_once():
     pmf = np.array([0.1, 0.2, 0.3, 0.4])
     covariance = 1000 * (np.diag(pmf) - np.outer(pmf, pmf))
     errors = rng.multinomial(1000, pmf, size=400) - 1000 * pmf
-    kept = sum(agreement.as_theory_says(e, covariance).agrees for e in errors)
+    kept = sum(engine.as_theory_says(e, covariance).agrees for e in errors)
     assert kept >= stats.binom.ppf(FALSE_ALARM, 400, 0.998)
-    assert not agreement.as_theory_says(np.array([90.0, -40, -30, -20]), covariance).agrees
-    assert not agreement.as_theory_says(np.zeros(4), covariance).agrees
+    assert not engine.as_theory_says(np.array([90.0, -40, -30, -20]), covariance).agrees
+    assert not engine.as_theory_says(np.zeros(4), covariance).agrees
 
 
 @pytest.mark.parametrize(("moved", "agrees"), [(99, True), (101, False)])
 def test_accurate_is_a_tenth_of_the_records(moved: int, agrees: bool):
     truth = np.array([400.0, 600.0])
-    finding = agreement.accurate("moment", truth + np.array([moved, -moved]), truth)
+    finding = engine.accurate("moment", truth + np.array([moved, -moved]), truth)
     assert finding.agrees is agrees
 
 

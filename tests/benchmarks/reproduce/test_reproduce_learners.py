@@ -25,8 +25,8 @@ from benchmarks.reproduce.data.item_groups import (
     transactions,
 )
 from benchmarks.reproduce.data.ma_tables import Grouping, TrueRecords
-from benchmarks.reproduce.experiment import Setting
-from benchmarks.reproduce.ma import iris, item_runs, linear_runs, ma_6_1, tree_runs
+from benchmarks.reproduce.engine import Setting
+from benchmarks.reproduce.ma import iris, item_runs, linear_runs, tree_runs
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownCategory
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -80,10 +80,10 @@ def test_a_table_without_its_columns(tmp_path: Path):
 
 
 def test_lenses_need_each_combination_once(tmp_path: Path):
-    columns = [*ma_6_1.SHARES, "class"]
+    columns = [*linear_runs.SHARES, "class"]
     pd.DataFrame([(1, 1, 1, 1, 3)], columns=columns).to_csv(tmp_path / "lenses.csv", index=False)
     with pytest.raises(TableError, match="each combination"):
-        ma_6_1.sample(Setting(data=tmp_path))
+        linear_runs.sample(Setting(data=tmp_path))
 
 
 # --- items ---------------------------------------------------------------------------------------
@@ -252,17 +252,17 @@ def test_no_false_positives_above_a_tenth_up_to_p_04():
 
 @pytest.mark.public_data
 def test_lenses_are_labelled_as_the_file_has_them():
-    if not (DATA / ma_6_1.FILE).is_file():
+    if not (DATA / linear_runs.FILE).is_file():
         pytest.skip("the public table lenses is not there")
-    made = ma_6_1.sample(Setting(data=DATA))
-    table = pd.read_csv(DATA / ma_6_1.FILE)
+    made = linear_runs.sample(Setting(data=DATA))
+    table = pd.read_csv(DATA / linear_runs.FILE)
     label = {tuple(row[1:5]): row[5] for row in table.to_numpy().tolist()}
-    columns = [made.codes[name].astype(int) + 1 for name in ma_6_1.SHARES]
+    columns = [made.codes[name].astype(int) + 1 for name in linear_runs.SHARES]
     for row in range(0, made.size, 97):
         key = tuple(int(column[row]) for column in columns)
         assert made.codes["class"][row] == (label[key] == 3)
     # Table 6.1, at a false alarm of 1e-6 for each of nine shares.
-    for name, shares in ma_6_1.SHARES.items():
+    for name, shares in linear_runs.SHARES.items():
         counts = np.bincount(made.codes[name], minlength=len(shares))
         for count, share in zip(counts, shares, strict=True):
             low, high = stats.binom.ppf([1e-6 / 18, 1 - 1e-6 / 18], made.size, share)

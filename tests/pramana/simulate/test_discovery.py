@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp.data import census
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.randomization import symmetric

@@ -441,7 +441,7 @@ def test_census_at_gamma_19_under_the_designers_plan(tmp_path: Path):
     """Two runs of seed 1; docs/simulate.md has ten."""
     if not (DATA / "adult-train.csv.gz").is_file():
         pytest.skip("the public table adult is not there")
-    from benchmarks.reproduce.experiment import Setting
+    from benchmarks.reproduce.engine import Setting
     from benchmarks.reproduce.frapp import data as frapp_data
 
     survey = frapp_data.census(Setting(data=DATA))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce.alahmadi import hump, pilot, repeated, six
-from benchmarks.reproduce.alahmadi.relations import compared
+from benchmarks.reproduce.alahmadi.versions import compared
 from benchmarks.reproduce.catalogue import catalogue, papers, select
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import png
 
 QUICK = Setting(seed=1, quick=True)

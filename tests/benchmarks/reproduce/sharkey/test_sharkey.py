@@ -11,13 +11,12 @@ import pandas as pd
 import pytest
 
 from benchmarks.reproduce.catalogue import select
-from benchmarks.reproduce.experiment import Setting
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.run import png
 from benchmarks.reproduce.sharkey import choice, figure_5, figure_6, figure_7
-from benchmarks.reproduce.sharkey.cells import Cell, run_cells, value
+from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, run_cells, taxonomies, value
+from benchmarks.reproduce.sharkey.choice import FoldTrials, source_of
 from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, label, recorded
-from benchmarks.reproduce.sharkey.randomized import FoldTrials, source_of
-from benchmarks.reproduce.sharkey.tables import SOURCES, taxonomies
 from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_tables import sharing_table

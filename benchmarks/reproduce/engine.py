@@ -1,4 +1,4 @@
-"""What an experiment is, what it is given and what it returns.
+"""What an experiment is, what it is given and what it returns, and what many of them do.
 
 An experiment is a value, `Experiment(...)` in a module, and the catalogue names it. It draws and
 writes nothing itself, so that a test can run it and look at its tables.
@@ -7,19 +7,26 @@ writes nothing itself, so that a test can run it and look at its tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from pramana_core.errors import OptionError
+from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import OnShare
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # matplotlib is loaded with the first picture
+    Axes = Figure = Any
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z0-9]+(?:[-.][a-z0-9]+)*")
 
@@ -65,6 +72,27 @@ class Setting:
         """Return the generator of a named stream: no experiment's numbers depend on another's."""
         label = "/".join(str(part) for part in stream)
         return np.random.default_rng([self.seed, *label.encode()])
+
+    def steps(
+        self,
+        work: Iterable[T],
+        low: float = 0.0,
+        high: float = 1.0,
+        cost: Callable[[T], float] = lambda _: 1.0,
+    ) -> Iterator[T]:
+        """Yield what is to be done and tell after each which share of it is, from low to high.
+
+        `cost` says how long each takes beside the others.
+        """
+        parts = list(work)
+        spent = np.cumsum([cost(part) for part in parts])
+        for part, done in zip(parts, spent.tolist(), strict=True):
+            yield part
+            self.progress(low + (high - low) * done / float(spent[-1]))
+
+    def part(self, low: float, high: float) -> Setting:
+        """Return the setting of a part of the work, whose progress is from low to high."""
+        return replace(self, progress=lambda share: self.progress(low + (high - low) * share))
 
     def file(self, name: str) -> Path:
         """Return the path of a table in the data folder.
@@ -163,3 +191,37 @@ class Experiment:
             raise OptionError(f"{self.name!r} is not a valid name for an experiment.", where="name")
         if not self.title or not self.source:
             raise OptionError(f"Experiment {self.name} needs a title and a source.", where="title")
+
+
+ACCURATE = 0.10
+"""What we call accurate: at most a tenth of the records would have to move."""
+
+
+def as_theory_says(error: Tensor, covariance: Tensor) -> Finding:
+    """Hold the errors of all counts at once against the covariance of Ma's theorem 2.
+
+    Args:
+        error: estimate less truth, of all k cells.
+        covariance: k x k, given the records. The counts sum to a known number, so its rank is
+            k - 1 and the last cell is left out.
+    """
+    free = error.ravel()[:-1]
+    statistic = float(free @ np.linalg.solve(covariance[:-1, :-1], free))
+    low, high = (float(stats.chi2.ppf(q, free.size)) for q in (0.0005, 0.9995))
+    return Finding(
+        low <= statistic <= high,
+        f"The moment estimate's errors are as large as theorem 2 says: chi-square {statistic:.1f}"
+        f" with {free.size} degrees of freedom (between {low:.1f} and {high:.1f} in 999 of 1,000"
+        " runs).",
+    )
+
+
+def accurate(title: str, estimate: Tensor, truth: Tensor) -> Finding:
+    """Check the paper's word "accurate" by the share of records counted in a wrong cell."""
+    moved = float(np.abs(estimate - truth).sum() / truth.sum()) / 2
+    return Finding(
+        moved <= ACCURATE,
+        f"The paper calls the estimates accurate. The {title} estimate misplaces"
+        f" {100 * moved:.1f} % of the records (total variation; we call up to"
+        f" {100 * ACCURATE:.0f} % accurate).",
+    )
