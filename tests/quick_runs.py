@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.reproduce import command
-from benchmarks.reproduce.catalogue import select
+from benchmarks.reproduce import run as running
 from benchmarks.reproduce.engine import Result, Setting
+from benchmarks.reproduce.run import select
 from pramana.cli import app
 from tests.places import DATA
 
@@ -72,7 +72,7 @@ def _made(name: str, folder: Path) -> QuickRun:
     data = ["--data", str(DATA)] if experiment.needs_data else []
     arguments = ["reproduce", name, "--quick", "--seed", "1", "--out", str(folder), *data]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "select", lambda _names: (replace(experiment, run=run),))
+        patch.setattr(running, "select", lambda _names: (replace(experiment, run=run),))
         ended = CliRunner().invoke(app, arguments, env={"COLUMNS": "80"})
     assert ended.exit_code == 0, ended.output
     (result,) = results

@@ -19,8 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.coverage.page import PAGE, page, row
-from benchmarks.coverage.setting import Coverage, CoverageResult, covered
+from benchmarks.coverage.setting import PAGE, Coverage, CoverageResult, covered, page, row
 from benchmarks.coverage.settings import ALL
 from pramana_core.terminal import console, progress_bar
 

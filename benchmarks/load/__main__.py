@@ -11,17 +11,20 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.load.holding import held_bodies, own_memory
 from benchmarks.load.running import (
     RECORD_BYTES,
+    Latencies,
     announce,
     create_jobs,
     cut,
+    held_bodies,
     miner,
+    own_memory,
     plain_server,
+    probing,
     seal,
+    upload,
 )
-from benchmarks.load.uploading import Latencies, probing, upload
 from owner_agent.release.options import PART_RECORDS
 from pramana_core.terminal import console
 

@@ -14,9 +14,16 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.networks.running import Outcome, measured
-from benchmarks.networks.settings import RECORDS, SECONDS, Setting, settings
-from benchmarks.networks.table import RESULTS, read
+from benchmarks.networks.commands import (
+    RECORDS,
+    RESULTS,
+    SECONDS,
+    Outcome,
+    Setting,
+    measured,
+    read,
+    settings,
+)
 from benchmarks.whole_record.__main__ import RESULTS as WHOLE_RECORD
 from benchmarks.whole_record.page import write_text
 from pramana_core.terminal import console

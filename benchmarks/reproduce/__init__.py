@@ -1,4 +1,4 @@
 """The papers' figures and tables made again, with what agrees and what does not.
 
-`catalogue` lists the experiments; what they share is in `engine` and `data`, each paper in a room.
+`run` lists the experiments; what they share is in `engine` and `data`, each paper in a room.
 """

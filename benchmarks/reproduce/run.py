@@ -1,21 +1,31 @@
-"""Run experiments and write what they found: pictures, tables, JSON and one page with all of it."""
+"""The list of experiments, and running them: pictures, tables, JSON, one page, and the terminal.
+
+To add one, define an `Experiment` in a module and name it here.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import json as json_format
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from rich.table import Table
 
 from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
 from pramana_core.progress import OnShare
+from pramana_core.terminal import console, print_json, progress_bar
+
+# Run experiments and write what they found: pictures, tables, JSON and one page with all of it.
 
 Say = Callable[[str, float], None]
 """Called with the experiment at work and the share of all work that is done."""
@@ -197,3 +207,183 @@ def png(title: str, source: str, draw: Callable[[Figure], None], height: float) 
         figure.supxlabel(source, x=0.995, ha="right", fontsize=9, color="#666666")
 
     return picture(whole, (_WIDTH, height), "png", title, dpi=_DPI)
+
+
+# The list of experiments. To add one, define an `Experiment` in a module and name it here.
+
+_EXPERIMENTS = (
+    "ma.ma_2_2:GROUPING",
+    "ma.ma_2_2:MA_2_2",
+    "ma.ma_2_3:EXPERIMENT",
+    "ma.privacy:MA_3_1",
+    "ma.ma_3_1_2:EXPERIMENT",
+    "ma.privacy:MA_3_2",
+    "ma.ma_3_3:EXPERIMENT",
+    "ma.ma_3_4:EXPERIMENT",
+    "ma.ma_5_1:EXPERIMENT",
+    "ma.ma_table_5_2:EXPERIMENT",
+    "ma.ma_5_4:MA_5_4",
+    "ma.ma_5_4:MA_5_5",
+    "ma.ckl:MA_5_7",
+    "ma.ckl:MA_5_8",
+    "ma.structure_curves:MA_5_9",
+    "ma.structure_curves:MA_5_10",
+    "ma.linear_runs:MA_6_1",
+    "ma.iris:MA_6_2",
+    "ma.iris:MA_6_3",
+    "ma.item_runs:MA_7_3",
+    "ma.item_runs:MA_7_4",
+    "ma.item_runs:MA_7_5",
+    "ma.tree_runs:MA_7_8",
+    "ma.tree_runs:MA_7_9",
+    "masiv.masiv_table_2:EXPERIMENT",
+    "masiv.masiv_4:EXPERIMENT",
+    "masiv.masiv_5:EXPERIMENT",
+    "frapp.frapp_9:CENSUS_BOUND",
+    "frapp.frapp_9:HEALTH_BOUND",
+    "frapp.frapp_18:EXPERIMENT",
+    "frapp.data:TABLE_3",
+    "frapp.itemset_errors:CENSUS",
+    "frapp.itemset_errors:HEALTH",
+    "frapp.frapp_3:EXPERIMENT",
+    "frapp.frapp_4:EXPERIMENT",
+    "alahmadi.hump:HUMP",
+    "alahmadi.hump:REPEATED",
+    "alahmadi.pilot:SIX",
+    "alahmadi.pilot:PILOT",
+    "alahmadi.methods:MADE",
+    "alahmadi.methods:REAL",
+    "alahmadi.methods:ADULT",
+    "sharkey.figure_5:EXPERIMENT",
+    "sharkey.figure_6:EXPERIMENT",
+    "sharkey.figure_7:EXPERIMENT",
+    "sharkey.choice:EXPERIMENT",
+)
+
+ALL = "all"
+"""The name that stands for every experiment."""
+
+
+@cache
+def catalogue() -> tuple[Experiment, ...]:
+    """Return every experiment, in the order of the papers."""
+    return tuple(resolve_name(f"benchmarks.reproduce.{place}") for place in _EXPERIMENTS)
+
+
+def select(names: Sequence[str]) -> tuple[Experiment, ...]:
+    """Return the experiments of these names, in the catalogue's order and each once.
+
+    A paper's name, such as `alahmadi`, stands for all experiments whose names begin with it.
+
+    Raises:
+        OptionError: a name is not in the catalogue.
+    """
+    known = {experiment.name: experiment for experiment in catalogue()}
+    unknown = sorted(set(names) - set(known) - set(papers()) - {ALL})
+    if unknown:
+        raise OptionError(
+            f"There is no experiment {', '.join(unknown)}.",
+            where="NAME",
+            remedy=f"There are {', '.join([*known, *papers()])} and {ALL}.",
+        )
+    return tuple(e for e in catalogue() if ALL in names or e.name in names or paper_of(e) in names)
+
+
+def papers() -> tuple[str, ...]:
+    """Return the names that stand for all experiments of a paper."""
+    return tuple(dict.fromkeys(map(paper_of, catalogue())))
+
+
+def paper_of(experiment: Experiment) -> str:
+    """Return the paper that an experiment's name begins with."""
+    return experiment.name.partition("-")[0]
+
+
+# `pramana reproduce` at the terminal: the list of experiments, progress, and what was found.
+
+_MARKS = {True: ("agrees", "green"), False: ("differs", "bold yellow"), None: ("note", "dim")}
+
+
+def list_experiments(*, json: bool = False) -> None:
+    """Print every experiment with a line on what it shows and the data it needs."""
+    if json:
+        print_json({"experiments": [describe(e) for e in catalogue()]})
+        return
+    shown = Table(box=None, pad_edge=False)
+    shown.add_column("name", style="bold", no_wrap=True)
+    shown.add_column("what it shows")
+    shown.add_column("source")
+    shown.add_column("data")
+    for experiment in catalogue():
+        needs = ", ".join(experiment.needs_data) or "none"
+        shown.add_row(experiment.name, experiment.title, experiment.source, needs)
+    out = console()
+    out.print(shown)
+    out.print(
+        f"\nRun some with `pramana reproduce NAME...`, a paper's with {', '.join(papers())}, every"
+        f" one with `{ALL}`."
+    )
+
+
+def run_experiments(
+    names: Sequence[str],
+    out: Path,
+    *,
+    seed: int = 1,
+    data: Path | None = None,
+    quick: bool = False,
+    json: bool = False,
+) -> None:
+    """Run experiments by name with a progress bar and print what was found.
+
+    Raises:
+        OptionError: an unknown name, a negative seed, a folder that is none, or data that is
+            absent for an experiment that was named.
+    """
+    chosen = select(names)
+    setting = Setting(seed=seed, data=data, quick=quick)
+    with progress_bar(patience=0) as bar:
+        outcomes = reproduce(
+            chosen,
+            setting,
+            out,
+            skip=not {ALL, *papers()}.isdisjoint(names),
+            say=lambda name, share: bar.stage(name, share, 1.0),
+        )
+    if json:
+        print_json(json_format.loads((out / INDEX_JSON).read_text(encoding="utf-8")))
+        return
+    _show(outcomes, out)
+
+
+def _show(outcomes: Sequence[ExperimentOutcome], out: Path) -> None:
+    terminal = console()
+    for outcome in outcomes:
+        _show_one(outcome)
+    agree, differ = tally(outcomes)
+    terminal.print(f"{agree} agree with the papers, {differ} differ.", style="bold")
+    terminal.print(f"Index   {out / INDEX_HTML}", markup=False, soft_wrap=True)
+
+
+def _show_one(outcome: ExperimentOutcome) -> None:
+    terminal = console()
+    experiment = outcome.experiment
+    spent = "" if outcome.skipped else f"  [dim]{outcome.seconds:.1f} s[/]"
+    terminal.print(f"[bold]{experiment.name}[/]  {experiment.title}{spent}")
+    grid = Table.grid(padding=(0, 2, 0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    if outcome.skipped:
+        grid.add_row("[yellow]skipped[/]", outcome.skipped)
+    for finding in outcome.findings:
+        grid.add_row(*_row(finding))
+    if outcome.findings:
+        for choice in experiment.choices:
+            grid.add_row("[dim]chosen[/]", f"[dim]{choice}[/]")
+    terminal.print(grid)
+    terminal.print()
+
+
+def _row(finding: Finding) -> tuple[str, str]:
+    word, colour = _MARKS[finding.agrees]
+    return f"[{colour}]{word}[/]", finding.text

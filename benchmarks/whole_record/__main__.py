@@ -15,9 +15,8 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from benchmarks.whole_record.commands import ALL, RUNS, Found, Setting, measured
 from benchmarks.whole_record.page import write
-from benchmarks.whole_record.running import Found, measured
-from benchmarks.whole_record.settings import ALL, RUNS, Setting
 from pramana_core.terminal import console, progress_bar
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -28,7 +27,7 @@ def main() -> None:
     """Run the settings asked for, keep their figures, and write the page of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="settings whose name holds these words")
-    parser.add_argument("--runs", type=int, help="in place of those of settings.py")
+    parser.add_argument("--runs", type=int, help="in place of those of commands.py")
     parser.add_argument("--data", type=Path, default=Path(DATA), help="the public tables")
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args()

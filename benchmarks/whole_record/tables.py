@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.whole_record.settings import FILES, GAMMAS, RUNS, SEED, TARGETS
+from benchmarks.whole_record.commands import FILES, GAMMAS, RUNS, SEED, TARGETS
 from pramana.simulate.designs import designed
 from pramana.simulate.sources import Source
 from pramana.simulate.study import Trials

@@ -16,9 +16,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.page import PAGE, page, row
-from benchmarks.coverage.setting import Coverage, CoverageResult, Interval, Setting, covered
+from benchmarks.coverage.setting import (
+    PAGE,
+    Coverage,
+    CoverageResult,
+    Interval,
+    Setting,
+    covered,
+    page,
+    records_of,
+    reports_of,
+    row,
+)
 from benchmarks.coverage.settings import ALL
 from pramana_core.channels import Dense, Symmetric
 from pramana_core.domain import Domain

@@ -10,9 +10,7 @@ import threading
 import httpx
 import pytest
 
-from benchmarks.load.holding import held_bodies, own_memory
-from benchmarks.load.running import announce, cut, miner
-from benchmarks.load.uploading import upload
+from benchmarks.load.running import announce, cut, held_bodies, miner, own_memory, upload
 
 MEBIBYTE = 1 << 20
 MOST_MEMORY = 400 * MEBIBYTE

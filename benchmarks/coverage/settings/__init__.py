@@ -9,10 +9,8 @@ from benchmarks.coverage.settings import (
     classifiers,
     log_linear,
     masked,
-    networks,
     pooled,
     rules,
-    together,
     trees,
 )
 
@@ -20,8 +18,8 @@ ALL: tuple[Setting, ...] = (
     *cells.SETTINGS,
     *log_linear.SETTINGS,
     *pooled.SETTINGS,
-    *together.SETTINGS,
-    *networks.SETTINGS,
+    *log_linear.TOGETHER,
+    *log_linear.NETWORKS,
     *rules.SETTINGS,
     *trees.SETTINGS,
     *classifiers.SETTINGS,

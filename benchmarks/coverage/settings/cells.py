@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
 from pramana_core.channels import Choice, Grouped, Sampled, Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator

@@ -7,8 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
 from benchmarks.coverage.settings.log_linear import sampled_pairs
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable

@@ -1,21 +1,23 @@
-"""Tables and networks under a log-linear model, and the level of its test of fit."""
+"""Log-linear models, three variables that act together, and networks learned of either."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
+from benchmarks.coverage.settings.cells import GROUPED, JOINT, LAW, independent
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
+
+# Tables and networks under a log-linear model, and the level of its test of fit.
 
 LEVEL = 0.05
 """At which the test of fit is counted: so often it may reject a model that holds."""
@@ -164,5 +166,153 @@ SETTINGS: tuple[Setting, ...] = (
         lambda rng: level(columns(_WIDE, 0.2), interacting(_WIDE, 0.5), 200, rng),
         below=1.0,
         why="the test's level is a bound",
+    ),
+)
+
+
+# Three variables that act together and are reported together: by the order taken by default.
+
+_FOUR_BITS = domain_of(2, 2, 2, 2)
+
+
+def parity(domain: Domain, kept: float = 0.95) -> Numbers:
+    """Return a law of bits of which the third is the parity of the first two, mostly."""
+    first, second, third, *_ = np.indices(domain.shape)
+    law = np.where(first ^ second == third, kept, 1 - kept)
+    return np.asarray(law / law.sum(), dtype=np.float64)
+
+
+def first_three(
+    plan: Plan, law: Numbers, records: int
+) -> Callable[[np.random.Generator], Interval]:
+    """Return what estimates the table of the first three variables once."""
+    truth = records * law.sum(axis=tuple(range(3, law.ndim))).ravel()
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        reports = reports_of(plan, records_of(plan, law, records, rng), rng)
+        marginals = EstimatedMarginals(reports, plan, estimator="pooled")
+        low, high = marginals.marginal(plan.domain.names[:3]).interval(population=True)
+        return Interval(truth, low.ravel(), high.ravel())
+
+    return repeat
+
+
+def parameters(plan: Plan, law: Numbers, records: int) -> Callable[[np.random.Generator], Interval]:
+    """Return what learns the probabilities of the fourth variable given the first three once."""
+    *parents, node = plan.domain.names[:4]
+    joint = law.sum(axis=tuple(range(4, law.ndim)))
+    truth = (joint / joint.sum(axis=-1, keepdims=True)).ravel()
+    structure = Structure.of(dict.fromkeys(parents, ()) | {node: tuple(parents)})
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        reports = reports_of(plan, records_of(plan, law, records, rng), rng)
+        learned = learn_parameters(EstimatedMarginals(reports, plan, estimator="pooled"), structure)
+        family = learned.families[-1]
+        return Interval(truth, family.low.ravel(), family.high.ravel())
+
+    return repeat
+
+
+def given_three(domain: Domain, kept: float = 0.85) -> Numbers:
+    """Return a law of bits of which the fourth is mostly whether two or more of three are 1."""
+    one, two, three, four, *_ = np.indices(domain.shape)
+    law = np.where((one + two + three >= 2) == four, kept, 1 - kept)
+    return np.asarray(law / law.sum(), dtype=np.float64)
+
+
+_FIVE = domain_of(2, 2, 2, 2, 2)
+_FOURS = list(itertools.combinations(range(5), 4))
+_TRIPLES = list(itertools.combinations(range(4), 3))
+
+TOGETHER: tuple[Setting, ...] = (
+    Setting(
+        "cells of a parity of three, pooled",
+        "2 x 2 x 2 x 2, triples sampled at gamma 100, N = 20,000",
+        1410,
+        first_three(sampled(_FOUR_BITS, _TRIPLES, 100.0), parity(_FOUR_BITS), 20_000),
+        # Of the four rare cells, 250 records each, one is covered less often.
+        worst=0.9,
+    ),
+    Setting(
+        "network parameters, three parents, pooled",
+        "2 x 2 x 2 x 2 x 2, sets of four sampled at gamma 19, N = 50,000",
+        1411,
+        parameters(sampled(_FIVE, _FOURS, 19.0), given_three(_FIVE), 50_000),
+    ),
+)
+
+
+# Conditional probabilities of networks, and their links.
+
+_NODES = ("a", "b", "c")
+
+
+def _parameters(
+    plan: Plan, records: int, parents: dict[str, list[str]], estimator: Estimator = "moment"
+) -> Callable[[np.random.Generator], Interval]:
+    """Return what learns the parameters of a network of three nodes once."""
+    structure = Structure.of(parents)
+    truth = np.concatenate([_true(node, found).ravel() for node, found in structure.families])
+
+    def repeat(rng: np.random.Generator) -> Interval:
+        reports = reports_of(plan, records_of(plan, LAW, records, rng), rng)
+        families = learn_parameters(
+            EstimatedMarginals(reports, plan, estimator=estimator), structure
+        ).families
+        low = np.concatenate([family.low.ravel() for family in families])
+        high = np.concatenate([family.high.ravel() for family in families])
+        return Interval(truth, low, high)
+
+    return repeat
+
+
+def _true(node: str, parents: tuple[str, ...]) -> Numbers:
+    """Return the conditional probabilities of a node under the law, its categories last."""
+    asked = [*parents, node]
+    left = [name for name in _NODES if name in asked]
+    gone = tuple(i for i, name in enumerate(_NODES) if name not in asked)
+    table = np.transpose(LAW.sum(axis=gone), [left.index(name) for name in asked])
+    return np.asarray(table / table.sum(axis=-1, keepdims=True))
+
+
+_WIDE_PLAN = (
+    "Fieller's interval is all of [0, 1] where the reports do not tell whether anybody has such"
+    " parents at all"
+)
+
+NETWORKS: tuple[Setting, ...] = (
+    Setting(
+        "network parameters by moments",
+        "N = 200, a joint block of gamma 9 and a variable, p = .2",
+        1350,
+        _parameters(JOINT, 200, {"a": [], "b": ["a"], "c": ["a"]}),
+    ),
+    Setting(
+        "network parameters by moments",
+        "N = 200, a grouped block of p = .3 and a variable, p = .4",
+        1351,
+        _parameters(GROUPED, 200, {"a": [], "b": ["a"], "c": ["a"]}),
+    ),
+    Setting(
+        "network parameters by moments",
+        "N = 1,000, three variables, p = .4",
+        1352,
+        _parameters(independent(0.4), 1_000, {"a": [], "b": ["a"], "c": ["a"]}),
+    ),
+    Setting(
+        "network parameters by moments, two parents",
+        "N = 1,000, a joint block of gamma 9 and a variable, p = .2",
+        1353,
+        _parameters(JOINT, 1_000, {"a": [], "b": ["a"], "c": ["a", "b"]}),
+        below=1.0,
+        why=_WIDE_PLAN,
+    ),
+    Setting(
+        "network parameters, pooled",
+        "N = 2,000, three variables, pairs sampled at gamma 19",
+        1432,
+        _parameters(
+            sampled_pairs(JOINT.domain, 19.0), 2_000, {"a": [], "b": ["a"], "c": ["a"]}, "pooled"
+        ),
     ),
 )

@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 from scipy import stats
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
 from benchmarks.coverage.settings.log_linear import (
     LEVEL,
     domain_of,

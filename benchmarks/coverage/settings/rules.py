@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
 from benchmarks.coverage.settings.log_linear import domain_of, interacting, sampled_pairs
 from pramana_core.channels import Grouped, Symmetric
 from pramana_core.domain import Variable

@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.setting import Interval, Numbers, Setting
+from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -7,9 +7,15 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.frapp.accuracy import APRIORI, QUICK_RUNS, RUNS, one_run
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
-from benchmarks.reproduce.frapp.mechanisms import Mechanism, det_gd
+from benchmarks.reproduce.frapp.mechanisms import (
+    APRIORI,
+    QUICK_RUNS,
+    RUNS,
+    Mechanism,
+    det_gd,
+    one_run,
+)
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import RESOLUTION, RandomSymmetric
 from pramana_core.domain import Domain

@@ -13,7 +13,6 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.frapp.accuracy import QUICK_RUNS, RUNS
 from benchmarks.reproduce.frapp.data import (
     CENSUS_FILES,
     CLOSED_LEFT,
@@ -23,7 +22,7 @@ from benchmarks.reproduce.frapp.data import (
     census,
     health,
 )
-from benchmarks.reproduce.frapp.mechanisms import Mechanism, papers_mechanisms
+from benchmarks.reproduce.frapp.mechanisms import QUICK_RUNS, RUNS, Mechanism, papers_mechanisms
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import (
     CONDITION_LIMIT,

@@ -8,22 +8,25 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.frapp import findings as say
-from benchmarks.reproduce.frapp.accuracy import APRIORI, DIRECT, measure, summary
+from benchmarks.reproduce.frapp import mechanisms as say
 from benchmarks.reproduce.frapp.data import (
     CENSUS_FILES,
     CLOSED_LEFT,
     HEALTH_FILES,
     Survey,
+    by_length,
     census,
     health,
 )
-from benchmarks.reproduce.frapp.frapp_table_3 import by_length
 from benchmarks.reproduce.frapp.mechanisms import (
+    APRIORI,
+    DIRECT,
     Mechanism,
     designed,
     independent_columns,
+    measure,
     papers_mechanisms,
+    summary,
     with_our_estimator,
 )
 from pramana.simulate.rules import MEASURES

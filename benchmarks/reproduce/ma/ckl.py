@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.ratio_errors import parameter_errors
+from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce.engine import (
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    parameter_errors,
+)
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.study import SMOOTHED, fitted
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -61,15 +67,15 @@ def distances(
         run: which of the owner's draw keys is used.
         nodes: the nodes, one character each.
     """
-    structure = six_nodes.family(*nodes)
-    plan = six_nodes.plan(p, "".join(structure.nodes))
+    structure = ma_laws.family(*nodes)
+    plan = ma_laws.six_plan(p, "".join(structure.nodes))
     columns = {name: codes[name] for name in plan.domain.names}
     learned = fitted(EstimatedMarginals(owner.report(plan, columns, run), plan), structure)
     return tuple(_distance(codes, learned, node) for node in nodes)
 
 
 def _distance(codes: Mapping[str, Codes], learned: BayesNet, node: str) -> float:
-    return conditional_kl(six_nodes.counted(dict(codes), node), learned.tables[node])
+    return conditional_kl(ma_laws.counted(dict(codes), node), learned.tables[node])
 
 
 def predicted(counts: Tensor, p: float) -> float:
@@ -112,8 +118,8 @@ LEVELS_5_7 = tuple(round(0.025 * k, 3) for k in range(1, 18))
 
 def run_5_7(setting: Setting) -> Result:
     """Randomize one sample again and again at every p and average the distances."""
-    codes = six_nodes.sample(RECORDS_5_7, setting.rng("ma-5.7"))
-    counts = {node: six_nodes.counted(codes, node) for node in NODES}
+    codes = ma_laws.six_sample(RECORDS_5_7, setting.rng("ma-5.7"))
+    counts = {node: ma_laws.counted(codes, node) for node in NODES}
     levels = LEVELS_5_7[1::2] if setting.quick else LEVELS_5_7
     runs = QUICK_RUNS_5_7 if setting.quick else RUNS_5_7
     owner = SeededOwner.of("ma-5.7", setting.seed, RECORDS_5_7)
@@ -194,7 +200,7 @@ MA_5_7 = Experiment(
     source="Ma (2006), figure 5.7",
     run=run_5_7,
     choices=(
-        six_nodes.CHOICE,
+        ma_laws.SIX_NODES,
         SMOOTHED,
         (
             f"{RUNS_5_7} runs ({QUICK_RUNS_5_7} with --quick) randomize one sample; the paper takes"
@@ -213,17 +219,17 @@ RECORDS_5_8 = tuple(2_500 * 2**k for k in range(1, DOUBLINGS_5_8 + 1))
 def run_5_8(setting: Setting) -> Result:
     """Randomize ever larger parts of one sample, ten times at every p."""
     sizes = RECORDS_5_8[:5] if setting.quick else RECORDS_5_8
-    codes = six_nodes.sample(max(sizes), setting.rng("ma-5.8"))
+    codes = ma_laws.six_sample(max(sizes), setting.rng("ma-5.8"))
     owner = SeededOwner.of("ma-5.8", setting.seed, max(sizes))
     rows = []
     for records, p in setting.steps(product(sizes, LEVELS_5_8), cost=lambda part: part[0]):
         some = {name: column[:records] for name, column in codes.items()}
         mean, sd = moments([distances(owner, some, p, index) for index in range(RUNS_5_8)])
         for place, node in enumerate(NODES):
-            theory = predicted(six_nodes.counted(some, node), p)
+            theory = predicted(ma_laws.counted(some, node), p)
             rows.append((node, p, records, mean[place], sd[place], theory))
     table = pd.DataFrame(rows, columns=["node", "p", "records", "ckl", "sd", "predicted"])
-    scale = {node: ignoring_parents(six_nodes.counted(codes, node)) for node in NODES}
+    scale = {node: ignoring_parents(ma_laws.counted(codes, node)) for node in NODES}
     findings = (_falls(table), _order(table), *_both(table, scale), _exchange(table))
     return Result({"ckl": table}, findings, lambda figure: _draw_5_8(figure, table), height=7.2)
 
@@ -313,7 +319,7 @@ MA_5_8 = Experiment(
     source="Ma (2006), figure 5.8",
     run=run_5_8,
     choices=(
-        six_nodes.CHOICE,
+        ma_laws.SIX_NODES,
         SMOOTHED,
         "The samples are parts of one of 640,000 records, which the ten runs randomize.",
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.data import two_triangles
+from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import (
     Axes,
     Experiment,
@@ -37,11 +37,11 @@ _Z = float(stats.norm.isf(0.025))
 
 def run(setting: Setting) -> Result:
     """Group 100,000 samples, randomize their groups and estimate how many are in each."""
-    values = two_triangles.sample(RECORDS, setting.rng("ma-2.3", "values"))
-    groups = two_triangles.discretize(values)
-    plan = two_triangles.plan(groups, KEEP)
+    values = ma_laws.triangle_sample(RECORDS, setting.rng("ma-2.3", "values"))
+    groups = ma_laws.discretize(values)
+    plan = ma_laws.triangle_plan(groups, KEEP)
     owner = SeededOwner.of("ma-2.3", setting.seed, RECORDS)
-    reported = owner.report(plan, two_triangles.codes(groups, values))
+    reported = owner.report(plan, ma_laws.codes(groups, values))
     moment = EstimatedMarginals(reported, plan).marginal(["X"])
     likely = EstimatedMarginals(reported, plan, estimator="ml").marginal(["X"])
     setting.progress(0.3)
@@ -69,7 +69,7 @@ def run(setting: Setting) -> Result:
 def _frame(
     groups: Discretization, truth: Tensor, moment: Estimates, likely: Estimates
 ) -> pd.DataFrame:
-    ends = two_triangles.edges(groups)
+    ends = ma_laws.edges(groups)
     return pd.DataFrame(
         {
             "low": ends[:-1],
@@ -88,11 +88,11 @@ def _supports(setting: Setting) -> pd.DataFrame:
     samples = 3 if setting.quick else _SAMPLES
     rows = []
     for support, index in setting.steps(product(_SUPPORTS, range(samples)), low=0.3):
-        values = two_triangles.sample(RECORDS, setting.rng("ma-2.3", support, index), support)
+        values = ma_laws.triangle_sample(RECORDS, setting.rng("ma-2.3", support, index), support)
         groups = mgas(
             values,
-            minimum_count=two_triangles.MINIMUM_COUNT,
-            granularity=two_triangles.GRANULARITY,
+            minimum_count=ma_laws.MINIMUM_COUNT,
+            granularity=ma_laws.GRANULARITY,
         )
         rows.append((support, index + 1, groups.size))
     return pd.DataFrame(rows, columns=["support", "sample", "groups"])
@@ -104,7 +104,7 @@ def _number(groups: Discretization, supports: pd.DataFrame) -> Finding:
         support: supports.loc[supports["support"] == support, "groups"].to_numpy()
         for support in _SUPPORTS
     }
-    chosen, narrow = made[two_triangles.SUPPORT], made[_SUPPORTS[0]]
+    chosen, narrow = made[ma_laws.SUPPORT], made[_SUPPORTS[0]]
     return Finding(
         chosen.min() <= GROUPS <= chosen.max(),
         f"{groups.size} groups; the paper has {GROUPS}. Samples of this density give"
@@ -114,12 +114,12 @@ def _number(groups: Discretization, supports: pd.DataFrame) -> Finding:
 
 
 def _requirements(groups: Discretization) -> Finding:
-    narrowest = min(two_triangles.widths(groups))
-    met = min(groups.counts) >= two_triangles.MINIMUM_COUNT
+    narrowest = min(ma_laws.widths(groups))
+    met = min(groups.counts) >= ma_laws.MINIMUM_COUNT
     return Finding(
-        met and narrowest >= two_triangles.GRANULARITY,
+        met and narrowest >= ma_laws.GRANULARITY,
         f"Every group holds {min(groups.counts):,} records or more and is {narrowest:.3f} wide or"
-        f" more ({two_triangles.MINIMUM_COUNT:,} and {two_triangles.GRANULARITY} were required).",
+        f" more ({ma_laws.MINIMUM_COUNT:,} and {ma_laws.GRANULARITY} were required).",
     )
 
 
@@ -138,7 +138,7 @@ def _same(table: pd.DataFrame) -> Finding:
 
 def _distance(groups: Discretization, table: pd.DataFrame) -> Finding:
     counts = (table[column].to_numpy() for column in ("true", "ml"))
-    grouped, rebuilt = (two_triangles.l1_distance(groups, c) for c in counts)
+    grouped, rebuilt = (ma_laws.l1_distance(groups, c) for c in counts)
     return Finding(
         None,
         f"The distance (integral of |f - f^|) is {grouped:.3f} after grouping alone and"
@@ -148,27 +148,27 @@ def _distance(groups: Discretization, table: pd.DataFrame) -> Finding:
 
 def _draw(figure: Figure, groups: Discretization, table: pd.DataFrame) -> None:
     above, below = figure.subplots(2, 1, sharex=True)
-    ends = two_triangles.edges(groups)
-    fine = np.linspace(0, two_triangles.SUPPORT, 1201)
+    ends = ma_laws.edges(groups)
+    fine = np.linspace(0, ma_laws.SUPPORT, 1201)
     for axis in (above, below):
-        axis.plot(fine, two_triangles.density(fine), color=style.BLACK, label="density drawn from")
+        axis.plot(fine, ma_laws.density(fine), color=style.BLACK, label="density drawn from")
         axis.set_ylabel("density")
-    grouped = two_triangles.heights(groups, table["true"].to_numpy())
+    grouped = ma_laws.heights(groups, table["true"].to_numpy())
     above.stairs(
         grouped, ends, fill=True, color="#d9d9d9", label=f"after MGAS, {groups.size} groups"
     )
     _reconstruction(below, groups, table)
     above.set_title("discretized")
-    below.set(title="randomized and reconstructed", xlabel="x", xlim=(0, two_triangles.SUPPORT))
-    top = 1.25 * float(max(grouped.max(), two_triangles.density(fine).max()))
+    below.set(title="randomized and reconstructed", xlabel="x", xlim=(0, ma_laws.SUPPORT))
+    top = 1.25 * float(max(grouped.max(), ma_laws.density(fine).max()))
     for axis in (above, below):
         axis.set_ylim(0, top)
         axis.legend(loc="upper center", ncols=3)
 
 
 def _reconstruction(axis: Axes, groups: Discretization, table: pd.DataFrame) -> None:
-    ends = two_triangles.edges(groups)
-    rebuilt = two_triangles.heights(groups, table["ml"].to_numpy())
+    ends = ma_laws.edges(groups)
+    rebuilt = ma_laws.heights(groups, table["ml"].to_numpy())
     axis.stairs(rebuilt, ends, color=style.RED, linewidth=1.8, label="maximum likelihood")
     per_record = 1 / (RECORDS * np.diff(ends))
     axis.errorbar(
@@ -189,7 +189,7 @@ EXPERIMENT = Experiment(
     source="Ma (2006), figure 2.3",
     run=run,
     choices=(
-        two_triangles.CHOICE,
+        ma_laws.TRIANGLES,
         f"A sample's group is kept, not replaced, with probability {KEEP}, as 2.5 (2) says.",
     ),
 )

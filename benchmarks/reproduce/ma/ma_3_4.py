@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.data import table_2_1, two_triangles
+from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from pramana.setups.owner import SeededOwner, draw_cells
 from pramana_core.estimation.core.likelihood import maximize
@@ -63,15 +63,15 @@ def run(setting: Setting) -> Result:
 def _categorical(setting: Setting) -> pd.DataFrame:
     """Return the mean divergence per keep-probability and number of records."""
     runs = QUICK_RUNS_A if setting.quick else RUNS_A
-    pmf = table_2_1.pmf()
+    pmf = ma_laws.pmf()
     owner = SeededOwner.of("ma-3.4", setting.seed, max(RECORDS_A))
     rows = []
     for done, (keep, records) in setting.steps(enumerate(product(KEEP_A, RECORDS_A)), high=0.5):
-        plan = table_2_1.multicategory(1 - keep)
+        plan = ma_laws.multicategory(1 - keep)
         losses = []
         for index in range(runs):
             rng = setting.rng("ma-3.4", keep, records, index)
-            codes = draw_cells(pmf, table_2_1.NAMES, records, rng)
+            codes = draw_cells(pmf, ma_laws.NAMES, records, rng)
             reported = owner.report(plan, codes, 1 + done * runs + index)
             counts = _likely(reported, plan)
             half = half_a_record(pmf.size, records)
@@ -122,15 +122,15 @@ def _one_sample(
     setting: Setting, owner: SeededOwner, records: int, index: int
 ) -> list[tuple[float, int, int, float]]:
     """Draw and group one sample, and reconstruct its density at every keep-probability."""
-    values = two_triangles.sample(records, setting.rng("ma-3.4", "numeric", index))
-    groups = two_triangles.discretize(values)
-    codes = two_triangles.codes(groups, values)
+    values = ma_laws.triangle_sample(records, setting.rng("ma-3.4", "numeric", index))
+    groups = ma_laws.discretize(values)
+    codes = ma_laws.codes(groups, values)
     rows = []
     for keep in KEEP_B:
-        plan = two_triangles.plan(groups, keep)
+        plan = ma_laws.triangle_plan(groups, keep)
         # The draws are keyed by the plan too, so one key per sample makes all of them independent.
         reported = owner.report(plan, codes, index)
-        distance = two_triangles.l1_distance(groups, _likely(reported, plan))
+        distance = ma_laws.l1_distance(groups, _likely(reported, plan))
         rows.append((keep, records, groups.size, distance))
     return rows
 
@@ -227,9 +227,9 @@ EXPERIMENT = Experiment(
     source="Ma (2006), figure 3.4",
     run=run,
     choices=(
-        table_2_1.RESCALED,
+        ma_laws.RESCALED,
         _DISTANCE,
-        two_triangles.CHOICE,
+        ma_laws.TRIANGLES,
         _GROUPS,
     ),
 )

@@ -8,8 +8,15 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.ratio_errors import covariance
+from benchmarks.reproduce.engine import (
+    Axes,
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    covariance,
+)
 from pramana.setups.owner import SeededOwner, numbered
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals

@@ -10,9 +10,15 @@ import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
 
-from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.ratio_errors import parameter_errors
+from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce.engine import (
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    parameter_errors,
+)
 from pramana.setups.owner import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import learn_parameters
@@ -36,8 +42,8 @@ GIVEN = ("B = 1, C = 1", "B = 1, C = 2", "B = 2, C = 1", "B = 2, C = 2")
 
 def run_5_4(setting: Setting) -> Result:
     """Randomize one sample ten times at every p and estimate the parameters of node D."""
-    codes = six_nodes.sample(RECORDS, setting.rng("ma-5.4"))
-    counts = six_nodes.counted(codes, NODE)
+    codes = ma_laws.six_sample(RECORDS, setting.rng("ma-5.4"))
+    counts = ma_laws.counted(codes, NODE)
     levels = LEVELS[1::2] if setting.quick else LEVELS
     owner = SeededOwner.of("ma-5.4", setting.seed, RECORDS)
     rows = (_rows(p, counts, estimates(owner, codes, p, RUNS)) for p in setting.steps(levels))
@@ -53,8 +59,8 @@ def run_5_4(setting: Setting) -> Result:
 
 def estimates(owner: SeededOwner, codes: dict[str, Codes], p: float, runs: int) -> Tensor:
     """Return the raw estimates of Pr(D = 1 | B, C) per run, shape (runs, 4)."""
-    structure = six_nodes.family(NODE)
-    plan = six_nodes.plan(p, "".join(structure.nodes))
+    structure = ma_laws.family(NODE)
+    plan = ma_laws.six_plan(p, "".join(structure.nodes))
     columns = {name: codes[name] for name in plan.domain.names}
     found = []
     for index in range(runs):
@@ -166,7 +172,7 @@ MA_5_4 = Experiment(
     source="Ma (2006), figure 5.4",
     run=run_5_4,
     choices=(
-        six_nodes.CHOICE,
+        ma_laws.SIX_NODES,
         "The ten runs randomize one sample of 5,000; errors are against its own parameters.",
     ),
 )
@@ -188,12 +194,12 @@ _MEAN_ABSOLUTE = float(np.sqrt(2 / np.pi))
 def run_5_5(setting: Setting) -> Result:
     """Raise p until the mean absolute error exceeds each threshold, at every sample size."""
     sizes = RECORDS_5_5[:4] if setting.quick else RECORDS_5_5
-    codes = six_nodes.sample(max(sizes), setting.rng("ma-5.5"))
+    codes = ma_laws.six_sample(max(sizes), setting.rng("ma-5.5"))
     owner = SeededOwner.of("ma-5.5", setting.seed, max(sizes))
     rows = []
     for records in setting.steps(sizes, cost=float):
         some = {name: column[:records] for name, column in codes.items()}
-        counts = six_nodes.counted(some, NODE)
+        counts = ma_laws.counted(some, NODE)
         found = first_above(owner, some, counts)
         rows += [(records, c, found[c], predicted(counts, c)) for c in THRESHOLDS]
     table = pd.DataFrame(rows, columns=["records", "threshold", "p_star", "predicted"])
@@ -267,5 +273,5 @@ MA_5_5 = Experiment(
     title="The randomization that keeps an accuracy, against the sample size",
     source="Ma (2006), figure 5.5",
     run=run_5_5,
-    choices=(six_nodes.CHOICE, _ERROR),
+    choices=(ma_laws.SIX_NODES, _ERROR),
 )

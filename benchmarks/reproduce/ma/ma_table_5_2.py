@@ -8,8 +8,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.ratio_errors import parameter_errors
+from benchmarks.reproduce.engine import (
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    parameter_errors,
+)
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
 from pramana_core.estimation.estimated import EstimatedMarginals

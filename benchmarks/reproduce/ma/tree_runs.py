@@ -9,16 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from benchmarks.reproduce.accuracy_curves import (
-    AT,
-    CLEAN,
-    at,
-    draw,
-    runs_at,
-    spreads,
-    summarized,
-    within,
-)
 from benchmarks.reproduce.data.ma_tables import (
     ADULT_CHOICE,
     ADULT_FILE,
@@ -30,6 +20,16 @@ from benchmarks.reproduce.data.ma_tables import (
 )
 from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ma.item_runs import spread
+from benchmarks.reproduce.ma.linear_runs import (
+    AT,
+    CLEAN,
+    at,
+    draw,
+    runs_at,
+    spreads,
+    summarized,
+    within,
+)
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
 from pramana.simulate.randomization import symmetric

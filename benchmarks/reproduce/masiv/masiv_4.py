@@ -10,11 +10,18 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.data import six_nodes
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.data import ma_laws
+from benchmarks.reproduce.engine import (
+    Axes,
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    parameter_errors,
+)
 from benchmarks.reproduce.ma.ma_5_4 import ALMOST_NONE, NODE, REASONABLE, RUNS
-from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, view_of
-from benchmarks.reproduce.ratio_errors import parameter_errors
+from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PARTITION, PEERS, both, view_of
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric
 from pramana_core.learn.networks.bayes_net import learn_parameters
@@ -45,7 +52,7 @@ def run(setting: Setting) -> Result:
     levels = LEVELS[1::2] if setting.quick else LEVELS
     sizes = SIZES[:3] if setting.quick else SIZES
     first = RECORDS * len(levels) / (RECORDS * len(levels) + 20 * sum(sizes))
-    codes = six_nodes.sample(RECORDS, setting.rng("masiv-4"))
+    codes = ma_laws.six_sample(RECORDS, setting.rng("masiv-4"))
     owner = SeededOwner.of("masiv-4", setting.seed, RECORDS)
     parts = (
         _rows(name, p, codes, estimates(owner, codes, name, p))
@@ -53,7 +60,7 @@ def run(setting: Setting) -> Result:
     )
     parameters = pd.concat(parts, ignore_index=True)
     found = []
-    many = six_nodes.sample(max(sizes), setting.rng("masiv-4", "p*"))
+    many = ma_laws.six_sample(max(sizes), setting.rng("masiv-4", "p*"))
     owner = SeededOwner.of("masiv-4 p*", setting.seed, max(sizes))
     larger = itertools.product(both(), sizes)
     for name, records in setting.steps(larger, low=first, cost=lambda part: part[1]):
@@ -80,7 +87,7 @@ def run(setting: Setting) -> Result:
 def estimates(owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float) -> Tensor:
     """Return a setup's raw estimates of Pr(D = 1 | B, C) by run, shape (runs, 4)."""
     view = view_of(name, p, NODE)
-    structure = six_nodes.family(NODE)
+    structure = ma_laws.family(NODE)
     found = []
     for index in range(RUNS):
         learned = learn_parameters(view.marginals(owner, codes, index), structure).families
@@ -99,7 +106,7 @@ def theory(counts: Tensor, name: str, p: float) -> Tensor:
 
 
 def _clean(codes: Mapping[str, Codes]) -> tuple[Tensor, Tensor]:
-    counts = six_nodes.counted(dict(codes), NODE)
+    counts = ma_laws.counted(dict(codes), NODE)
     return counts, (counts[..., 0] / counts.sum(axis=-1)).ravel()
 
 
@@ -292,7 +299,7 @@ EXPERIMENT = Experiment(
     source="MaSiv (2006), figure 4",
     run=run,
     choices=(
-        six_nodes.CHOICE,
+        ma_laws.SIX_NODES,
         PARTITION,
         "The ten runs randomize one sample of 5,000; errors are against its own parameters.",
         (

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.data import six_nodes
+from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ma.structure_curves import BAYESIAN, BIC, PUBLISHED, summarized
-from benchmarks.reproduce.masiv.setups import MINER, PARTITION, PEERS, both, views
+from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PARTITION, PEERS, both, views
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.bayes_net import compare
 from pramana.simulate.study import SMOOTHED, fitted
@@ -85,11 +85,11 @@ def learned(
     `extra` and `missing` are against the true network, `new` and `lost` against the structure
     that the same score learns of the records themselves (MaSiv VI).
     """
-    truth = six_nodes.network()
+    truth = ma_laws.network()
     owner = SeededOwner.of(f"masiv-5 {records}", setting.seed, records)
     rows = []
     for index in range(runs):
-        codes = six_nodes.sample(records, setting.rng("masiv-5", records, index))
+        codes = ma_laws.six_sample(records, setting.rng("masiv-5", records, index))
         exact = _exact(codes)
         for p in setting.steps(levels, index / runs, (index + 1) / runs):
             found = {name: _views(owner, codes, name, p, index) for name in both()}
@@ -108,7 +108,7 @@ def learned(
 
 
 def _exact(codes: Mapping[str, Codes]) -> EstimatedMarginals:
-    domain = six_nodes.network().domain
+    domain = ma_laws.network().domain
     counts = ReportedCounts(codes, {v.name: v.size for v in domain})
     return EstimatedMarginals(counts, Plan.unrandomized(domain))
 
@@ -125,9 +125,9 @@ def structure(seen: Mapping[str, Marginals], scoring: Scoring) -> Structure:
     for nodes, marginals in seen.items():
         found = k2(judge_of(marginals, scoring), PUBLISHED, list(nodes), unwatched)
         parents |= {
-            node: tuple(p for p in six_nodes.STRUCTURE.nodes if p in found[node]) for node in nodes
+            node: tuple(p for p in ma_laws.STRUCTURE.nodes if p in found[node]) for node in nodes
         }
-    return Structure.of({node: parents[node] for node in six_nodes.STRUCTURE.nodes})
+    return Structure.of({node: parents[node] for node in ma_laws.STRUCTURE.nodes})
 
 
 def network(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
@@ -136,7 +136,7 @@ def network(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
     for nodes, marginals in seen.items():
         made = fitted(marginals, found)
         tables |= {node: made.tables[node] for node in nodes}
-    return BayesNet(six_nodes.network().domain, found, tables)
+    return BayesNet(ma_laws.network().domain, found, tables)
 
 
 def _of(means: pd.DataFrame, setup: str, score: str, records: int = RECORDS) -> pd.DataFrame:
@@ -273,10 +273,10 @@ def more_records(means: pd.DataFrame, score: str) -> Finding:
 
 def printed_penalty(setting: Setting) -> Finding:
     """Learn with the penalty as printed, C* N / 2 per parameter, from records as they are."""
-    exact = _exact(six_nodes.sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
+    exact = _exact(ma_laws.six_sample(RECORDS, setting.rng("masiv-5", RECORDS, 0)))
     printed = structure({"ABCDEF": exact}, Scoring("bic", c_star=RECORDS / math.log(RECORDS)))
     usual = structure({"ABCDEF": exact}, Scoring("bic"))
-    links = len(six_nodes.STRUCTURE.links)
+    links = len(ma_laws.STRUCTURE.links)
     return Finding(
         len(printed.links) == links,
         "The printed BIC penalty is C* N / 2 per parameter. With it and C* = 1 the original data"
@@ -320,7 +320,7 @@ EXPERIMENT = Experiment(
     source="MaSiv (2006), figure 5 and VII.C",
     run=run,
     choices=(
-        six_nodes.CHOICE,
+        ma_laws.SIX_NODES,
         PARTITION,
         (
             f"A new sample of {RECORDS:,} in each of {RUNS} runs ({QUICK_RUNS} with --quick); of"

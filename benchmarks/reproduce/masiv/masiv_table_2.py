@@ -1,4 +1,4 @@
-"""MaSiv tables I and II: what the printed randomization says, and which one made the table."""
+"""MaSiv's setups, with a miner and without, and its tables I and II."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
 from benchmarks.reproduce.ma.ma_table_5_2 import (
     PAPER_RUNS,
@@ -18,14 +19,67 @@ from benchmarks.reproduce.ma.ma_table_5_2 import (
     printed,
     sample,
 )
-from benchmarks.reproduce.masiv.setups import MINER, PEERS, both
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Dense, Transition
+from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import gamma, k_anonymity
+
+# MaSiv's two setups: a miner who has everybody's reports (II), or the parties alone (I).
+
+MINER, PEERS = "with a miner (II)", "without (I)"
+
+SITES = ("ABC", "DEF")
+"""The nodes of the two sites of figure 3: D has its parents at the other site (Ma 5.6.2)."""
+
+PARTITION = (
+    "Figure 3 and its partition are lost; A, B and C are at one site, D, E and F at the other, as"
+    " Ma 5.6.2 says of the same network."
+)
+
+
+def both() -> tuple[str, str]:
+    """Return the names of the setups."""
+    return MINER, PEERS
+
+
+@dataclass(frozen=True)
+class View:
+    """What a learner has of the six nodes: the plan of its copy, and the nodes it learns."""
+
+    plan: Plan
+    nodes: str
+
+    def marginals(
+        self, owner: SeededOwner, codes: Mapping[str, Codes], run: int
+    ) -> EstimatedMarginals:
+        """Return what its copy tells; whoever sees a block sees the same draws."""
+        columns = {name: codes[name] for name in self.plan.domain.names}
+        return EstimatedMarginals(owner.report(self.plan, columns, run), self.plan)
+
+
+def views(name: str, p: float) -> tuple[View, ...]:
+    """Return what is learned from in a setup, every node randomized with parameter `p`.
+
+    Without a miner a site has its own columns as they are and learns its own nodes.
+    """
+    if name == MINER:
+        return (View(ma_laws.six_plan(p), "ABCDEF"),)
+    return tuple(View(ma_laws.six_plan(p, exact=site), site) for site in SITES)
+
+
+def view_of(name: str, p: float, node: str) -> View:
+    """Return the view in which a setup learns a node, of the node's family alone."""
+    (site,) = (view.nodes for view in views(name, p) if node in view.nodes)
+    family = ma_laws.family(node).nodes
+    exact = site if name == PEERS else ""
+    return View(ma_laws.six_plan(p, "".join(family), exact=exact), node)
+
+
+# MaSiv tables I and II: what the printed randomization says, and which one made the table.
 
 RUNS, QUICK_RUNS = 60, 10
 

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, folds, run_cells, table_of
-from benchmarks.reproduce.sharkey.published import recorded
+from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, folds, recorded, run_cells, table_of
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import simulate
 from pramana.simulate.designs import designed

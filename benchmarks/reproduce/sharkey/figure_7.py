@@ -9,8 +9,15 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
-from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, level, line, run_cells
-from benchmarks.reproduce.sharkey.published import REQUIREMENTS, recorded
+from benchmarks.reproduce.sharkey.cells import (
+    REQUIREMENTS,
+    SOURCES,
+    Cell,
+    level,
+    line,
+    recorded,
+    run_cells,
+)
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 

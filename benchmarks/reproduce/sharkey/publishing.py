@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reproduce.engine import Setting
-from benchmarks.reproduce.sharkey.cells import FOLDS, kept_of
-from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, label
+from benchmarks.reproduce.sharkey.cells import FOLDS, PUBLISHED, REQUIREMENTS, kept_of, label
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.publishers import Process
 from pramana_core.terminal import console

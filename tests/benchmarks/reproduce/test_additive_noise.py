@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy import integrate, stats
 
-from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import ma_3_1_2
 from benchmarks.reproduce.ma.ma_3_1_2 import KINDS, AdditiveNoise
+from benchmarks.reproduce.run import select
 from pramana_core.channels import Symmetric
 from pramana_core.privacy import gamma
 
@@ -128,13 +128,11 @@ def test_verdict_on_breaches(pram: float, agrees: bool):
     assert (upward.agrees, downward.agrees) == (agrees, True)
 
 
-def test_the_experiment_agrees(quick):
-    """At another seed too: what is compared by chance has margins of many standard errors."""
+def test_the_experiment_agrees_at_another_seed():
+    """What is compared by chance has margins of many standard errors; seed 1 is pinned."""
     (experiment,) = select(["ma-3.1.2"])
-    for result in (quick("ma-3.1.2").result, experiment.run(Setting(seed=2, quick=True))):
-        assert all(finding.agrees is not False for finding in result.findings)
-        table = result.tables["same-accuracy"]
-        assert (table["pram_gamma"] < table["last_gamma"]).all()
+    result = experiment.run(Setting(seed=2, quick=True))
+    assert all(finding.agrees is not False for finding in result.findings)
 
 
 @pytest.mark.parametrize("nudge", [1 - 1e-13, 1.0, 1 + 1e-13])

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.catalogue import select
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp import frapp_9, frapp_18
 from benchmarks.reproduce.frapp.frapp_9 import System, of_tables, systems
 from benchmarks.reproduce.frapp.mechanisms import papers_mechanisms
-from benchmarks.reproduce.run import png
+from benchmarks.reproduce.run import select
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -141,8 +140,6 @@ def test_the_bound_on_a_small_survey(table):
     assert (means["loose"] >= means["tightest"] * (1 - 1e-9)).all()
     diagonal = means[means["mechanism"] == "DET-GD"]["condition"]
     assert math.isclose(diagonal.min(), diagonal.max(), rel_tol=1e-9)
-    picture = png("t", "s", result.draw, result.height)
-    assert picture.startswith(b"\x89PNG")
 
 
 def test_the_bound_on_a_table_of_healths_form(tmp_path: Path):
@@ -193,8 +190,7 @@ def test_a_lower_condition_number_is_found_out():
     assert frapp_18.symmetric(table.assign(hadamard=7.0), 3.0).agrees is False
 
 
-def test_equation_18_at_several_seeds(quick):
-    runs = [quick("frapp-18").result]
-    runs += [frapp_18.run(Setting(seed=seed, quick=True)) for seed in (2, 3)]
-    for result in runs:
-        assert [f.agrees for f in result.findings] == [True, False, False]
+@pytest.mark.parametrize("seed", [2, 3])
+def test_equation_18_at_other_seeds_than_the_pinned(seed: int):
+    found = frapp_18.run(Setting(seed=seed, quick=True)).findings
+    assert [f.agrees for f in found] == [True, False, False]

@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.reproduce.data import six_nodes
+from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import ma_5_4
 from benchmarks.reproduce.masiv import masiv_4, masiv_5, masiv_table_2
-from benchmarks.reproduce.masiv.masiv_table_2 import Randomization
-from benchmarks.reproduce.masiv.setups import MINER, PEERS, view_of, views
+from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PEERS, Randomization, view_of, views
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
 from pramana_core.marginals.counts import ReportedCounts
@@ -39,7 +38,7 @@ def test_a_site_has_its_own_columns_as_they_are():
 
 
 def test_both_setups_see_the_same_draws_of_a_column():
-    codes = six_nodes.sample(500, np.random.default_rng(1))
+    codes = ma_laws.six_sample(500, np.random.default_rng(1))
     owner = SeededOwner.of("masiv", 1, 500)
     told = [owner.report(view.plan, codes, 0) for view in (*views(MINER, 0.3), *views(PEERS, 0.3))]
     assert (told[0].column("B") == told[2].column("B")).all()
@@ -96,7 +95,7 @@ def test_deviations_are_held_against_theory(spread: float, agrees: bool):
 
 
 def test_theory_with_a_miner_is_that_of_ma_and_without_is_binomial_in_d():
-    counts = six_nodes.counted(six_nodes.sample(5000, np.random.default_rng(2)), "D")
+    counts = ma_laws.counted(ma_laws.six_sample(5000, np.random.default_rng(2)), "D")
     assert masiv_4.theory(counts, MINER, 0.2) == pytest.approx(ma_5_4.theory(counts, 0.2))
     without = masiv_4.theory(counts, PEERS, 0.2)
     assert (without < masiv_4.theory(counts, MINER, 0.2)).all()
@@ -105,8 +104,8 @@ def test_theory_with_a_miner_is_that_of_ma_and_without_is_binomial_in_d():
 
 def test_p_star_is_the_first_p_above_the_threshold(monkeypatch: pytest.MonkeyPatch):
     """Errors of 0.45 p in half of the runs and -0.45 p in the others."""
-    codes = six_nodes.sample(400, np.random.default_rng(3))
-    counts = six_nodes.counted(codes, "D")
+    codes = ma_laws.six_sample(400, np.random.default_rng(3))
+    counts = ma_laws.counted(codes, "D")
     clean = (counts[..., 0] / counts.sum(axis=-1)).ravel()
     signs = np.repeat([1.0, -1.0], masiv_4.RUNS // 2)[:, None]
 
@@ -212,12 +211,12 @@ def test_little_error_is_half_a_link(most: int, agrees: bool):
 
 
 def test_nothing_is_in_error_where_nothing_is_randomized():
-    codes = six_nodes.sample(50_000, np.random.default_rng(5))
+    codes = ma_laws.six_sample(50_000, np.random.default_rng(5))
     owner = SeededOwner.of("masiv", 2, 50_000)
     for name in (MINER, PEERS):
         seen = masiv_5._views(owner, codes, name, 0.0, 0)
         found = masiv_5.structure(seen, masiv_5.SCORES["C* = 1"](0.0))
-        assert set(found.links) == set(six_nodes.STRUCTURE.links)
+        assert set(found.links) == set(ma_laws.STRUCTURE.links)
         learned = masiv_5.network(seen, found)
         wanted = masiv_5.network({"ABCDEF": masiv_5._exact(codes)}, found)
         for node, table in wanted.tables.items():
@@ -230,18 +229,3 @@ def test_the_printed_penalty_allows_no_link():
     assert finding.agrees is False
     assert "0 of 7 links" in finding.text
     assert math.log(2) < 2 / 2
-
-
-# --- all of them ---------------------------------------------------------------------------------
-
-
-def test_learning_is_repeatable_and_ordered():
-    scores = {S: masiv_5.SCORES[S]}
-    shares: list[float] = []
-    setting = Setting(seed=2, progress=shares.append)
-    first = masiv_5.learned(setting, 2000, (0.1, 0.3), scores, 2)
-    again = masiv_5.learned(setting, 2000, (0.1, 0.3), scores, 2)
-    pd.testing.assert_frame_equal(first, again)
-    assert len(first) == 2 * 2 * 2
-    assert shares[:4] == [0.25, 0.5, 0.75, 1.0]
-    assert not first.isna().any().any()

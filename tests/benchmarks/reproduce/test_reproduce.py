@@ -19,15 +19,15 @@ from scipy import integrate, stats
 from typer.testing import CliRunner
 
 from benchmarks.reproduce import engine
-from benchmarks.reproduce.catalogue import catalogue, select
-from benchmarks.reproduce.data import table_2_1, two_triangles
+from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import Experiment, Finding, Result, Setting
-from benchmarks.reproduce.ma import ma_2_2, ma_2_3, ma_3_2, ma_3_3, ma_3_4, ma_7_3
-from benchmarks.reproduce.run import reproduce, tally
+from benchmarks.reproduce.ma import item_runs, ma_2_2, ma_3_3, ma_3_4, privacy
+from benchmarks.reproduce.run import catalogue, reproduce, select, tally
 from pramana.cli import app
 from pramana.setups import owner as production
 from pramana_core.discretize import Discretization
 from pramana_core.errors import OptionError
+from pramana_core.privacy import gamma, gamma_within_groups
 
 pytestmark = pytest.mark.calibration
 
@@ -59,8 +59,8 @@ def matrix(size: int, p: float, groups: list[list[int]] | None = None) -> np.nda
         (lambda: Finding(True, "  "), "sentence"),
         (lambda: Result({}, (Finding(None, "."),), lambda _: None), "at least one"),
         (lambda: Result({"a": pd.DataFrame()}, (), lambda _: None), "at least one"),
-        (lambda: Experiment("Ma 2.2", "t", "s", ma_2_2.run), "not a valid name"),
-        (lambda: Experiment("ma-2.2", "", "s", ma_2_2.run), "title"),
+        (lambda: Experiment("Ma 2.2", "t", "s", ma_2_2.run_2_2), "not a valid name"),
+        (lambda: Experiment("ma-2.2", "", "s", ma_2_2.run_2_2), "title"),
         (lambda: select(["ma-9.9"]), "no experiment ma-9.9"),
         (lambda: reproduce([], QUICK, Path("nowhere")), "no experiment to run"),
     ],
@@ -105,12 +105,12 @@ def test_the_catalogue_names_each_experiment_once():
 def reports(p: float) -> tuple[np.ndarray, np.ndarray]:
     """Reported counts of 50,000 records, and the true cells' counts."""
     records = 50_000
-    pmf = table_2_1.pmf()
-    codes = production.draw_cells(pmf, table_2_1.NAMES, records, np.random.default_rng(5))
+    pmf = ma_laws.pmf()
+    codes = production.draw_cells(pmf, ma_laws.NAMES, records, np.random.default_rng(5))
     owner = production.SeededOwner.of("test", 3, records)
     true = np.zeros(pmf.shape)
     np.add.at(true, tuple(codes.values()), 1)
-    return owner.report(table_2_1.multicategory(p), codes).table(table_2_1.NAMES), true
+    return owner.report(ma_laws.multicategory(p), codes).table(ma_laws.NAMES), true
 
 
 def expected(true: np.ndarray, p: float) -> np.ndarray:
@@ -128,7 +128,7 @@ def test_owners_reports_follow_the_matrix(assert_distribution):
 
 def test_drawn_cells_follow_the_table(assert_distribution):
     _, true = reports(0.5)
-    pmf = table_2_1.pmf()
+    pmf = ma_laws.pmf()
     assert_distribution(true, true.sum() * pmf, false_alarm=FALSE_ALARM)
     other = np.where(pmf > 0, pmf, 0) ** 1.03
     with pytest.raises(AssertionError, match="chi-square"):
@@ -136,13 +136,13 @@ def test_drawn_cells_follow_the_table(assert_distribution):
 
 
 def test_an_owners_draws_repeat_and_differ_by_run():
-    plan = table_2_1.multicategory(0.5)
-    codes = production.draw_cells(table_2_1.pmf(), table_2_1.NAMES, 500, np.random.default_rng(0))
+    plan = ma_laws.multicategory(0.5)
+    codes = production.draw_cells(ma_laws.pmf(), ma_laws.NAMES, 500, np.random.default_rng(0))
     owner = production.SeededOwner.of("test", 3, 800)  # more records than are reported
-    tables = [owner.report(plan, codes, run).table(table_2_1.NAMES) for run in (0, 0, 1)]
+    tables = [owner.report(plan, codes, run).table(ma_laws.NAMES) for run in (0, 0, 1)]
     assert (tables[0] == tables[1]).all()
     assert (tables[0] != tables[2]).any()
-    other = production.SeededOwner.of("test", 4, 800).report(plan, codes).table(table_2_1.NAMES)
+    other = production.SeededOwner.of("test", 4, 800).report(plan, codes).table(ma_laws.NAMES)
     assert (tables[0] != other).any()
 
 
@@ -150,10 +150,10 @@ def test_an_owners_draws_repeat_and_differ_by_run():
 
 
 def test_table_2_1_lacks_a_twentieth():
-    total = sum((entry for row in table_2_1.PRINTED for entry in row), Fraction(0))
+    total = sum((entry for row in ma_laws.PRINTED for entry in row), Fraction(0))
     assert total == Fraction(19, 20)
-    assert [len(row) for row in table_2_1.PRINTED] == [5] * 5
-    pmf = table_2_1.pmf()
+    assert [len(row) for row in ma_laws.PRINTED] == [5] * 5
+    pmf = ma_laws.pmf()
     assert math.isclose(pmf.sum(), 1, rel_tol=1e-12)
     assert math.isclose(pmf[0, 1] / pmf[0, 0], 12)
     assert (pmf == 0).sum() == 10
@@ -178,15 +178,6 @@ def test_accurate_is_a_tenth_of_the_records(moved: int, agrees: bool):
     assert finding.agrees is agrees
 
 
-def test_figure_2_2_counts_every_record_twice(quick):
-    found = quick("ma-2.2").result.tables["counts"]
-    assert len(found) == 25
-    for column in ("true", "moment", "ml"):
-        assert math.isclose(found[column].sum(), ma_2_2.RECORDS, rel_tol=1e-9)
-    assert (found["category"] == 5 * (found["x1"] - 1) + found["x2"]).all()
-    assert (found["ml"] >= 0).all()
-
-
 def test_error_bars_of_figure_2_2_follow_theorem_2(quick):
     """The estimated errors are near those of the true counts, by the dense formula."""
     found = quick("ma-2.2").result.tables["counts"]
@@ -202,23 +193,56 @@ def test_error_bars_of_figure_2_2_follow_theorem_2(quick):
     assert not np.allclose(found["moment_se"], 1.3 * exact, rtol=0.15)
 
 
+@pytest.mark.parametrize("size", ma_2_2.SIZES)
+def test_the_variance_of_symmetric_randomization_in_closed_form(size: int):
+    """Every category keeps lambda = 1 - p K / (K - 1) of itself: errors grow by 1 / lambda."""
+    table = ma_2_2.run_grouping(Setting()).tables["sizes"]
+    row = table[(table["kind"] == ma_2_2.SAME_P) & (table["categories"] == size)].iloc[0]
+    p = ma_2_2.GROUPS_P
+    kept = 1 - p * size / (size - 1)
+    # Reports are uniform, too: their variance, divided by lambda^2, less that of the records.
+    q = 1 / size
+    given = size * q * (1 - q) / kept**2 - size * q * (1 - q)
+    assert row["variance"] == pytest.approx(given, rel=1e-6)
+
+
+def test_channels_have_what_is_kept():
+    for size in ma_2_2.SIZES:
+        assert gamma(ma_2_2.channel(ma_2_2.SAME_GAMMA, size)) == pytest.approx(19, rel=1e-6)
+    within = gamma_within_groups(ma_2_2.grouped(ma_2_2.SAME_GAMMA))
+    assert within == pytest.approx(19, rel=1e-6)
+    assert gamma_within_groups(ma_2_2.grouped(ma_2_2.SAME_P)) == pytest.approx(2 * 0.7 / 0.3)
+
+
+@pytest.mark.parametrize(("last", "agrees"), [(3.0, True), (1.5, False)])
+def test_verdict_on_variances(last: float, agrees: bool):
+    table = pd.DataFrame({"kind": "k", "variance": [1.0, 2.0, last]})
+    assert ma_2_2.more_categories(table, "k").agrees is agrees
+
+
+@pytest.mark.parametrize(("yes", "agrees"), [(0.5, True), (1.5, False)])
+def test_verdict_on_groups(yes: float, agrees: bool):
+    table = pd.DataFrame({"kind": "k", "grouped": ["no", "yes"], "variance": [1.0, yes]})
+    assert ma_2_2.less_variance(table, "k").agrees is agrees
+
+
 # --- Ma 2.3 --------------------------------------------------------------------------------------
 
 
 def test_the_two_triangles_are_a_density():
     area, _ = integrate.quad(
-        lambda x: float(two_triangles.density(np.array(x))), 0, 24, points=[6, 12, 18]
+        lambda x: float(ma_laws.density(np.array(x))), 0, 24, points=[6, 12, 18]
     )
     assert math.isclose(area, 1, rel_tol=1e-9)
     points = np.array([0.0, 6, 12, 18, 24, 3, 25])
-    assert np.allclose(two_triangles.density(points), np.array([0, 2, 0, 2, 0, 1, 0]) / 24)
+    assert np.allclose(ma_laws.density(points), np.array([0, 2, 0, 2, 0, 1, 0]) / 24)
 
 
 def test_samples_follow_the_two_triangles(assert_distribution):
-    values = two_triangles.sample(40_000, np.random.default_rng(2))
+    values = ma_laws.triangle_sample(40_000, np.random.default_rng(2))
     seen, edges = np.histogram(values, bins=24, range=(0, 24))
     middle = (edges[:-1] + edges[1:]) / 2  # exact: the density is linear within each bin
-    wanted = 40_000 * two_triangles.density(middle)
+    wanted = 40_000 * ma_laws.density(middle)
     assert_distribution(seen, wanted, false_alarm=FALSE_ALARM)
     with pytest.raises(AssertionError, match="chi-square"):
         assert_distribution(seen, np.roll(wanted, 1), false_alarm=FALSE_ALARM)
@@ -227,23 +251,10 @@ def test_samples_follow_the_two_triangles(assert_distribution):
 def test_distance_of_four_flat_pieces_is_one_half():
     """By hand: on each quarter |f - 1/24| is two triangles of area 1/16."""
     quarters = Discretization((6.0, 12.0, 18.0), (3.0, 9.0, 15.0, 21.0), (1, 1, 1, 1), "test")
-    distance = two_triangles.l1_distance(quarters, np.full(4, 25.0))
+    distance = ma_laws.l1_distance(quarters, np.full(4, 25.0))
     assert math.isclose(distance, 0.5, rel_tol=1e-5)
-    assert two_triangles.widths(quarters) == [6.0, 6.0]
-    assert np.allclose(two_triangles.heights(quarters, np.full(4, 25.0)), 1 / 24)
-
-
-def test_figure_2_3_meets_the_papers_requirements(quick):
-    result = quick("ma-2.3").result
-    groups = result.tables["groups"]
-    assert groups["true"].sum() == ma_2_3.RECORDS
-    assert groups["true"].min() >= 1500
-    assert (groups["low"] < groups["mean"]).all()
-    assert (groups["mean"] < groups["high"]).all()
-    assert (groups["high"].iloc[:-1].to_numpy() == groups["low"].iloc[1:].to_numpy()).all()
-    assert 36 <= result.facts["groups"] <= 42
-    made = result.tables["supports"].groupby("support")["groups"].mean()
-    assert (np.diff(made) > 0).all()
+    assert ma_laws.widths(quarters) == [6.0, 6.0]
+    assert np.allclose(ma_laws.heights(quarters, np.full(4, 25.0)), 1 / 24)
 
 
 # --- Ma 3.1 and 3.2 ------------------------------------------------------------------------------
@@ -263,18 +274,12 @@ def test_figure_3_1_is_the_printed_double_sum(quick):
         assert math.isclose(entropy, total, abs_tol=1e-6)
 
 
-def test_figure_3_1_says_that_grouping_is_not_the_better_worst_case(quick):
-    verdicts = [f.agrees for f in quick("ma-3.1").result.findings if f.agrees is not None]
-    assert verdicts == [True, True, True, False]
-
-
 def test_figure_3_2_is_the_worst_binary_posterior(quick):
     """The bound by another way: Bayes' rule on the worst likelihood ratio, gamma to 1."""
     found = quick("ma-3.2").result.tables["bound"]
-    assert set(found["gamma"]) == set(ma_3_2.GAMMAS)
+    assert set(found["gamma"]) == set(privacy.GAMMAS)
     for g, prior, bound in found.iloc[::7].itertuples(index=False):
         assert math.isclose(bound, prior * g / (prior * g + (1 - prior)), rel_tol=1e-12)
-    assert all(f.agrees for f in quick("ma-3.2").result.findings)
 
 
 # --- Ma 3.3 --------------------------------------------------------------------------------------
@@ -330,22 +335,10 @@ def test_divergence_by_hand():
     assert math.isclose(half, sum(0.5 * math.log2(0.5 / q) for q in raised))
 
 
-def test_figure_3_4_improves_with_records_and_without_noise(quick):
-    result = quick("ma-3.4").result
-    first, second = result.tables["a"], result.tables["b"]
-    assert len(first) == len(ma_3_4.KEEP_A) * len(ma_3_4.RECORDS_A)
-    assert len(second) == len(ma_3_4.KEEP_B) * 3
-    assert (first["kl_bits"] >= 0).all()
-    assert second["l1"].between(0, 2).all()
-    best = first.loc[first["kl_bits"].idxmin()]
-    assert best["keep"] >= 0.85
-    assert best["records"] >= 16_000
-
-
 # --- Ma 7.3 --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("items", ma_7_3.GROUPS)
+@pytest.mark.parametrize("items", item_runs.GROUPS)
 def test_figure_7_3_by_enumeration(quick, items: int):
     """Both matrices over all 2^|G| cells, ratios within columns; the marginal by summing out."""
     found = quick("ma-7.3").result.tables["gamma"]
@@ -362,15 +355,6 @@ def test_figure_7_3_by_enumeration(quick, items: int):
         worst = [(m.max(axis=0) / m.min(axis=0)).max() for m in (together, apart, one)]
         seen = [row["gamma_s"], row["gamma_independent"], row["gamma_item"]]
         assert np.allclose(seen, worst, rtol=1e-6)
-
-
-def test_figure_7_3_crosses_for_three_items_only(quick):
-    """The slopes at p = 1 - 2^-|G|: 64/7 together, 48/7 one by one for |G| = 3; equal for 2."""
-    found = quick("ma-7.3").result.tables["gamma"]
-    smaller = found["gamma_s"] < found["gamma_independent"]
-    assert smaller[found["items"] == 2].all()
-    assert not smaller[(found["items"] == 3) & (found["p"] > 0.8)].any()
-    assert smaller[(found["items"] == 3) & (found["p"] < 0.75)].all()
 
 
 # --- running and writing -------------------------------------------------------------------------
@@ -427,7 +411,7 @@ def test_the_page_holds_everything_and_loads_nothing(tmp_path: Path):
 def test_a_seed_gives_the_same_bytes(tmp_path: Path):
     folders = [tmp_path / name for name in ("one", "two", "other")]
     for folder, seed in zip(folders, (3, 3, 4), strict=True):
-        reproduce([made_up(), ma_7_3.EXPERIMENT], Setting(seed=seed, quick=True), folder)
+        reproduce([made_up(), item_runs.MA_7_3], Setting(seed=seed, quick=True), folder)
     for path in folders[0].iterdir():
         assert path.read_bytes() == (folders[1] / path.name).read_bytes(), path.name
     changed = [(f / "made-up.csv").read_bytes() for f in (folders[0], folders[2])]

@@ -15,16 +15,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.reproduce import accuracy_curves as curves
-from benchmarks.reproduce.catalogue import catalogue
 from benchmarks.reproduce.data import ma_tables
-from benchmarks.reproduce.data.item_groups import (
+from benchmarks.reproduce.data.ma_tables import (
     ADULT_GROUPS,
     MUSHROOM_GROUPS,
+    Grouping,
+    TrueRecords,
     item_groups,
     transactions,
 )
-from benchmarks.reproduce.data.ma_tables import Grouping, TrueRecords
 from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.ma import iris, item_runs, linear_runs, tree_runs
 from pramana_core.domain import Domain, Variable
@@ -168,14 +167,16 @@ def accuracies(values: dict[float, list[float]], curve: str = "c") -> pd.DataFra
 
 
 def test_curves_by_hand():
-    means = curves.summarized(accuracies({0.0: [0.9], 0.1: [0.9, 0.88], 0.3: [0.8, 0.86, 0.89]}))
-    assert curves.at(means, "c", 0.3) == pytest.approx(0.85)
+    means = linear_runs.summarized(
+        accuracies({0.0: [0.9], 0.1: [0.9, 0.88], 0.3: [0.8, 0.86, 0.89]})
+    )
+    assert linear_runs.at(means, "c", 0.3) == pytest.approx(0.85)
     assert means["sd"].iloc[1] == pytest.approx(0.02 / np.sqrt(2))
-    assert curves.spreads(means, "c").agrees
-    assert "not within 3 points" in curves.within(means, "c", 0.3, 3).text
-    assert ": within 5 points" in curves.within(means, "c", 0.3, 5).text
-    steady = curves.summarized(accuracies({0.0: [0.9], 0.1: [0.5, 0.9], 0.3: [0.8, 0.8]}))
-    assert not curves.spreads(steady, "c").agrees
+    assert linear_runs.spreads(means, "c").agrees
+    assert "not within 3 points" in linear_runs.within(means, "c", 0.3, 3).text
+    assert ": within 5 points" in linear_runs.within(means, "c", 0.3, 5).text
+    steady = linear_runs.summarized(accuracies({0.0: [0.9], 0.1: [0.5, 0.9], 0.3: [0.8, 0.8]}))
+    assert not linear_runs.spreads(steady, "c").agrees
 
 
 def test_the_floor_is_the_chance_that_a_noisy_label_is_right():
@@ -227,11 +228,6 @@ def test_the_papers_pocket_rule_is_held_to_weights_learned_by_it(longest: float,
 
 
 # --- the experiments -----------------------------------------------------------------------------
-
-
-def test_experiments_say_what_they_chose():
-    names = ("ma-6.1", "ma-6.2", "ma-6.3", "ma-7.4", "ma-7.5", "ma-7.8", "ma-7.9")
-    assert all(e.choices for e in catalogue() if e.name in names)
 
 
 @pytest.mark.public_data

@@ -11,10 +11,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.networks import running
-from benchmarks.networks.running import arguments_of, network_file
-from benchmarks.networks.settings import LEARNERS, NETWORKS, WAYS, Setting, settings
-from benchmarks.networks.table import read, section
+from benchmarks.networks import commands
+from benchmarks.networks.commands import (
+    LEARNERS,
+    NETWORKS,
+    WAYS,
+    Setting,
+    arguments_of,
+    network_file,
+    read,
+    section,
+    settings,
+)
 from pramana.cli import app
 from tests.pramana.simulate.test_simulate_learners import FAMILIES
 
@@ -68,11 +76,11 @@ def test_the_table_tells_of_every_command_how_it_ended():
 
 
 def test_a_command_that_dies_is_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(running, "_answer", lambda *_: os._exit(9))
+    monkeypatch.setattr(commands, "_answer", lambda *_: os._exit(9))
     with warnings.catch_warnings():
         # Of threads of the tests', which the process that is forked does not need.
         warnings.simplefilter("ignore", DeprecationWarning)
-        found = running.measured(Setting("cancer", "tree", "gamma 5"), tmp_path, 9, 600.0)
+        found = commands.measured(Setting("cancer", "tree", "gamma 5"), tmp_path, 9, 600.0)
     assert (found["ended"], found["records"]) == ("died", 9)
 
 

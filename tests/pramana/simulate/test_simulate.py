@@ -20,7 +20,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from benchmarks.reproduce.data import six_nodes
+from benchmarks.reproduce.data import ma_laws
 from pramana.cli import app
 from pramana.simulate.bayes_net import (
     StructureOptions,
@@ -187,13 +187,13 @@ def test_records_of_a_table_stay_together():
 
 
 def test_a_network_is_sampled_by_its_tables(assert_distribution):
-    source = NetworkSource("six", six_nodes.network())
+    source = NetworkSource("six", ma_laws.network())
     drawn = source.draw(20_000, np.random.default_rng(2))
     assert {column.dtype for column in drawn.values()} == {np.dtype(np.uint8)}
     seen = np.zeros((2, 2, 2))
     np.add.at(seen, (drawn["B"], drawn["C"], drawn["D"]), 1)
     joint = np.zeros((2, 2, 2))
-    of_a, of_b, of_c, of_d = (six_nodes.network().tables[node] for node in "ABCD")
+    of_a, of_b, of_c, of_d = (ma_laws.network().tables[node] for node in "ABCD")
     for a, b, c, d in itertools.product(range(2), repeat=4):
         joint[b, c, d] += of_a[a] * of_b[a, b] * of_c[a, c] * of_d[b, c, d]
     assert_distribution(seen, 20_000 * joint, false_alarm=FALSE_ALARM)
@@ -461,9 +461,9 @@ def test_plans_without_an_inverse_are_for_likelihood_alone():
 
 
 def test_trials_randomize_by_the_plan_and_repeat(assert_distribution):
-    source = NetworkSource("six", six_nodes.network())
-    first, second = Trials(source, six_nodes.plan(0.2), 20_000, 2, 5)
-    again, _ = Trials(source, six_nodes.plan(0.2), 20_000, 2, 5)
+    source = NetworkSource("six", ma_laws.network())
+    first, second = Trials(source, ma_laws.six_plan(0.2), 20_000, 2, 5)
+    again, _ = Trials(source, ma_laws.six_plan(0.2), 20_000, 2, 5)
     names = ["A", "B"]
     true, reported = (counts.table(names) for counts in (first.true, first.reported))
     flip = np.array([[0.8, 0.2], [0.2, 0.8]])
@@ -521,10 +521,10 @@ def test_fitted_parameters_are_posterior_means_of_clean_counts():
 
 
 def test_fitted_parameters_are_positive_whatever_the_noise():
-    (trial,) = Trials(NetworkSource("six", six_nodes.network()), six_nodes.plan(0.4), 200, 1, 2)
-    marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.4))
+    (trial,) = Trials(NetworkSource("six", ma_laws.network()), ma_laws.six_plan(0.4), 200, 1, 2)
+    marginals = EstimatedMarginals(trial.reported, ma_laws.six_plan(0.4))
     assert min(marginals.marginal("BCD").counts.ravel()) < 0
-    found = fitted(marginals, six_nodes.STRUCTURE)
+    found = fitted(marginals, ma_laws.STRUCTURE)
     assert min(float(table.min()) for table in found.tables.values()) > 0
 
 
@@ -541,9 +541,9 @@ def joint(network: BayesNet) -> dict[tuple[int, ...], float]:
 
 
 def test_divergence_is_the_sum_over_all_records_there_can_be():
-    reference = six_nodes.network()
-    (trial,) = Trials(NetworkSource("six", reference), six_nodes.plan(0.1), 2_000, 1, 3)
-    marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.1))
+    reference = ma_laws.network()
+    (trial,) = Trials(NetworkSource("six", reference), ma_laws.six_plan(0.1), 2_000, 1, 3)
+    marginals = EstimatedMarginals(trial.reported, ma_laws.six_plan(0.1))
     sparse = {"A": [], "B": ["A"], "C": [], "D": ["B"], "E": ["D"], "F": ["E"]}
     model = fitted(marginals, Structure.of(sparse))
     p, q = joint(reference), joint(model)
@@ -554,12 +554,12 @@ def test_divergence_is_the_sum_over_all_records_there_can_be():
 
 
 def test_a_divergence_too_large_to_compute_is_none(monkeypatch: pytest.MonkeyPatch):
-    network = six_nodes.network()
+    network = ma_laws.network()
     assert divergence_or_none(network, network, None) is None
     monkeypatch.setattr(network_module, "MARGINAL_LIMIT", 3)
     assert divergence_or_none(network, network, 0.0) is None
-    (trial,) = Trials(NetworkSource("six", network), six_nodes.plan(0.1), 2_000, 1, 3)
-    marginals = EstimatedMarginals(trial.reported, six_nodes.plan(0.1))
+    (trial,) = Trials(NetworkSource("six", network), ma_laws.six_plan(0.1), 2_000, 1, 3)
+    marginals = EstimatedMarginals(trial.reported, ma_laws.six_plan(0.1))
     found = _Comparison(network, by_class=True)(_LearnedNetwork(marginals, None, network, 1.0))
     assert found["kl"] is None
     assert found["kl_unlinked"] is None
@@ -577,7 +577,7 @@ def test_options_out_of_range_are_refused():
 @pytest.fixture
 def bif(tmp_path: Path) -> Path:
     path = tmp_path / "six.bif"
-    path.write_text(write_bif(six_nodes.network(), "six"))
+    path.write_text(write_bif(ma_laws.network(), "six"))
     return path
 
 
@@ -631,7 +631,7 @@ def test_without_randomization_nothing_is_lost(bif: Path, tmp_path: Path):
 @pytest.mark.slow
 def test_a_plan_says_the_same_as_p(bif: Path, tmp_path: Path):
     plan = tmp_path / "plan.json"
-    plan.write_text(PlanMessage.from_plan(six_nodes.plan(0.2)).model_dump_json())
+    plan.write_text(PlanMessage.from_plan(ma_laws.six_plan(0.2)).model_dump_json())
     by_plan = simulated(tmp_path / "o", "--bif", str(bif), "--channels", str(plan), *RUN)
     by_p = simulated(tmp_path / "o", "--bif", str(bif), "--p", "0.2", *RUN)
     assert without_seconds(by_plan) == without_seconds(by_p)
@@ -664,7 +664,7 @@ def test_thresholds_reach_the_learner(bif: Path, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_table_is_held_against_itself(tmp_path: Path):
-    drawn = six_nodes.sample(2_000, np.random.default_rng(6))
+    drawn = ma_laws.six_sample(2_000, np.random.default_rng(6))
     table = tmp_path / "t.csv"
     pd.DataFrame(drawn).assign(id=range(2_000)).to_csv(table, index=False)
     options = ("--table", str(table), "--runs", "2", "--order", "none")

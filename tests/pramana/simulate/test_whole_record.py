@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.whole_record.__main__ import RESULTS
+from benchmarks.whole_record.commands import ALL, FILES, GAMMAS, TARGETS
 from benchmarks.whole_record.page import PAGE, PEERS, page
-from benchmarks.whole_record.settings import ALL, FILES, GAMMAS, TARGETS
 from pramana.cli import app
 from tests.places import DATA
 

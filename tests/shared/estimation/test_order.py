@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.coverage.drawing import records_of, reports_of
-from benchmarks.coverage.settings.log_linear import columns, domain_of, sampled, sampled_pairs
-from benchmarks.coverage.settings.together import parity
+from benchmarks.coverage.setting import records_of, reports_of
+from benchmarks.coverage.settings.log_linear import (
+    columns,
+    domain_of,
+    parity,
+    sampled,
+    sampled_pairs,
+)
 from pramana_core.channels import CutAndPaste, Identity
 from pramana_core.domain import Domain, Variable
 from pramana_core.estimation.core.loglinear import MOST_ORDER, default_order, fitting_order

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.reproduce.sharkey.published import RecordedLevels, label
+from benchmarks.reproduce.sharkey.cells import RecordedLevels, label
 from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import simulate

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.coverage.drawing import records_of, reports_of
+from benchmarks.coverage.setting import records_of, reports_of
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.linear import errors
 from pramana_core.learn.linear.fitting import learn_linear

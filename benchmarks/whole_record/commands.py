@@ -1,9 +1,22 @@
-"""What is simulated: tables and networks, learners, and bounds on the whole record."""
+"""What is simulated for docs/whole-record.md, and the commands run as a person would."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.networks.commands import network_file
+from benchmarks.reproduce.engine import Setting as Experiment
+from benchmarks.reproduce.frapp.data import census
+
+# What is simulated: tables and networks, learners, and bounds on the whole record.
 
 GAMMAS = (5, 19, 100)
 RUNS = {5: 3, 19: 5, 100: 3}
@@ -101,3 +114,45 @@ LINKING = tuple(
 )  # fmt: skip
 
 ALL = (*SPREAD, *MINING, *LINKING, *CLASSIFYING)
+
+
+# Runs a setting's command as a person would, and keeps what it answers.
+
+Found = dict[str, Any]
+
+
+def source_of(setting: Setting, data: Path, scratch: Path) -> Path:
+    """Return the file of a setting's table or network, made in `scratch` where it is made."""
+    if setting.source in FILES:
+        return data / FILES[setting.source]
+    if setting.source == "census":
+        path = scratch / "census.csv"
+        if not path.exists():
+            survey = census(Experiment(data=data))
+            labels = {v.name: np.array(v.categories)[survey.codes[v.name]] for v in survey.domain}
+            pd.DataFrame(labels).to_csv(path, index=False)
+        return path
+    return network_file(setting.source, scratch)
+
+
+def measured(setting: Setting, data: Path, scratch: Path, runs: int) -> Found:
+    """Run a setting; return its figures, or what was said where it was refused."""
+    arguments = setting.arguments(source_of(setting, data, scratch), runs)
+    command = [sys.executable, "-m", "pramana", "simulate", *arguments, "--json", "-"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    told = {"name": setting.name, "command": " ".join(["pramana simulate", *arguments])}
+    told["command"] = told["command"].replace(str(data), "DATA").replace(str(scratch), "SCRATCH")
+    if made.returncode:
+        return told | {"refused": made.stderr.strip().splitlines()[-4:]}
+    answer = json.loads(made.stdout)
+    kept = {"design": answer["setting"]["design"], "estimator": answer["setting"].get("estimator")}
+    return told | kept | _figures(setting, answer)
+
+
+def _figures(setting: Setting, answer: Found) -> Found:
+    if setting.learner == "rules":
+        return {"by_length": answer["by_length"]}
+    if setting.learner == "bayes-net":
+        means = {"links": answer["true_links"], "randomized": answer["mean"]}
+        return means | {"clean": answer["clean"]["mean"]}
+    return {key: answer[key] for key in ("accuracy", "clean_accuracy", "majority")}
