@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,9 @@ import httpx
 import numpy as np
 
 from benchmarks.costs import Case
-from benchmarks.load.running import miner
+from benchmarks.load.running import Served, announce, miner, seal
 from pramana_core.terminal import console
-from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
-from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 
 WANTED_SECONDS, WANTED_RATIO = 1.0, 2.0
 SMALL = Case({"kind": "contingency-table"}, 3, 3_000)
@@ -45,47 +42,29 @@ class MinerUnderTest:
     """A miner, as its admin asks it.
 
     Args:
-        url: its address.
-        token: of the admin.
+        served: the miner, with the admin's token.
     """
 
-    def __init__(self, url: str, token: str) -> None:
-        self._http = httpx.Client(base_url=url, timeout=60, trust_env=False)
-        self._admin = token
+    def __init__(self, served: Served) -> None:
+        self._http = httpx.Client(base_url=served.url, timeout=60, trust_env=False)
+        self._served = served
+        self._small = self.publish(SMALL)
 
-    def ask(self, method: str, path: str, token: str | None = None, **more: Any) -> httpx.Response:
-        """Send a request."""
-        headers = {"Authorization": f"Bearer {token or self._admin}", **more.pop("headers", {})}
+    def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """Send a request, of the admin unless its headers say whose it is."""
+        headers = {"Authorization": f"Bearer {self._served.token}", **more.pop("headers", {})}
         return self._http.request(method, path, headers=headers, **more)
 
-    def publish(self, study: str, case: Case) -> None:
-        """Open a study whose one owner sealed the records of a case."""
-
-        def send(method: str, path: str, token: str | None = None, **more: Any) -> Any:
-            return self.ask(method, path, token, **more).raise_for_status().json()
-
-        send("POST", "/v1/studies", json={"name": study})
-        invited = send("POST", f"/v1/studies/{study}/invitations", json={"owner": "north"})
-        token = send("POST", "/v1/invitations/accept", json={"secret": invited["secret"]})["token"]
-        plan = case.plan
+    def publish(self, case: Case) -> str:
+        """Open a study whose one owner sealed the records of a case; return its name."""
         random = np.random.default_rng(18).bytes(16 * case.records)
         keys = np.sort(np.frombuffer(random, dtype="S16")).view("V16")
-        body = encode_part(RecordSchema.of(plan), keys, case.reports())
-        digest = sha256(body).hexdigest()
-        part = PartManifest(number=0, records=case.records, bytes=len(body), sha256=digest)
-        release = ReleaseCreate(
-            name="r",
-            plan=PlanMessage.from_plan(plan),
-            records=case.records,
-            parts=[part],
-            digest=release_digest(plan.digest, [part]),
-        )
-        announced = release.model_dump(mode="json")
-        path = f"/v1/studies/{study}/releases"
-        path = f"/v1/releases/{send('POST', path, token, json=announced)['id']}"
-        kind = {"Content-Type": PART_MEDIA_TYPE}
-        self.ask("PUT", f"{path}/parts/0", token, content=body, headers=kind).raise_for_status()
-        send("POST", f"{path}/seal", token)
+        body = encode_part(RecordSchema.of(case.plan), keys, case.reports())
+        (target,) = announce(self._served, 1, case.plan, [body], [case.records])
+        headers = {**target.headers, "Content-Type": PART_MEDIA_TYPE}
+        path = f"{target.path}/parts/0"
+        self.ask("PUT", path, content=body, headers=headers).raise_for_status()
+        return seal(self._served, target)
 
     def create(self, study: str, case: Case, key: str | None = None) -> httpx.Response:
         """Ask for the job of a case."""
@@ -101,7 +80,7 @@ class MinerUnderTest:
         took = []
         for number in range(TABLES):
             began = time.perf_counter()
-            path = self.create("small", SMALL, f"{name}-{number}").headers["location"]
+            path = self.create(self._small, SMALL, f"{name}-{number}").headers["location"]
             while (state := self.state(path)) in ("queued", "running"):
                 time.sleep(0.005)
             took.append(time.perf_counter() - began)
@@ -124,8 +103,7 @@ def measure(asked: MinerUnderTest, kind: str) -> tuple[float, float]:
     """Run the largest job of a kind; return its seconds to the end, and others' ratio meanwhile."""
     usual = asked.tables(f"before-{kind}")
     for case in large(kind):
-        study = f"large-{case.variables}-{kind}"
-        asked.publish(study, case)
+        study = asked.publish(case)
         created = asked.create(study, case)
         if created.status_code == 202:
             break
@@ -162,8 +140,7 @@ def _predicted(asked: MinerUnderTest, path: str) -> dict[str, float]:
 def main(kinds: Sequence[str] = ("contingency-table", "linear-classifier")) -> int:
     """Measure, print, and return 1 where a wanted figure was not reached."""
     with tempfile.TemporaryDirectory() as folder, miner(Path(folder) / "miner") as served:
-        asked = MinerUnderTest(served.url, served.token)
-        asked.publish("small", SMALL)
+        asked = MinerUnderTest(served)
         asked.tables("warm")
         found = [measure(asked, kind) for kind in kinds]
     worst, ratio = max(end for end, _ in found), max(ratio for _, ratio in found)

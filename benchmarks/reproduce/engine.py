@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
@@ -199,6 +200,45 @@ class Experiment:
             raise OptionError(f"Experiment {self.name} needs a title and a source.", where="title")
 
 
+def where(table: pd.DataFrame, /, **wanted: object) -> pd.DataFrame:
+    """Return the rows that have these values in columns of these names."""
+    for name, value in wanted.items():
+        table = table[table[name] == value]
+    return table
+
+
+def plausible(statistic: float, degrees: int) -> tuple[bool, float, float]:
+    """Return whether a chi-square statistic is between limits, and these.
+
+    They are kept in 999 of 1,000 cases where the theory holds.
+    """
+    low, high = (float(stats.chi2.ppf(q, degrees)) for q in (0.0005, 0.9995))
+    return low <= statistic <= high, low, high
+
+
+def bars(
+    axis: Axes,
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    error: npt.ArrayLike,
+    colour: str,
+    marker: str,
+    label: str,
+    dash: str = "-",
+    **how: Any,
+) -> None:
+    """Draw a curve with a mark and a bar at each point; `how` is matplotlib's `errorbar`'s."""
+    how = {"markersize": 5, "elinewidth": 1} | how
+    axis.errorbar(x, y, error, color=colour, marker=marker, linestyle=dash, label=label, **how)
+
+
+def thousands(axis: Axes, records: Sequence[int]) -> None:
+    """Let the axis of numbers of records double from step to step, with ticks at some."""
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(records, [f"{n // 1000}k" for n in records])
+    axis.minorticks_off()
+
+
 ACCURATE = 0.10
 """What we call accurate: at most a tenth of the records would have to move."""
 
@@ -213,9 +253,9 @@ def as_theory_says(error: Tensor, covariance: Tensor) -> Finding:
     """
     free = error.ravel()[:-1]
     statistic = float(free @ np.linalg.solve(covariance[:-1, :-1], free))
-    low, high = (float(stats.chi2.ppf(q, free.size)) for q in (0.0005, 0.9995))
+    held, low, high = plausible(statistic, free.size)
     return Finding(
-        low <= statistic <= high,
+        held,
         f"The moment estimate's errors are as large as theorem 2 says: chi-square {statistic:.1f}"
         f" with {free.size} degrees of freedom (between {low:.1f} and {high:.1f} in 999 of 1,000"
         " runs).",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, bars
 from benchmarks.reproduce.frapp.data import CENSUS_FILES, CLOSED_LEFT, GAMMA, RHO_1, Survey, census
 from benchmarks.reproduce.frapp.mechanisms import (
     APRIORI,
@@ -151,15 +151,10 @@ def _draw_errors(axis: Axes, errors: pd.DataFrame) -> None:
     middle, spread = float(exact.mean()), 2 * _standard_error(exact)
     axis.axhspan(middle - spread, middle + spread, color=style.GREY, alpha=0.25)
     axis.axhline(middle, color=style.GREY, linestyle="--", label="DET-GD, ± 2 s.e.")
-    axis.errorbar(
-        [share for share, _ in random],
-        [float(values.mean()) for _, values in random],
-        [2 * _standard_error(values) for _, values in random],
-        color=style.BLUE,
-        marker="o",
-        capsize=3,
-        label="RAN-GD, ± 2 s.e.",
-    )
+    shares = [share for share, _ in random]
+    means = [float(values.mean()) for _, values in random]
+    error = [2 * _standard_error(values) for _, values in random]
+    bars(axis, shares, means, error, style.BLUE, "o", "RAN-GD, ± 2 s.e.", capsize=3)
     axis.set(
         ylim=(0, None), title=f"(b) support error, itemsets of {LENGTH}, CENSUS", ylabel="percent"
     )

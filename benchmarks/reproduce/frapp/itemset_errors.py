@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, bars
 from benchmarks.reproduce.frapp import mechanisms as say
 from benchmarks.reproduce.frapp.data import (
     CENSUS_FILES,
@@ -129,17 +129,10 @@ def _line(
     if own.empty:
         return
     colour, marker, dash = look
-    axis.errorbar(
-        own["length"],
-        own[measured],
-        own[f"{measured}_se"].fillna(0.0),
-        color=colour,
-        marker=marker,
-        markersize=10 if marker == "*" else 5,
-        linestyle=dash,
-        capsize=2,
-        label=name.replace("*", ", log-linear"),
-    )
+    error, label = own[f"{measured}_se"].fillna(0.0), name.replace("*", ", log-linear")
+    size = 10 if marker == "*" else 5
+    bars(axis, own["length"], own[measured], error, colour, marker, label, dash, capsize=2,
+         markersize=size)  # fmt: skip
 
 
 TRIAL_ERROR = (2.9, 6.7, 8.0, 7.6, 7.2, 7.0)

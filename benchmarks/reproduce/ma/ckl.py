@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import (
+    Axes,
     Experiment,
     Figure,
     Finding,
     Result,
     Setting,
     parameter_errors,
+    thousands,
+    where,
 )
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.study import SMOOTHED, fitted
@@ -27,10 +29,6 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.network import BayesNet
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 NODES = "CDF"
 """The nodes whose distances are shown."""
@@ -273,8 +271,8 @@ def _both(table: pd.DataFrame, scale: Mapping[str, float]) -> list[Finding]:
 
 
 def _exchange(table: pd.DataFrame) -> Finding:
-    few = table["records"].min()
-    rows = table[(table["node"] == "D") & (table["records"] == few)].set_index("p")["predicted"]
+    few = where(table, node="D", records=table["records"].min())
+    rows = few.set_index("p")["predicted"]
     return Finding(
         None,
         "What randomization costs in records, for node D: p = 0.2, 0.3 and 0.4 need"
@@ -287,20 +285,17 @@ def _draw_5_8(figure: Figure, table: pd.DataFrame) -> None:
     axes = figure.subplots(2, 2).ravel()
     for axis, node in zip(axes, NODES, strict=False):
         for p, colour, marker in zip(LEVELS_5_8[:3], style.shades(3), style.MARKERS, strict=False):
-            rows = table[(table["node"] == node) & (table["p"] == p)]
+            rows = where(table, node=node, p=p)
             curve(axis, rows, "records", colour, marker, f"p = {p:g}")
         axis.set_title(f"node {node}, p up to 0.3")
     colours = (style.BLUE, style.RED, style.GREEN)
     for node, named, marker in zip(NODES, colours, style.MARKERS, strict=False):
-        rows = table[(table["node"] == node) & (table["p"] == 0.4)]
+        rows = where(table, node=node, p=0.4)
         curve(axes[-1], rows, "records", named, marker, f"node {node}")
     axes[-1].set_title("p = 0.4")
     for axis in axes:
-        axis.set_xscale("log", base=2)
         axis.set_yscale("log")
-        ticks = sorted(table["records"].unique())[::2]
-        axis.set_xticks(ticks, [f"{n // 1000}k" for n in ticks])
-        axis.minorticks_off()
+        thousands(axis, sorted(table["records"].unique())[::2])
         axis.legend(loc="upper right")
     for axis in axes[2:]:
         axis.set_xlabel("records N")

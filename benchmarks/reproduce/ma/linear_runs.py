@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.reproduce.data.ma_tables import TrueRecords
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import (
+    Axes,
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    bars,
+    where,
+)
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import accuracy
 from pramana_core.channels import Identity, Symmetric
@@ -57,14 +66,13 @@ def summarized(runs: pd.DataFrame) -> pd.DataFrame:
 
 def at(means: pd.DataFrame, curve: str, p: float) -> float:
     """Return a curve's mean accuracy at a level."""
-    rows = means[(means["curve"] == curve) & (means["p"] == p)]
-    return float(rows["accuracy"].iloc[0])
+    return float(where(means, curve=curve, p=p)["accuracy"].iloc[0])
 
 
 def within(means: pd.DataFrame, curve: str, p: float, points: float, clean: str = "") -> Finding:
     """Report whether a curve is within some points of the clean model's."""
     found, best = at(means, curve, p), at(means, clean or curve, CLEAN)
-    rows = means[(means["curve"] == curve) & (means["p"] == p)]
+    rows = where(means, curve=curve, p=p)
     held = found >= best - points / 100
     return Finding(
         None,
@@ -90,18 +98,8 @@ def draw(
     """Draw curves with bars of a standard deviation, and levels as horizontal lines."""
     for name, (colour, marker, dash) in zip(curves, LOOKS, strict=False):
         rows = means[means["curve"] == name]
-        axis.errorbar(
-            rows["p"],
-            100 * rows["accuracy"],
-            100 * rows["sd"].fillna(0.0),
-            color=colour,
-            marker=marker,
-            linestyle=dash,
-            markersize=5,
-            elinewidth=1,
-            capsize=2,
-            label=name,
-        )
+        heights, spread = 100 * rows["accuracy"], 100 * rows["sd"].fillna(0.0)
+        bars(axis, rows["p"], heights, spread, colour, marker, name, dash, capsize=2)
     for (name, level), colour in zip(levels.items(), (style.GREY, style.BLACK), strict=False):
         axis.axhline(100 * level, color=colour, linestyle=":", linewidth=1.2, label=name)
     low, high = axis.get_ylim()

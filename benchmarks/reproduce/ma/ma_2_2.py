@@ -17,6 +17,7 @@ from benchmarks.reproduce.engine import (
     Setting,
     accurate,
     as_theory_says,
+    bars,
     covariance,
 )
 from pramana.setups.owner import SeededOwner, draw_cells
@@ -121,16 +122,8 @@ def _draw_counts(figure: Figure, table: pd.DataFrame) -> None:
         spread = z * table[f"{column}_se"].to_numpy()
         # No likelihood estimate is negative, and neither is its interval.
         below = np.minimum(spread, table[column]) if column == "ml" else spread
-        axis.errorbar(
-            at + shift,
-            table[column],
-            yerr=np.vstack([below, spread]),
-            fmt=marker,
-            color=colour,
-            markersize=4.5,
-            elinewidth=1.3,
-            label=name,
-        )
+        both = np.vstack([below, spread])
+        bars(axis, at + shift, table[column], both, colour, marker, name, "none", markersize=4.5)
     axis.axhline(0, color=style.BLACK, linewidth=0.8)
     style.no_grid(axis, "x")
     axis.set(

@@ -18,6 +18,7 @@ from benchmarks.reproduce.engine import (
     Setting,
     accurate,
     as_theory_says,
+    bars,
 )
 from pramana.setups.owner import SeededOwner
 from pramana_core.discretize import Discretization, mgas
@@ -171,16 +172,10 @@ def _reconstruction(axis: Axes, groups: Discretization, table: pd.DataFrame) -> 
     rebuilt = ma_laws.heights(groups, table["ml"].to_numpy())
     axis.stairs(rebuilt, ends, color=style.RED, linewidth=1.8, label="maximum likelihood")
     per_record = 1 / (RECORDS * np.diff(ends))
-    axis.errorbar(
-        (ends[:-1] + ends[1:]) / 2,
-        table["moment"] * per_record,
-        yerr=_Z * table["moment_se"] * per_record,
-        fmt="o",
-        color=style.BLUE,
-        markersize=3.5,
-        elinewidth=1.2,
-        label="moment estimate, 95 %",
-    )
+    middle, heights = (ends[:-1] + ends[1:]) / 2, table["moment"] * per_record
+    error = _Z * table["moment_se"] * per_record
+    name = "moment estimate, 95 %"
+    bars(axis, middle, heights, error, style.BLUE, "o", name, "none", markersize=3.5)
 
 
 EXPERIMENT = Experiment(

@@ -9,12 +9,15 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.engine import (
+    Axes,
     Experiment,
     Figure,
     Finding,
     Result,
     Setting,
+    bars,
     parameter_errors,
+    plausible,
 )
 from pramana.setups import ma2006
 from pramana.setups.owner import SeededOwner
@@ -166,7 +169,8 @@ def _counts(codes: dict[str, Codes], names: list[str]) -> Tensor:
     return counts.table(names).astype(np.float64)
 
 
-def _frame(codes: dict[str, Codes], estimates: dict[str, Tensor]) -> pd.DataFrame:
+def parameters(codes: dict[str, Codes]) -> pd.DataFrame:
+    """Return the network's parameters in the table's order, beside the clean and printed ones."""
     network, published = ma2006.network(), printed()
     rows = []
     for node in ma2006.STRUCTURE.nodes:
@@ -178,7 +182,11 @@ def _frame(codes: dict[str, Codes], estimates: dict[str, Tensor]) -> pd.DataFram
         listed = (*map(in_order, columns), *published[node], places + 1, free)
         rows += [(node, *row) for row in zip(*listed, strict=True)]
     names = ["node", "true", "clean", "parents_count", "printed", "printed_sd", "place", "free"]
-    table = pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=names)
+
+
+def _frame(codes: dict[str, Codes], estimates: dict[str, Tensor]) -> pd.DataFrame:
+    table = parameters(codes)
     for name, views in (("miner", MINER), ("peers", PEERS)):
         table[name] = estimates[name].mean(axis=0)
         table[f"{name}_sd"] = estimates[name].std(axis=0, ddof=1)
@@ -244,9 +252,9 @@ def _published_deviations(table: pd.DataFrame) -> Finding:
     rows = table[table["free"] & (table["miner_se"] > 0)]
     degrees = (PAPER_RUNS - 1) * len(rows)
     statistic = float(((PAPER_RUNS - 1) * (rows["printed_sd"] / rows["miner_se"]) ** 2).sum())
-    low, high = (float(stats.chi2.ppf(q, degrees)) for q in (0.0005, 0.9995))
+    held, low, high = plausible(statistic, degrees)
     return Finding(
-        low <= statistic <= high,
+        held,
         "The deviations that Table 5.2 prints are as large as theory says of five runs with a"
         f" miner: chi-square {statistic:.0f} with {degrees} degrees of freedom (between {low:.0f}"
         f" and {high:.0f} in 999 of 1,000 tables).",
@@ -269,6 +277,18 @@ def _published_means(table: pd.DataFrame) -> Finding:
     )
 
 
+def by_node(axis: Axes, nodes: pd.Series[str]) -> None:
+    """Give an axis a place for each parameter, with lines between the nodes and their names."""
+    starts = np.flatnonzero(nodes != nodes.shift())
+    for start in starts[1:]:
+        axis.axvline(start - 0.5, color="#d0d0d0", linewidth=0.8)
+    style.no_grid(axis, "x")
+    middles = [(a + b - 1) / 2 for a, b in zip(starts, [*starts[1:], len(nodes)], strict=True)]
+    axis.set_xticks(middles, nodes.iloc[starts])
+    axis.tick_params(axis="x", length=0)
+    axis.set_xlim(-0.7, len(nodes) - 0.3)
+
+
 def _draw(figure: Figure, table: pd.DataFrame) -> None:
     axes = figure.subplots(2, 1, sharex=True)
     at = np.arange(len(table))
@@ -277,36 +297,16 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
         ("miner", style.BLUE, -0.2, "with a miner"),
         ("peers", style.RED, 0.2, "without"),
     ):
-        axes[0].errorbar(
-            at + shift,
-            table[name],
-            yerr=table[f"{name}_sd"],
-            fmt="o",
-            markersize=3,
-            color=colour,
-            elinewidth=1.2,
-            label=f"{label}, mean ± deviation",
-        )
-        axes[1].plot(
-            at,
-            table[f"{name}_se"],
-            "os"[name == "peers"],
-            markersize=4.5,
-            color=colour,
-            label=label,
-        )
+        words = f"{label}, mean ± deviation"
+        bars(axes[0], at + shift, table[name], table[f"{name}_sd"], colour, "o", words, "none",
+             markersize=3)  # fmt: skip
+        mark = "os"[name == "peers"]
+        axes[1].plot(at, table[f"{name}_se"], mark, markersize=4.5, color=colour, label=label)
     axes[1].plot(
         at, table["printed_sd"], "x", color=style.GREY, markersize=5, label="printed, five runs"
     )
-    starts = np.flatnonzero(table["place"] == 1)
     for axis in axes:
-        style.no_grid(axis, "x")
-        for start in starts[1:]:
-            axis.axvline(start - 0.5, color="#d0d0d0", linewidth=0.8)
-    middles = [(a + b - 1) / 2 for a, b in zip(starts, [*starts[1:], len(table)], strict=True)]
-    axes[1].set_xticks(middles, table["node"].iloc[starts])
-    axes[1].tick_params(axis="x", length=0)
-    axes[1].set_xlim(-0.7, len(table) - 0.3)
+        by_node(axis, table["node"])
     axes[1].set_ylim(top=1.25 * table["miner_se"].max())  # room for the legend
     axes[0].set_ylabel("parameter")
     axes[1].set_ylabel("standard error given the records")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from benchmarks.reproduce.data import ma_laws
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, bars
 from pramana.simulate.bayes_net import compare
 from pramana.simulate.sources import NetworkSource
 from pramana.simulate.study import SMOOTHED, Trials, fitted
@@ -157,17 +157,8 @@ def draw(figure: Figure, table: pd.DataFrame) -> None:
         for (name, rows), colour, marker in zip(
             table.groupby("score", sort=False), colours, style.MARKERS, strict=False
         ):
-            axis.errorbar(
-                rows["p"],
-                rows[column],
-                yerr=rows[f"{column}_se"],
-                marker=marker,
-                markersize=5,
-                color=colour,
-                linestyle="--" if name == OURS else "-",
-                elinewidth=1,
-                label=name,
-            )
+            error, dash = rows[f"{column}_se"], "--" if name == OURS else "-"
+            bars(axis, rows["p"], rows[column], error, colour, marker, str(name), dash)
         axis.set(xlabel="probability p of a flip", ylabel=label)
     axes[0].set(ylim=(0, None), title="(a)")
     axes[1].set(title="(b)", yscale="log")

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from benchmarks.reproduce.data import ma_laws
 from benchmarks.reproduce.engine import (
@@ -18,13 +17,23 @@ from benchmarks.reproduce.engine import (
     Finding,
     Result,
     Setting,
-    parameter_errors,
+    thousands,
+    where,
 )
-from benchmarks.reproduce.ma.ma_5_4 import ALMOST_NONE, NODE, REASONABLE, RUNS
+from benchmarks.reproduce.ma.ma_5_4 import (
+    ALMOST_NONE,
+    NODE,
+    REASONABLE,
+    RUNS,
+    clean_of,
+    estimates_of,
+    over_runs,
+    squared_ratios,
+    theory,
+)
 from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PARTITION, PEERS, both, view_of
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import Symmetric
-from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.pictures import plots as style
 from pramana_core.privacy import gamma, k_anonymity
@@ -87,42 +96,14 @@ def run(setting: Setting) -> Result:
 def estimates(owner: SeededOwner, codes: Mapping[str, Codes], name: str, p: float) -> Tensor:
     """Return a setup's raw estimates of Pr(D = 1 | B, C) by run, shape (runs, 4)."""
     view = view_of(name, p, NODE)
-    structure = ma_laws.family(NODE)
-    found = []
-    for index in range(RUNS):
-        learned = learn_parameters(view.marginals(owner, codes, index), structure).families
-        own = next(family for family in learned if family.node == NODE)
-        found.append(own.estimate[..., 0].ravel())
-    return np.array(found)
-
-
-def theory(counts: Tensor, name: str, p: float) -> Tensor:
-    """Return the standard errors given the records; without a miner D's own axis is exact."""
-    flip = Symmetric.from_probability(2, p).matrix()
-    matrices = [flip] * counts.ndim
-    if name == PEERS:
-        matrices[-1] = np.eye(2)
-    return parameter_errors(counts, matrices)[..., 0].ravel()
-
-
-def _clean(codes: Mapping[str, Codes]) -> tuple[Tensor, Tensor]:
-    counts = ma_laws.counted(dict(codes), NODE)
-    return counts, (counts[..., 0] / counts.sum(axis=-1)).ravel()
+    return estimates_of(view.marginals(owner, codes, index) for index in range(RUNS))
 
 
 def _rows(name: str, p: float, codes: Mapping[str, Codes], found: Tensor) -> pd.DataFrame:
-    counts, clean = _clean(codes)
-    return pd.DataFrame(
-        {
-            "setup": name,
-            "p": p,
-            "parameter": np.arange(clean.size) + 1,
-            "clean": clean,
-            "mean": found.mean(axis=0),
-            "sd": found.std(axis=0, ddof=1),
-            "theory_sd": theory(counts, name, p),
-        }
-    )
+    """Return what the runs say of D; without a miner its own values are exact."""
+    counts = ma_laws.counted(dict(codes), NODE)
+    columns = over_runs(counts, found, theory(counts, p, exact=name == PEERS))
+    return pd.DataFrame({"setup": name, "p": p, "parameter": range(1, 5), **columns})
 
 
 def p_star(owner: SeededOwner, codes: Mapping[str, Codes], name: str) -> dict[str, float]:
@@ -130,7 +111,7 @@ def p_star(owner: SeededOwner, codes: Mapping[str, Codes], name: str) -> dict[st
 
     A run that stays below c up to p = 0.45 counts with that.
     """
-    _, clean = _clean(codes)
+    clean = clean_of(ma_laws.counted(dict(codes), NODE))
     first: dict[str, float] = {}
     alone = np.full(RUNS, np.nan)
     for p in np.arange(STEP, LAST + STEP / 2, STEP).round(2).tolist():
@@ -177,13 +158,9 @@ def good(table: pd.DataFrame, name: str) -> Finding:
 
 def as_theory(table: pd.DataFrame, name: str) -> Finding:
     """Hold the deviations against the delta method where its errors are small."""
-    rows = table[(table["setup"] == name) & (table["theory_sd"] <= 2 * ALMOST_NONE)]
-    degrees = (RUNS - 1) * len(rows)
-    statistic = float(((RUNS - 1) * (rows["sd"] / rows["theory_sd"]) ** 2).sum())
-    # The four parameters of one run are correlated: the chi-square law is only nearly theirs.
-    low, high = (float(stats.chi2.ppf(q, degrees)) for q in (0.0005, 0.9995))
+    statistic, (held, low, high) = squared_ratios(where(table, setup=name))
     return Finding(
-        low <= statistic <= high,
+        held,
         f"Figure 4 (top), {name}: the deviations over ten runs are those of theory, where these are"
         f" up to {2 * ALMOST_NONE:g}: the squared ratios sum to {statistic:.0f} (between"
         f" {low:.0f} and {high:.0f} in 999 of 1,000).",
@@ -211,7 +188,7 @@ def _privacy() -> Finding:
 
 def grows(stars: pd.DataFrame, name: str) -> Finding:
     """Check that p* grows with the number of records, by the reading that chance moves least."""
-    rows = stars[(stars["setup"] == name) & (stars["reading"] == "mean p*")]
+    rows = where(stars, setup=name, reading="mean p*")
     found = rows["p_star"].to_numpy()
     return Finding(
         bool((np.diff(found) > -STEP).all() and found[-1] > found[0] + STEP),
@@ -222,9 +199,8 @@ def grows(stars: pd.DataFrame, name: str) -> Finding:
 
 
 def _readings(stars: pd.DataFrame) -> Finding:
-    rows = stars[stars["setup"] == MINER].pivot_table(
-        index="records", columns="reading", values="p_star"
-    )
+    of_miner = where(stars, setup=MINER)
+    rows = of_miner.pivot_table(index="records", columns="reading", values="p_star")
     listed = "; ".join(
         f"{READINGS[name]}: {', '.join(f'{value:.2f}' for value in rows[name])}"
         for name in READINGS
@@ -238,9 +214,8 @@ def _readings(stars: pd.DataFrame) -> Finding:
 
 def later(stars: pd.DataFrame) -> Finding:
     """Check that without a miner more randomization keeps the accuracy."""
-    wide = stars[stars["reading"] == "mean p*"].pivot_table(
-        index="records", columns="setup", values="p_star"
-    )
+    means = where(stars, reading="mean p*")
+    wide = means.pivot_table(index="records", columns="setup", values="p_star")
     more = wide[PEERS] - wide[MINER]
     return Finding(
         bool((more > 0).all()),
@@ -260,10 +235,7 @@ def _draw(figure: Figure, parameters: pd.DataFrame, stars: pd.DataFrame) -> None
             rows["records"], rows["p_star"], dash, color=colour, marker=marker, fillstyle=fill,
             label=f"{READINGS[str(reading)]}, {name}",
         )  # fmt: skip
-    right.set_xscale("log", base=2)
-    ticks = stars["records"].unique().tolist()
-    right.set_xticks(ticks, [f"{n // 1000}k" for n in ticks])
-    right.minorticks_off()
+    thousands(right, stars["records"].unique().tolist())
     right.set(
         ylim=(0, 0.5),
         xlabel="records N",
@@ -278,7 +250,7 @@ def _panel_of_parameters(axis: Axes, table: pd.DataFrame) -> None:
     colours = (style.BLUE, style.RED, style.GREEN, style.ORANGE)
     for number, colour in enumerate(colours, 1):
         for name, fill, dash in ((MINER, "full", "-"), (PEERS, "none", "--")):
-            rows = table[(table["setup"] == name) & (table["parameter"] == number)]
+            rows = where(table, setup=name, parameter=number)
             axis.plot(
                 rows["p"], rows["mean"], dash, color=colour, marker="o", fillstyle=fill,
                 label=f"θ{number}, {name}",

@@ -9,7 +9,16 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import ma_laws
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import (
+    Axes,
+    Experiment,
+    Figure,
+    Finding,
+    Result,
+    Setting,
+    bars,
+    where,
+)
 from benchmarks.reproduce.ma.structure_curves import BAYESIAN, BIC, PUBLISHED, summarized
 from benchmarks.reproduce.masiv.masiv_table_2 import MINER, PARTITION, PEERS, both, views
 from pramana.setups.owner import SeededOwner
@@ -140,8 +149,8 @@ def network(seen: Mapping[str, Marginals], found: Structure) -> BayesNet:
 
 
 def _of(means: pd.DataFrame, setup: str, score: str, records: int = RECORDS) -> pd.DataFrame:
-    wanted = (means["setup"] == setup) & (means["score"] == score) & (means["records"] == records)
-    return means[wanted & means["p"].isin(LEVELS)].sort_values("p")
+    rows = where(means, setup=setup, score=score, records=records)
+    return rows[rows["p"].isin(LEVELS)].sort_values("p")
 
 
 def grows(means: pd.DataFrame) -> Finding:
@@ -173,7 +182,7 @@ def _significant(difference: pd.Series[float]) -> float:
 
 def variable_best(rows: pd.DataFrame, column: str) -> Finding:
     """Check that the variable eta is better than both fixed ones, over the whole curve."""
-    own = rows[(rows["setup"] == MINER) & (rows["records"] == RECORDS) & rows["p"].isin(LEVELS)]
+    own = where(rows[rows["p"].isin(LEVELS)], setup=MINER, records=RECORDS)
     texts, worst = [], math.inf
     for rival in ("η = 1", "η = 0.99"):
         difference = _paired(own, column, "score", rival, VARIABLE)
@@ -204,7 +213,7 @@ def little(means: pd.DataFrame, score: str, p: float) -> Finding:
 
 def even_better(rows: pd.DataFrame) -> Finding:
     """Check that BIC is even better than the Bayesian score, each with its strongest threshold."""
-    own = rows[(rows["setup"] == MINER) & (rows["records"] == RECORDS) & rows["p"].isin(LEVELS)]
+    own = where(rows[rows["p"].isin(LEVELS)], setup=MINER, records=RECORDS)
     errors = _paired(own, "errors", "score", VARIABLE, STRONGEST)
     z, limit = _significant(errors), float(stats.norm.isf(_ALARM))
     return Finding(
@@ -217,7 +226,7 @@ def even_better(rows: pd.DataFrame) -> Finding:
 
 def extra_alone(rows: pd.DataFrame) -> list[Finding]:
     """Hold one missing link in all of figure 5, taken for a run a point, against our runs."""
-    own = rows[(rows["setup"] == MINER) & (rows["records"] == RECORDS) & rows["p"].isin(LEVELS)]
+    own = where(rows[rows["p"].isin(LEVELS)], setup=MINER, records=RECORDS)
     own = own[own["score"].isin(list(BAYESIAN))]
     found = []
     for column, words in (
@@ -240,7 +249,7 @@ def extra_alone(rows: pd.DataFrame) -> list[Finding]:
 
 def peers_better(rows: pd.DataFrame, score: str) -> Finding:
     """Check that setup I is always better, in links and in divergence."""
-    own = rows[(rows["score"] == score) & (rows["records"] == RECORDS) & rows["p"].isin(LEVELS)]
+    own = where(rows[rows["p"].isin(LEVELS)], score=score, records=RECORDS)
     texts, held = [], True
     limit = float(stats.norm.isf(_ALARM))
     for column, words in (("errors", "links in error"), ("kl", "nats")):
@@ -258,7 +267,7 @@ def peers_better(rows: pd.DataFrame, score: str) -> Finding:
 
 def more_records(means: pd.DataFrame, score: str) -> Finding:
     """Check that with more samples there is less error with more randomization."""
-    own = means[(means["setup"] == MINER) & (means["score"] == score)]
+    own = where(means, setup=MINER, score=score)
     wide = own.pivot_table(index="p", columns="records", values="errors").loc[list(BEYOND)]
     listed = "; ".join(
         f"{r[RECORDS]:.2f} and {r[MORE]:.2f} at p = {p:g}" for p, r in wide.iterrows()
@@ -307,11 +316,8 @@ def _panel(axis: Axes, means: pd.DataFrame, scores: list[str], column: str) -> N
     for score, colour, marker in zip(scores, colours, style.MARKERS, strict=False):
         for name, dash, fill in ((MINER, "-", "full"), (PEERS, "--", "none")):
             rows = _of(means, name, score)
-            axis.errorbar(
-                rows["p"], rows[column], rows[f"{column}_se"], color=colour, marker=marker,
-                linestyle=dash, fillstyle=fill, markersize=5, elinewidth=1,
-                label=f"{score}, {name}",
-            )  # fmt: skip
+            error, label = rows[f"{column}_se"], f"{score}, {name}"
+            bars(axis, rows["p"], rows[column], error, colour, marker, label, dash, fillstyle=fill)
 
 
 EXPERIMENT = Experiment(

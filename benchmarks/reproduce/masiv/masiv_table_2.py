@@ -10,13 +10,14 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks.reproduce.data import ma_laws
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, plausible
 from benchmarks.reproduce.ma.ma_table_5_2 import (
     PAPER_RUNS,
     LearnersView,
+    by_node,
     errors,
     learn,
-    printed,
+    parameters,
     sample,
 )
 from pramana.setups import ma2006
@@ -159,14 +160,7 @@ def run(setting: Setting) -> Result:
 
 
 def _frame(codes: dict[str, Codes], estimates: Mapping[tuple[float, str], Tensor]) -> pd.DataFrame:
-    network, published = ma2006.network(), printed()
-    rows = []
-    for node in ma2006.STRUCTURE.nodes:
-        own = np.moveaxis(network.tables[node], -1, 0)
-        free = np.arange(own.size) < own.size - own[0].size
-        means, deviations = published[node]
-        rows += [(node, *r) for r in zip(own.ravel(), means, deviations, free, strict=True)]
-    table = pd.DataFrame(rows, columns=["node", "true", "printed", "printed_sd", "free"])
+    table = parameters(codes)[["node", "true", "printed", "printed_sd", "free"]].copy()
     for x in X_TRIED:
         for name, views in Randomization(x).views.items():
             table[f"se {x:g} {name}"] = errors(codes, views)
@@ -207,12 +201,12 @@ def explains(table: pd.DataFrame, x: float) -> Finding:
     degrees = (PAPER_RUNS - 1) * len(rows)
     ratio = rows["printed_sd"] / rows[f"se {x:g} {MINER}"]
     statistic = float(((PAPER_RUNS - 1) * ratio**2).sum())
-    low, high = (float(stats.chi2.ppf(q, degrees)) for q in (1 - _WITHIN, _WITHIN))
+    held, low, high = plausible(statistic, degrees)
     words = {X_PRINTED: "as Table I prints", X_OF_MA: "as Ma's Table 5.1 prints"}
     told = words.get(x, "which has Table I's gamma of 3")
     return Finding(
-        low <= statistic <= high if x == X_PRINTED else None,
-        f"Table II's deviations of X and C {'are' if low <= statistic <= high else 'are not'} those"
+        held if x == X_PRINTED else None,
+        f"Table II's deviations of X and C {'are' if held else 'are not'} those"
         f" of X randomized with p = {x:g}, {told}: chi-square {statistic:.0f} with {degrees}"
         f" degrees of freedom (between {low:.0f} and {high:.0f} in 999 of 1,000 tables).",
     )
@@ -277,26 +271,11 @@ def _draw(figure: Figure, table: pd.DataFrame) -> None:
     looks = ((X_OF_MA, style.BLUE, "o"), (X_PRINTED, style.ORANGE, "s"))
     for x, colour, marker in looks:
         for name, fill in ((MINER, "full"), (PEERS, "none")):
-            axis.plot(
-                at,
-                100 * rows[f"se {x:g} {name}"],
-                linestyle="none",
-                marker=marker,
-                markersize=6,
-                fillstyle=fill,
-                color=colour,
-                label=f"X p = {x:g}, {name}",
-            )
+            axis.plot(at, 100 * rows[f"se {x:g} {name}"], marker, markersize=6, fillstyle=fill,
+                      color=colour, label=f"X p = {x:g}, {name}")  # fmt: skip
     axis.plot(at, 100 * rows["printed_sd"], "x", color=style.BLACK, label="table II, five runs")
-    starts = np.flatnonzero(rows["node"] != rows["node"].shift())
-    for start in starts[1:]:
-        axis.axvline(start - 0.5, color="#d0d0d0", linewidth=0.8)
-    style.no_grid(axis, "x")
-    middles = [(a + b - 1) / 2 for a, b in zip(starts, [*starts[1:], len(rows)], strict=True)]
-    axis.set_xticks(middles, rows["node"].iloc[starts])
-    axis.tick_params(axis="x", length=0)
+    by_node(axis, rows["node"])
     axis.set(
-        xlim=(-0.7, len(rows) - 0.3),
         ylim=(0, 1.3 * float((100 * rows[f"se {X_PRINTED:g} {MINER}"]).max())),
         xlabel="free parameters of each node, in the order of the table",
         ylabel="standard error given the records, percent",

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Setting
+from benchmarks.reproduce.engine import Axes, Setting, where
 from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
 from pramana.simulate.model_sharing_simulation import Simulation, simulate
@@ -143,13 +143,11 @@ def _row(cell: Cell, options: SimulationOptions, found: Simulation) -> dict[str,
     return row
 
 
-def value(found: pd.DataFrame, column: str = "accuracy", **where: Any) -> float:
+def value(found: pd.DataFrame, column: str = "accuracy", **wanted: Any) -> float:
     """Return the number of the one row that has these values."""
-    chosen = found
-    for name, wanted in where.items():
-        chosen = chosen[chosen[name] == wanted]
+    chosen = where(found, **wanted)
     if len(chosen) != 1:
-        raise KeyError(f"{len(chosen)} rows have {where}")
+        raise KeyError(f"{len(chosen)} rows have {wanted}")
     return float(chosen[column].iloc[0])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Experiment, Figure, Finding, Result, Setting, where
 from benchmarks.reproduce.sharkey.cells import (
     ADULT_WORDS,
     FILES,
@@ -48,12 +48,10 @@ def cells(setting: Setting) -> Iterator[Cell]:
         for owners in QUICK_OWNERS if setting.quick else OWNERS:
             for model in MODELS:
                 for curve, (options, *_) in CURVES.items():
-                    yield Cell(
-                        table, curve, {"owners": owners, "model": model, **options}, str(owners)
-                    )
-            yield Cell(
-                table, LOCAL, {"owners": owners, "model": "tree", "method": "local"}, str(owners)
-            )
+                    chosen = {"owners": owners, "model": model, **options}
+                    yield Cell(table, curve, chosen, str(owners))
+            alone = {"owners": owners, "model": "tree", "method": "local"}
+            yield Cell(table, LOCAL, alone, str(owners))
 
 
 def run(setting: Setting) -> Result:
@@ -85,8 +83,7 @@ def _findings(found: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _curve(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFrame:
-    rows = found[(found["table"] == table) & (found["model"] == model) & (found["curve"] == curve)]
-    return rows.sort_values("owners")
+    return where(found, table=table, model=model, curve=curve).sort_values("owners")
 
 
 def _near(found: pd.DataFrame, table: str, model: str) -> Finding:
@@ -177,8 +174,7 @@ def _halves(found: pd.DataFrame, table: str) -> Finding:
 
 
 def _paths(found: pd.DataFrame) -> Finding:
-    rows = found[(found["model"] == "tree") & (found["curve"] == "PGEN")]
-    most = float(rows["path_match"].max())
+    most = float(where(found, model="tree", curve="PGEN")["path_match"].max())
     return Finding(
         most < 0.3,
         f"Trees of pseudo-data share typically less than 30 % of their paths with BASIS: at most"

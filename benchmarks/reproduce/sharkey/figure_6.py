@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, where
 from benchmarks.reproduce.sharkey.cells import ADULT_WORDS, SOURCES, Cell, run_cells, value
 from pramana_core.pictures import plots
 
@@ -53,7 +53,10 @@ def _findings(found: pd.DataFrame) -> Iterator[Finding]:
         yield Finding(
             all(one > two for one, two in pairs),
             f"The {MODELS[model]} is better on {better} than on {other}, the paper says: "
-            + _listed(f"{one:.1f} and {two:.1f} % ({c})" for c, (one, two) in _by(pairs))
+            + ", ".join(
+                f"{one:.1f} and {two:.1f} % ({c})"
+                for c, (one, two) in zip(CURVES, pairs, strict=True)
+            )
             + ".",
         )
     for table in TABLES:
@@ -95,14 +98,6 @@ def _findings(found: pd.DataFrame) -> Iterator[Finding]:
     )
 
 
-def _by(pairs: list[tuple[float, float]]) -> Iterator[tuple[str, tuple[float, float]]]:
-    yield from zip(CURVES, pairs, strict=True)
-
-
-def _listed(parts: Iterator[str]) -> str:
-    return ", ".join(parts)
-
-
 def _draw(figure: Figure, found: pd.DataFrame) -> None:
     axes = plots.facets(figure, [1.0, 1.0], 2)
     for axis, table in zip(axes, TABLES, strict=True):
@@ -115,7 +110,7 @@ def _draw(figure: Figure, found: pd.DataFrame) -> None:
 def _bars(axis: Axes, found: pd.DataFrame) -> None:
     places = np.arange(len(MODELS))
     for shift, (curve, (_, colour)) in enumerate(CURVES.items()):
-        rows = [found[(found["model"] == m) & (found["curve"] == curve)].iloc[0] for m in MODELS]
+        rows = [where(found, model=m, curve=curve).iloc[0] for m in MODELS]
         at = places + 0.27 * (shift - 1)
         heights = [100 * row["accuracy"] for row in rows]
         spread = [100 * (row["accuracy_sd"] or 0) for row in rows]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting
+from benchmarks.reproduce.engine import Axes, Experiment, Figure, Finding, Result, Setting, where
 from benchmarks.reproduce.sharkey.cells import (
     REQUIREMENTS,
     SOURCES,
@@ -68,16 +68,8 @@ def ways(table: str, asked: Requirement) -> Iterator[tuple[str, dict[str, Any]]]
     yield PGEN, {"method": "pgen", "requirement": hits, "by": "growing", "owners": MAIN}
     for number in OWNERS:
         # What is required by hits and misses says nothing of a leaf that tells more.
-        yield (
-            HITS[number],
-            {
-                "method": "labelled",
-                "requirement": hits,
-                "by": "growing",
-                "owners": number,
-                "tell": "hits",
-            },
-        )
+        yield HITS[number], {"method": "labelled", "requirement": hits, "by": "growing",
+                             "owners": number, "tell": "hits"}  # fmt: skip
     yield EXACT, {"method": "labelled", "requirement": asked, "by": "growing", "owners": MAIN}
 
 
@@ -117,8 +109,7 @@ def _findings(found: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _rows(found: pd.DataFrame, table: str, model: str, curve: str) -> pd.DataFrame:
-    chosen = (found["table"] == table) & (found["model"] == model) & (found["curve"] == curve)
-    return found[chosen].set_index("asked")
+    return where(found, table=table, model=model, curve=curve).set_index("asked")
 
 
 def _stops(found: pd.DataFrame) -> Iterator[Finding]:
@@ -198,7 +189,7 @@ def _owners(found: pd.DataFrame) -> Finding:
 def _draw(figure: Figure, found: pd.DataFrame) -> None:
     axes = plots.facets(figure, [1.0] * len(PANELS), 1)
     for axis, (table, model) in zip(axes, PANELS, strict=True):
-        _panel(axis, found[(found["table"] == table) & (found["model"] == model)])
+        _panel(axis, where(found, table=table, model=model))
         axis.set_title(f"{table}, {'decision tree' if model == 'tree' else 'naive Bayes'}")
     axes[-1].set_xlabel("(c, l), from the weakest requirement to the strongest of each l")
     figure.legend(
