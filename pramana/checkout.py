@@ -14,7 +14,7 @@ BESIDE = Path(__file__).resolve().parents[1]
 
 
 def experiments(module: str, beside: Path = BESIDE) -> ModuleType:
-    """Return a module of `benchmarks/reproduce`, such as `command`.
+    """Return a module of `benchmarks/reproduce`, such as `run`.
 
     It is found by its name as a text, so that nothing of the product imports it; from then on the
     checkout is searched first for modules.

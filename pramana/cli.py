@@ -99,7 +99,7 @@ def reproduce(
     """
     from pramana.checkout import experiments
 
-    command = experiments("command")
+    command = experiments("run")
     if not names:
         command.list_experiments(json=json)
     else:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pramana_core.channels import Transition
+from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
 
@@ -197,6 +199,14 @@ def reports_of(plan: Plan, true: dict[str, Codes], rng: np.random.Generator) -> 
         parts = np.unravel_index(told, block.reported_shape)
         reported |= {n: c.astype(np.uint16) for n, c in zip(block.names, parts, strict=True)}
     return ReportedCounts(reported, plan.reported_sizes)
+
+
+def estimated(
+    plan: Plan, law: Numbers, records: int, rng: np.random.Generator, **how: Any
+) -> EstimatedMarginals:
+    """Draw records, randomize them and return what the reports tell, estimated in a way."""
+    reports = reports_of(plan, records_of(plan, law, records, rng), rng)
+    return EstimatedMarginals(reports, plan, **how)
 
 
 def _randomized(channel: Transition, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:

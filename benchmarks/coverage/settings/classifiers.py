@@ -7,7 +7,14 @@ from functools import cache, partial
 
 import numpy as np
 
-from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
+from benchmarks.coverage.setting import (
+    Interval,
+    Numbers,
+    Setting,
+    estimated,
+    records_of,
+    reports_of,
+)
 from benchmarks.coverage.settings.log_linear import sampled_pairs
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable
@@ -114,6 +121,10 @@ def weights(
         model = _learned(drawn(sizes, levels, estimator, rng), loss)
     except PramanaError:
         return Interval(wanted, none, none)
+    return _intervals(wanted, model)
+
+
+def _intervals(wanted: Numbers, model: LinearClassifier) -> Interval:
     ends = [weight.interval or (np.nan, np.nan) for weight in model.planes[0].weights]
     low, high = np.array(ends).T
     return Interval(wanted, low, high)
@@ -147,12 +158,8 @@ def _setting(
 def pair_weights(sizes: Sizes, records: int, gamma: float, rng: np.random.Generator) -> Interval:
     """Repeat the intervals of least squares where each record reports one pair of variables."""
     domain, shares = law(sizes)
-    used = sampled_pairs(domain, gamma)
-    reported = reports_of(used, records_of(used, shares, records, rng), rng)
-    model = _learned(EstimatedMarginals(reported, used, estimator="pooled"), "least-squares")
-    ends = [weight.interval or (np.nan, np.nan) for weight in model.planes[0].weights]
-    low, high = np.array(ends).T
-    return Interval(truth(sizes, "least-squares"), low, high)
+    marginals = estimated(sampled_pairs(domain, gamma), shares, records, rng, estimator="pooled")
+    return _intervals(truth(sizes, "least-squares"), _learned(marginals, "least-squares"))
 
 
 def _pairs(seed: int, sizes: Sizes, records: int, gamma: float) -> Setting:

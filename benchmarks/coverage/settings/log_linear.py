@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
+from benchmarks.coverage.setting import Interval, Numbers, Setting, estimated
 from benchmarks.coverage.settings.cells import GROUPED, JOINT, LAW, independent
 from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Domain
-from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
+from pramana_core.estimation.estimated import Estimator
 from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
@@ -71,17 +73,13 @@ def sampled_pairs(domain: Domain, gamma: float) -> Plan:
     return sampled(domain, list(itertools.combinations(range(len(domain)), 2)), gamma)
 
 
-def marginals_of(
-    plan: Plan, law: Numbers, records: int, rng: np.random.Generator
-) -> EstimatedMarginals:
-    """Draw records, randomize them and read the reports by the log-linear model of pairs."""
-    reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-    return EstimatedMarginals(reports, plan, estimator="log-linear", order=2)
+marginals_of = partial(estimated, estimator="log-linear", order=2)
+"""Draws records, randomizes them and reads the reports by the log-linear model of pairs."""
 
 
-def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
-    """Repeat the intervals of all cells."""
-    table = marginals_of(plan, law, records, rng).marginal(plan.domain.names)
+def cells(plan: Plan, law: Numbers, records: int, rng: np.random.Generator, **how: Any) -> Interval:
+    """Repeat the intervals of all cells; `how` they are estimated, if not by that model."""
+    table = marginals_of(plan, law, records, rng, **how).marginal(plan.domain.names)
     low, high = table.interval(population=True)
     return Interval(records * law.ravel(), low.ravel(), high.ravel())
 
@@ -189,8 +187,7 @@ def first_three(
     truth = records * law.sum(axis=tuple(range(3, law.ndim))).ravel()
 
     def repeat(rng: np.random.Generator) -> Interval:
-        reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-        marginals = EstimatedMarginals(reports, plan, estimator="pooled")
+        marginals = estimated(plan, law, records, rng, estimator="pooled")
         low, high = marginals.marginal(plan.domain.names[:3]).interval(population=True)
         return Interval(truth, low.ravel(), high.ravel())
 
@@ -205,9 +202,8 @@ def parameters(plan: Plan, law: Numbers, records: int) -> Callable[[np.random.Ge
     structure = Structure.of(dict.fromkeys(parents, ()) | {node: tuple(parents)})
 
     def repeat(rng: np.random.Generator) -> Interval:
-        reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-        learned = learn_parameters(EstimatedMarginals(reports, plan, estimator="pooled"), structure)
-        family = learned.families[-1]
+        marginals = estimated(plan, law, records, rng, estimator="pooled")
+        family = learn_parameters(marginals, structure).families[-1]
         return Interval(truth, family.low.ravel(), family.high.ravel())
 
     return repeat
@@ -255,10 +251,8 @@ def _parameters(
     truth = np.concatenate([_true(node, found).ravel() for node, found in structure.families])
 
     def repeat(rng: np.random.Generator) -> Interval:
-        reports = reports_of(plan, records_of(plan, LAW, records, rng), rng)
-        families = learn_parameters(
-            EstimatedMarginals(reports, plan, estimator=estimator), structure
-        ).families
+        marginals = estimated(plan, LAW, records, rng, estimator=estimator)
+        families = learn_parameters(marginals, structure).families
         low = np.concatenate([family.low.ravel() for family in families])
         high = np.concatenate([family.high.ravel() for family in families])
         return Interval(truth, low, high)

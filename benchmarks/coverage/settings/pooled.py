@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 from scipy import stats
 
-from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
+from benchmarks.coverage.setting import Interval, Numbers, Setting, estimated
 from benchmarks.coverage.settings.log_linear import (
     LEVEL,
+    cells,
     domain_of,
     interacting,
     sampled,
@@ -21,13 +23,8 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 
-
-def marginals_of(
-    plan: Plan, law: Numbers, records: int, rng: np.random.Generator, order: int = 2
-) -> EstimatedMarginals:
-    """Draw records, randomize them and pool the reports."""
-    reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-    return EstimatedMarginals(reports, plan, estimator="pooled", order=order)
+marginals_of = partial(estimated, estimator="pooled", order=2)
+"""Draws records, randomizes them and pools the reports."""
 
 
 def pairs(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
@@ -41,13 +38,8 @@ def pairs(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> I
     return Interval(*(np.concatenate([np.ravel(p) for p in x]) for x in zip(*found, strict=True)))
 
 
-def cells(
-    plan: Plan, law: Numbers, records: int, rng: np.random.Generator, order: int = 2
-) -> Interval:
-    """Repeat the intervals of all cells of the whole table."""
-    table = marginals_of(plan, law, records, rng, order).marginal(plan.domain.names)
-    low, high = table.interval(population=True)
-    return Interval(records * law.ravel(), low.ravel(), high.ravel())
+pooled_cells = partial(cells, estimator="pooled")
+"""Repeats the intervals of all cells of the whole table."""
 
 
 def shares(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
@@ -145,13 +137,15 @@ SETTINGS: tuple[Setting, ...] = (
         "cells of three by their pairs, pooled",
         "3 x 2 x 4, pairs sampled at gamma 9, N = 1,000",
         1403,
-        lambda rng: cells(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 1000, rng),
+        lambda rng: pooled_cells(sampled_pairs(_MIXED, 9.0), interacting(_MIXED, 0.4), 1000, rng),
     ),
     Setting(
         "cells of three told together, pooled to order 3",
         "3 x 2 x 4 with interactions of three, pairs and triples sampled at gamma 19, N = 2,000",
         1404,
-        lambda rng: cells(triples(_MIXED, 19.0), interacting(_MIXED, 0.4, 3), 2000, rng, 3),
+        lambda rng: pooled_cells(
+            triples(_MIXED, 19.0), interacting(_MIXED, 0.4, 3), 2000, rng, order=3
+        ),
     ),
     Setting(
         "shares given another variable, pooled",

@@ -9,7 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
+from benchmarks.coverage.setting import (
+    Interval,
+    Numbers,
+    Setting,
+    estimated,
+    records_of,
+    reports_of,
+)
 from benchmarks.coverage.settings.log_linear import domain_of, interacting, sampled_pairs
 from pramana_core.channels import Grouped, Symmetric
 from pramana_core.domain import Variable
@@ -146,8 +153,7 @@ class Itemsets:
 
 def pairs_of_items(plan: Plan, law: Numbers, records: int, rng: np.random.Generator) -> Interval:
     """Repeat the intervals of the supports of all pairs of items, from pooled reports."""
-    reports = reports_of(plan, records_of(plan, law, records, rng), rng)
-    marginals = EstimatedMarginals(reports, plan, estimator="pooled")
+    marginals = estimated(plan, law, records, rng, estimator="pooled")
     domain = plan.domain
     items = tuple((v.name, code) for v in domain for code in range(v.size))
     joined = [

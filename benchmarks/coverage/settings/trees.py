@@ -8,10 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.coverage.setting import Interval, Numbers, Setting, records_of, reports_of
+from benchmarks.coverage.setting import Interval, Numbers, Setting, estimated
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
-from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.node import Node
 from pramana_core.learn.tree.options import TreeOptions
@@ -34,11 +33,8 @@ def _law(strength: float) -> Numbers:
     return law
 
 
-def _estimated(
-    p: float, law: Numbers, records: int, rng: np.random.Generator
-) -> EstimatedMarginals:
-    plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in _DOMAIN))
-    return EstimatedMarginals(reports_of(plan, records_of(plan, law, records, rng), rng), plan)
+def _plan(p: float) -> Plan:
+    return Plan(tuple(Block((v,), Symmetric.from_probability(v.size, p)) for v in _DOMAIN))
 
 
 def _within(law: Numbers, given: Mapping[str, int]) -> Numbers:
@@ -63,7 +59,7 @@ def _shares(
 ) -> Interval:
     """The classes' shares in one leaf, drawn at random, of a tree of at most two questions."""
     law = _law(strength)
-    tree = learn_tree(_estimated(p, law, records, rng), "y", None, options)
+    tree = learn_tree(estimated(_plan(p), law, records, rng), "y", None, options)
     leaves = list(_leaves(tree.root, {}))
     given, leaf = leaves[rng.integers(len(leaves))]
     truth = _within(law, given).sum(axis=(0, 1, 2))
@@ -89,7 +85,7 @@ def _gain(
     """What the first question tells, whether or not a test would let it be asked."""
     law = _law(strength)
     options = TreeOptions(significance=None, least_records=0, prune=False, max_depth=1)
-    split = learn_tree(_estimated(p, law, records, rng), "y", attributes, options).root.split
+    split = learn_tree(estimated(_plan(p), law, records, rng), "y", attributes, options).root.split
     if split is None:
         return Interval(0.0, math.nan, math.nan)
     return Interval(_told(law, split.attribute), split.low, split.high)
