@@ -239,7 +239,7 @@ def _cell(outcome: Mapping[str, Any] | None) -> str:
         return "-"
     if outcome["ended"] != "learned":
         return f"{outcome['ended']}, {outcome['seconds']:.0f} s"
-    return f"{outcome['seconds']:.1f} s, {_figure(outcome)}"
+    return f"{outcome['seconds']:.1f} s, {_shown_figure(outcome)}"
 
 
 def _shown_figure(outcome: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ FLAT, KEPT = 0.1, 0.99
 COLUMNS = 5
 """So many pictures stand beside each other."""
 
-_HUMP = Relation("1", (), told=True)
+_RELATION = Relation("1", (), told=True)
 
 
 def run_hump(setting: Setting) -> Result:
@@ -46,7 +46,7 @@ def run_hump(setting: Setting) -> Result:
     for done, version in enumerate(versions(s, x, setting, "store")):
         if version.masked is not None:
             clouds[version.method] = version.masked
-            fit = kept(_HUMP, s, x.matrix(), version.masked.matrix(), setting)
+            fit = kept(_RELATION, s, x.matrix(), version.masked.matrix(), setting)
             rows.append((version.method, fit.slope, fit.r_squared))
         setting.progress((done + 1) / (done + 3))
     found = pd.DataFrame(rows, columns=["method", "slope", "r_squared"])
@@ -168,8 +168,6 @@ KEEPERS = ("nmegadp", "nmegadp-shuffle")
 CHANCE = 1e-3
 """A gain is called distinguishable from zero if chance gives it less often (one-sided t-test)."""
 
-_REPEATED = Relation("1", (), told=True)
-
 
 def run_repeated(setting: Setting) -> Result:
     """Draw the store, mask it and measure it, again and again."""
@@ -182,7 +180,7 @@ def run_repeated(setting: Setting) -> Result:
         for version in versions(s, x, setting, f"draw {draw}", names):
             if version.masked is None:
                 continue
-            fit = kept(_REPEATED, s, x.matrix(), version.masked.matrix(), setting)
+            fit = kept(_RELATION, s, x.matrix(), version.masked.matrix(), setting)
             gain = float("nan")
             if version.method not in EXISTING:  # takes long, and theirs is in alahmadi-methods
                 rng = setting.rng("alahmadi", "snooper", draw)

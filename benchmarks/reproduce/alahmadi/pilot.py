@@ -314,7 +314,7 @@ def _all_kept(found: pd.DataFrame, method: str) -> Finding:
     return Finding(
         bool((least >= SIX_KEPT).all() and (rows["slope"] <= 2 - SIX_KEPT).all()),
         f"{method} keeps all six relationships: the one kept least is {worst['relationship']},"
-        f" slope {worst['slope']:.3f}, R² {worst['r_squared']:.3f} (kept from {KEPT:g}).",
+        f" slope {worst['slope']:.3f}, R² {worst['r_squared']:.3f} (kept from {SIX_KEPT:g}).",
     )
 
 
@@ -361,6 +361,6 @@ SIX = Experiment(
             " regression, those of the masked records at the true records' values; the line is"
             " where both are equal, the numbers are slope and R²."
         ),
-        f"Called kept: slope between {KEPT:g} and {2 - KEPT:g} and R² of at least {KEPT:g}.",
+        f"Called kept: slope between {SIX_KEPT:g} and {2 - SIX_KEPT:g} and R² of at least {KEPT:g}.",
     ),
 )

@@ -152,7 +152,7 @@ SIZES = (2, 3, 4, 6, 8, 12, 16)
 GROUPED, WHOLE = 6, 3
 """The categories that are grouped and how many a group has, as in figure 3.1."""
 
-SAME_P, SAME_GAMMA = f"p = {P:g}", f"gamma = {GAMMA:g}"
+SAME_P, SAME_GAMMA = f"p = {GROUPS_P:g}", f"gamma = {GAMMA:g}"
 
 
 def run_grouping(setting: Setting) -> Result:
