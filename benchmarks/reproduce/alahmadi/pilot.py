@@ -361,6 +361,9 @@ SIX = Experiment(
             " regression, those of the masked records at the true records' values; the line is"
             " where both are equal, the numbers are slope and R²."
         ),
-        f"Called kept: slope between {SIX_KEPT:g} and {2 - SIX_KEPT:g} and R² of at least {KEPT:g}.",
+        (
+            f"Called kept: slope between {SIX_KEPT:g} and {2 - SIX_KEPT:g} and R² of at least"
+            f" {SIX_KEPT:g}."
+        ),
     ),
 )
