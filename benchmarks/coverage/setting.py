@@ -15,8 +15,6 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
 
-# A setting whose intervals are counted, and what came of its repetitions.
-
 Numbers = npt.NDArray[np.float64]
 
 NOMINAL = 0.95

@@ -1,7 +1,4 @@
-"""The two servers as processes, a study with owners and their releases, and clients that send.
-
-The parts of a release are sent by processes of their own.
-"""
+"""The two servers as processes, a study with owners and their releases, and clients that send."""
 
 from __future__ import annotations
 
@@ -30,8 +27,6 @@ from pramana_core.plan import Plan
 from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.parts import PART_MEDIA_TYPE, RecordSchema, encode_part
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
-
-# The two servers as processes, and a study with owners and the releases they announced.
 
 COLUMNS = 8
 RECORD_BYTES = 16 + COLUMNS

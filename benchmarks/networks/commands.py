@@ -21,8 +21,6 @@ from typer.testing import CliRunner
 
 from pramana.cli import app
 
-# What is run: networks, learners, and how records are randomized.
-
 NETWORKS = {
     "cancer": 5,
     "earthquake": 5,

@@ -22,11 +22,6 @@ from pramana_core.errors import OptionError
 from pramana_core.marginals.counts import Tensor
 from pramana_core.progress import OnShare
 
-# What an experiment is, what it is given and what it returns, and what many of them do.
-#
-# An experiment is a value, `Experiment(...)` in a module, and the catalogue names it. It draws and
-# writes nothing itself, so that a test can run it and look at its tables.
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure

@@ -6,12 +6,11 @@ To add one, define an `Experiment` in a module and name it here.
 from __future__ import annotations
 
 import base64
-import json
-import json as json_format
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from json import dumps, loads
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -24,8 +23,6 @@ from pramana_core.errors import OptionError
 from pramana_core.pictures.plots import picture
 from pramana_core.progress import OnShare
 from pramana_core.terminal import console, print_json, progress_bar
-
-# Run experiments and write what they found: pictures, tables, JSON and one page with all of it.
 
 Say = Callable[[str, float], None]
 """Called with the experiment at work and the share of all work that is done."""
@@ -160,7 +157,7 @@ def _write(experiment: Experiment, setting: Setting, result: Result, out: Path) 
 
 
 def _write_json(path: Path, value: Any) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    text = dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -208,8 +205,6 @@ def png(title: str, source: str, draw: Callable[[Figure], None], height: float) 
 
     return picture(whole, (_WIDTH, height), "png", title, dpi=_DPI)
 
-
-# The list of experiments. To add one, define an `Experiment` in a module and name it here.
 
 _EXPERIMENTS = (
     "ma.ma_2_2:GROUPING",
@@ -351,7 +346,7 @@ def run_experiments(
             say=lambda name, share: bar.stage(name, share, 1.0),
         )
     if json:
-        print_json(json_format.loads((out / INDEX_JSON).read_text(encoding="utf-8")))
+        print_json(loads((out / INDEX_JSON).read_text(encoding="utf-8")))
         return
     _show(outcomes, out)
 

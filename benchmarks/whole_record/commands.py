@@ -16,8 +16,6 @@ from benchmarks.networks.commands import network_file
 from benchmarks.reproduce.engine import Setting as Experiment
 from benchmarks.reproduce.frapp.data import census
 
-# What is simulated: tables and networks, learners, and bounds on the whole record.
-
 GAMMAS = (5, 19, 100)
 RUNS = {5: 3, 19: 5, 100: 3}
 """How often each setting is run, by its gamma."""

@@ -19,8 +19,6 @@ from pramana_core.learn.networks.bayes_net import learn_parameters
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.plan import Block, Plan
 
-# Tables and networks under a log-linear model, and the level of its test of fit.
-
 LEVEL = 0.05
 """At which the test of fit is counted: so often it may reject a model that holds."""
 

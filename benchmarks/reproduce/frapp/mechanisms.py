@@ -35,8 +35,6 @@ from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
 from pramana_core.progress import OnShare
 
-# The perturbation mechanisms FRAPP compares, ours, and how each one's reports are read.
-
 CUT = 3
 """K, the most items of a record that cut and paste keeps (FRAPP 7)."""
 

@@ -493,11 +493,6 @@ def test_the_census_table_at_the_terminal(quick):
     for name in ("DET-GD", "RAN-GD", "MASK", "C&P", "independent", "sampled pairs"):
         rows = [line.split() for line in lines if line.strip().startswith(f"{name}  ")]
         assert [len(row) - len(name.split()) for row in rows] == [6, 6, 6], name
-    means = run.result.tables["means"]
-    means = means[means["mechanism"] == "sampled pairs"]
-    assert means["frequent"].tolist() == [19, 102, 204, 164, 64, 9]
-    # The trial's figures and three times their worst standard error of two runs.
-    assert (means["support_error"] <= np.array(itemset_errors.TRIAL_ERROR) + 5).all()
 
 
 def test_a_trend_over_alpha_would_be_found(quick):
