@@ -36,11 +36,12 @@ core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout core.channels core.domain core.full_disks
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
-benchmarks.coverage benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core
-core.learn.common core.mask.advice core.mask.copies core.mask.measures.core core.privacy
+benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core core.learn.common
+core.mask.advice core.mask.copies core.mask.measures.core core.privacy
 benchmarks.startup owner_agent.state core.estimation core.learn.networks core.learn.rules
 core.mask.measures core.mask.methods core.model_sharing core.regression core.study_plan
-core.design core.learn.networks.search core.mask core.model_sharing.growing core.wire
+benchmarks.coverage core.design core.learn.networks.search core.mask core.model_sharing.growing
+core.wire
 benchmarks.reproduce.data miner_service.settings owner_agent.randomize
 core.learn.bayes_classifier core.learn.networks.exchange core.mask.comparison
 core.model_sharing.global_models
