@@ -211,7 +211,7 @@ MISTAKES = [
         "a least gain in words",
         lambda: share(by="pruning", least_gain="much"),
         OptionError,
-        ("least_gain must be a number of hits of at least 0, not 'much'",),
+        ("least_gain must be a finite number at least 0, not 'much'",),
     ),
     Mistake(
         "a requirement whose k is text",
