@@ -34,7 +34,8 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert html.index("This page shows your true values") < html.index("<h2>")
     assert NO_BOUND in html
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64)', html)
-    assert html.count("<svg") == 5  # two columns over age and gender, and over each other
+    # Two columns over age and gender, and over each other: four of five beside each other.
+    assert html.count("<svg") == 2
     assert "egadp (named in the site file); told as they are: age, gender" in done.out
     assert "true value in its masked one: 0.0" in done.out
     # Records are named on the page, and nowhere else.
