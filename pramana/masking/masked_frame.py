@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pramana.frames.sentences import listed, one_sentence
+from pramana.masking.advising import Origin
 from pramana.masking.files import Contents, read_contents, write_contents
 from pramana.masking.measuring import compared, measured
 from pramana.masking.methods import methods
-from pramana.masking.origin import Origin
 from pramana.showing.charts import plotted
 from pramana.showing.html import card
 from pramana_core.errors import OptionError

@@ -36,7 +36,7 @@ from pramana_core.model_sharing.combination.votes import Labels, VoteOptions, We
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generation_options import (
+from pramana_core.model_sharing.generation_values import (
     Absent,
     GenerationOptions,
     Misses,

@@ -18,7 +18,7 @@ from pramana_core.learn.common.options import require_limit
 if TYPE_CHECKING:
     from pramana.simulate.publishers import Publisher
     from pramana_core.model_sharing.attributes import Groups, Taxonomy
-    from pramana_core.model_sharing.generation_options import GenerationOptions
+    from pramana_core.model_sharing.generation_values import GenerationOptions
     from pramana_core.model_sharing.requirements import Requirement
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.full_domain import Cells
-from pramana_core.model_sharing.hierarchies import hierarchies_of
+from pramana_core.model_sharing.full_domain import Cells, hierarchies_of
 from pramana_core.model_sharing.requirements import Requirement
 
 PUBLISHED = Path(__file__).with_name("published.json")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reproduce.experiment import Setting
-from pramana.simulate.model_sharing_folds import PreparedTable
+from pramana.simulate.model_sharing_simulation import PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
 
 TAXONOMIES = Path(__file__).with_name("taxonomies.toml")

@@ -24,9 +24,9 @@ from pramana_core.model_sharing.merging import (
     branches_of,
     cut_back,
     node_of,
+    refusal,
     violates,
 )
-from pramana_core.model_sharing.refusal import refusal
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Condition, Leaf, SharedTree
 

@@ -31,7 +31,7 @@ from pramana_core.model_sharing.combination.votes import (
     together,
 )
 from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,

@@ -18,8 +18,8 @@ from benchmarks.reproduce.sharkey.cells import Cell, run_cells, value
 from benchmarks.reproduce.sharkey.published import PUBLISHED, REQUIREMENTS, label, recorded
 from benchmarks.reproduce.sharkey.randomized import FoldTrials, source_of
 from benchmarks.reproduce.sharkey.tables import SOURCES, taxonomies
-from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
+from pramana.simulate.model_sharing_simulation import PreparedTable
 from pramana.simulate.model_sharing_tables import sharing_table
 from pramana_core.plan import Plan
 

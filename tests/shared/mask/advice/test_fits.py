@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pramana_core.mask.advice.fits import (
+from pramana_core.mask.advice.dependence import (
     by_curves,
     by_lines,
     by_monotonic_curves,

@@ -11,7 +11,7 @@ from pramana_core.discretize.binnings import equal_width
 from pramana_core.domain import Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
 from pramana_core.mask.comparison import measure_reports
-from pramana_core.mask.comparison.reports import BOUND, RAW
+from pramana_core.mask.comparison.comparing import BOUND, RAW
 from pramana_core.plan import Block, Plan
 
 CHANGED = (0.01, 0.3, 0.6, 0.95)

@@ -7,7 +7,7 @@ import pytest
 
 from pramana_core.errors import MaskingError, OptionError
 from pramana_core.mask import nmegadp
-from pramana_core.mask.methods.lone import TAKEN, with_vectors
+from pramana_core.mask.methods.learned import TAKEN, with_vectors
 from pramana_core.mixed.design import leverages
 
 

@@ -15,7 +15,7 @@ import pytest
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import read_mixed
 from pramana_core.model_sharing.combination.combining import CombineOptions, combine
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import learn_global
 from pramana_core.model_sharing.global_models.model import accuracy
 from pramana_core.model_sharing.growing.growing import grow_tree

@@ -25,7 +25,7 @@ from pramana_core.model_sharing.combination.combining import (
     pseudo_chunks,
 )
 from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.model_sharing.global_models.model import accuracy
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values

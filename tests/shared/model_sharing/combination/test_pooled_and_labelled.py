@@ -23,7 +23,7 @@ from pramana_core.model_sharing.combination.votes import (
     pooled_chunks,
     together,
 )
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 
 

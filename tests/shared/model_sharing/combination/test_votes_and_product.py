@@ -13,7 +13,7 @@ from pramana_core.mixed.table import CategoricalColumn, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combination.votes import VoteOptions, VotesModel, product_tree
 from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.tree import Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.random_trees import random_schema, random_tree
 

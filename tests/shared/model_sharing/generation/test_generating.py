@@ -18,9 +18,13 @@ from pramana_core.model_sharing.attributes import (
     NumericAttribute,
     TreeSchema,
 )
-from pramana_core.model_sharing.generating import _shuffled, generate, generate_chunks
-from pramana_core.model_sharing.generation_options import GenerationOptions
-from pramana_core.model_sharing.generation_sizes import pseudo_records
+from pramana_core.model_sharing.generating import (
+    _shuffled,
+    generate,
+    generate_chunks,
+    pseudo_records,
+)
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.growing.growing import grow_tree
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.random_trees import fractions, random_schema, random_tree, trees

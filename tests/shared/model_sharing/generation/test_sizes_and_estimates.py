@@ -10,9 +10,9 @@ from scipy import optimize
 
 from pramana_core.domain import Variable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
-from pramana_core.model_sharing.generation_options import GenerationOptions
-from pramana_core.model_sharing.generation_sizes import cell_sizes, expected_counts, shared_out
-from pramana_core.model_sharing.path_estimates import (
+from pramana_core.model_sharing.generating import cell_sizes, expected_counts, shared_out
+from pramana_core.model_sharing.generation_values import (
+    GenerationOptions,
     category_shares,
     cell_shares,
     class_shares,

@@ -17,8 +17,7 @@ from pramana_core.model_sharing.attributes import (
     TreeSchema,
 )
 from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.generation_options import GenerationOptions
-from pramana_core.model_sharing.generation_values import extent_of
+from pramana_core.model_sharing.generation_values import GenerationOptions, extent_of
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)

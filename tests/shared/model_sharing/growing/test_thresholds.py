@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pramana_core.model_sharing.growing.thresholds import between
+from pramana_core.model_sharing.growing.offers import between
 
 NUMBERS = st.floats(-1e100, 1e100, allow_nan=False)
 

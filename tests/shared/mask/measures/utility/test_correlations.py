@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.mask.measures.core.compared import compared
-from pramana_core.mask.measures.correlations import correlations
+from pramana_core.mask.measures.utility_rows import correlations
 
 RNG = np.random.default_rng(1)
 S, X, Y = RNG.standard_normal((40, 1)), *RNG.standard_normal((2, 40, 2))
