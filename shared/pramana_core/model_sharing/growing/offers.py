@@ -1,4 +1,4 @@
-"""What a tree is learned from, and the splits that an attribute offers: numbers at each threshold, categories by their subsets."""
+"""What a tree is learned from, and the splits that an attribute offers of it."""
 
 from __future__ import annotations
 
