@@ -73,12 +73,7 @@ def training_columns(
         mixed = mixed_columns(table, [*names, target], "frame")
         _require_classes(mixed, target, categories)
         read = schema_of(
-            mixed,
-            target,
-            ranges=ranges,
-            taxonomies=taxonomies,
-            categories=categories,
-            whole=whole,
+            mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories, whole=whole
         )
     require_labels(read[0])
     return read

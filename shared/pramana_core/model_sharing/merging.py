@@ -251,11 +251,7 @@ def merge_fewest(
     return now
 
 
-MERGES: dict[str, Merge] = {
-    "all": merge_all,
-    "taxonomy": merge_by_taxonomy,
-    "fewest": merge_fewest,
-}
+MERGES: dict[str, Merge] = {"all": merge_all, "taxonomy": merge_by_taxonomy, "fewest": merge_fewest}
 
 
 def _least_loss(

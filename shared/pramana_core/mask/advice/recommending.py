@@ -230,11 +230,7 @@ def _given_s(
             if first != second:
                 alone = Features(rest[:, [first]], none, beside)
                 yield dependence(
-                    f"{name} -> {other}{suffix}",
-                    alone,
-                    rest[:, second],
-                    rng,
-                    least=MATTERS_OF_REST,
+                    f"{name} -> {other}{suffix}", alone, rest[:, second], rng, least=MATTERS_OF_REST
                 )
 
 

@@ -13,11 +13,7 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combination.schemas import common_schema
 from pramana_core.model_sharing.combination.votes import (
     MOST_LEAVES,

@@ -61,19 +61,19 @@ MISTAKES: Mistakes = {
         "categories encoded as numbers": (
             lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)),
             "Column 'sex' … holds 0, 1 in 2,201 of 2,201 rows … 'female', 'male'",
-        ),
+        )
     },
     KeyFileError: {
         "a random state in place of keys": (
             lambda: randomized(PEOPLE, np.random.default_rng(1)),
             "keys must be the owner's Keys … Generator … pm.Keys.create",
-        ),
+        )
     },
     TableError: {
         "a matrix of indicators to fit": (
             lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN),
             "an ndarray of shape (2201, 8) … pd.DataFrame(array",
-        ),
+        )
     },
     DomainError: {
         "an encoder's lists for categories": (
@@ -112,6 +112,6 @@ MISTAKES: Mistakes = {
         "a number where a channel is wanted": (
             lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1),
             "channels['class'] … 0.1",
-        ),
+        )
     },
 }

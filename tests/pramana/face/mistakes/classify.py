@@ -259,10 +259,7 @@ MISTAKES: Mistakes = {
         ),
     },
     EstimationError: {
-        "classes that a plane parts": (
-            lambda: learn("LinearClassifier", "class"),
-            "separates … l2",
-        ),
+        "classes that a plane parts": (lambda: learn("LinearClassifier", "class"), "separates … l2")
     },
     InputError: {
         "a model read from text that is none": (

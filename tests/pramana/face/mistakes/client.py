@@ -199,7 +199,7 @@ MISTAKES: Mistakes = {
             URL,
             "could not be reached",
             "check the address",
-        ),
+        )
     },
     KeyFileError: {
         "a token's file that is not there": (
@@ -221,7 +221,7 @@ MISTAKES: Mistakes = {
             URL,
             "does not take this token",
             "ask whoever runs the study",
-        ),
+        )
     },
     NotFound: {
         "a study by a wrong name": (
@@ -237,6 +237,6 @@ MISTAKES: Mistakes = {
         "a model that is asked for too soon": (
             lambda: _study().job("j-1").model,
             "j-1 … running … 25% … wait()",
-        ),
+        )
     },
 }

@@ -219,13 +219,11 @@ MISTAKES: Mistakes = {
             "'debt' … same value in every record",
         ),
     },
-    EmptyTable: {
-        "masking no rows": (lambda: _mask(frame=_store().head(0)), "frame has no rows"),
-    },
+    EmptyTable: {"masking no rows": (lambda: _mask(frame=_store().head(0)), "frame has no rows")},
     TableUnreadable: {
         "any table loaded as masked records": (
             _not_masked,
             "must be a file that MaskedFrame.save wrote",
-        ),
+        )
     },
 }

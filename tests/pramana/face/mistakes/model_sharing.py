@@ -190,7 +190,7 @@ MISTAKES: Mistakes = {
         ),
     },
     RequirementUnmet: {
-        "a requirement that no tree can meet": (lambda: share(299), "No split of the records"),
+        "a requirement that no tree can meet": (lambda: share(299), "No split of the records")
     },
     MissingColumn: {
         "a shared tree of a class that is not there": (
@@ -251,7 +251,7 @@ MISTAKES: Mistakes = {
         ),
     },
     EmptyTable: {
-        "a shared tree of no rows": (lambda: share(frame=people().head(0)), "frame has no rows"),
+        "a shared tree of no rows": (lambda: share(frame=people().head(0)), "frame has no rows")
     },
     UnknownCategory: {
         "categories that leave some people out": (
@@ -304,6 +304,6 @@ MISTAKES: Mistakes = {
         "combined trees that were not fitted": (
             lambda: pm.CombinedTrees().predict(people()),
             "CombinedTrees has not learned anything yet",
-        ),
+        )
     },
 }

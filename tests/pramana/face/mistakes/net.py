@@ -77,7 +77,7 @@ MISTAKES: Mistakes = {
         "an empty list to estimate": (
             lambda: pm.estimate([]),
             "reports is an empty list … (frame, plan)",
-        ),
+        )
     },
     MissingColumn: {
         "a plan of another domain in estimate": (
@@ -108,7 +108,7 @@ MISTAKES: Mistakes = {
                 ]
             ),
             "'sex' … categories",
-        ),
+        )
     },
     RecordsDoNotAlign: {
         "columns of the same people as a list of sources": (
@@ -124,7 +124,7 @@ MISTAKES: Mistakes = {
                 ]
             ),
             "reports[0] … the same 3 people … pm.join",
-        ),
+        )
     },
     OptionError: {
         "an estimator that there is not": (
@@ -200,7 +200,7 @@ MISTAKES: Mistakes = {
                 [(FRAME, PLAN), ({"age": ["old"]}, OTHER)], estimator="moment"
             ).table("age"),
             "'age' … 'ml'",
-        ),
+        )
     },
     StructureError: {
         "a structure in words": (
@@ -224,7 +224,7 @@ MISTAKES: Mistakes = {
         "a network asked before it is fitted": (
             lambda: pm.BayesNet([("sex", "admitted")]).query("admitted"),
             "BayesNet … fit",
-        ),
+        )
     },
     InputError: {
         "a BIF file that is not there": (

@@ -144,7 +144,7 @@ MISTAKES: Mistakes = {
         "a column with repeated values as ids": (
             randomized(record_id="b"),
             "record_id … 'b' … 3 ids more than once … keep one row",
-        ),
+        )
     },
     TableError: {
         "ids of another table": (
@@ -165,7 +165,7 @@ MISTAKES: Mistakes = {
         "a frame with other categories": (
             randomized(frame=FRAME.replace({"b": {"3": "4"}})),
             "'b' … '4' … '1', '2', '3'",
-        ),
+        )
     },
     OptionError: {
         "a study's name with spaces": (
@@ -214,11 +214,9 @@ MISTAKES: Mistakes = {
                 pm.randomize(FRAME, PLANS["dense"], pm.Keys.for_experiments(3), record_id="person"),
             ),
             "0 records in common, of 100 … linkage secret",
-        ),
+        )
     },
-    InputError: {
-        "saving a frame": (lambda: pm.save(FRAME, "x.json"), "thing … a DataFrame"),
-    },
+    InputError: {"saving a frame": (lambda: pm.save(FRAME, "x.json"), "thing … a DataFrame")},
     TableUnreadable: {
         "loading what is not there": (
             lambda: pm.load("/nowhere/model.json"),

@@ -179,7 +179,7 @@ MISTAKES: Mistakes = {
         "a table where mlxtend's function wants a plan": (
             lambda: pm.apriori(_items(), 0.1, plan=_people()),
             "plan … must be a Plan … DataFrame",
-        ),
+        )
     },
     MissingColumn: {
         "reports without the columns of a variable": (
@@ -195,6 +195,6 @@ MISTAKES: Mistakes = {
         "rules of no itemsets": (
             lambda: pm.association_rules(pm.apriori(_items(), 1.0)),
             "df … no rows",
-        ),
+        )
     },
 }

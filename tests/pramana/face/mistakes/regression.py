@@ -131,24 +131,24 @@ MISTAKES: Mistakes = {
         "more coefficients than records": (
             lambda: learn(data=people().head(3)),
             "3 records are too few for 3 coefficients",
-        ),
+        )
     },
     NotFitted: {
         "predictions before a regression is fitted": (
             lambda: pm.Regression("spends").predict(people()),
             "Regression has not learned anything yet … fit",
-        ),
+        )
     },
     UnknownCategory: {
         "predictions of a category that a regression has not seen": (
             lambda: learn().predict({"age": [30.0], "sex": ["x"]}),
             "'sex' has 1 values in categories … does not know",
-        ),
+        )
     },
     InputError: {
         "a regression read from another file": (
             lambda: pm.Regression.from_json('{"kind": "regression"}'),
             "text … saved model",
-        ),
+        )
     },
 }

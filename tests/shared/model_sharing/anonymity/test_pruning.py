@@ -159,8 +159,7 @@ def test_all_siblings_make_a_leaf_of_their_parent():
     )
     pruned = prune(outer, Requirement(c=5, l=3))
     assert pruned.tree.root == Split(
-        "age",
-        ((Interval(up_to=50), leaf(54, 28, 14)), (Interval(above=50), leaf(9, 9, 9))),
+        "age", ((Interval(up_to=50), leaf(54, 28, 14)), (Interval(above=50), leaf(9, 9, 9)))
     )
     (step,) = pruned.steps
     assert (dict(step.path), step.attribute, step.into) == (

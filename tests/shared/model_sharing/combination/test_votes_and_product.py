@@ -110,8 +110,7 @@ def test_the_product_counts_all_records_spread_evenly():
         Split("colour", ((Values((0, 1, 2)), Leaf(0, 30, 0)), (Values((3,)), Leaf(1, 8, 0)))),
     )
     two = SharedTree(
-        schema,
-        Split("colour", ((Values((0,)), Leaf(1, 6, 0)), (Values((1, 2, 3)), Leaf(0, 9, 3)))),
+        schema, Split("colour", ((Values((0,)), Leaf(1, 6, 0)), (Values((1, 2, 3)), Leaf(0, 9, 3))))
     )
     product = product_tree(VotesModel([one, two], VoteOptions(smoothing=0)))
     found = {

@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError
 from pramana_core.model_sharing import paths
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.paths import codes_of, mask_of, tree_of
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
@@ -29,12 +25,7 @@ from pramana_core.model_sharing.tree import (
     Split,
     Values,
 )
-from tests.shared.model_sharing.random_trees import (
-    labels,
-    random_schema,
-    random_table,
-    random_tree,
-)
+from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 SCHEMA = TreeSchema(
     Variable("t", ("no", "yes")),

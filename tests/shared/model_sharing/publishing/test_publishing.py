@@ -32,9 +32,7 @@ from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf
 
 COLOURS = CategoricalAttribute(
-    "colour",
-    ("red", "blue", "green"),
-    Taxonomy((("warm",), ("cold",), ("cold",))),
+    "colour", ("red", "blue", "green"), Taxonomy((("warm",), ("cold",), ("cold",)))
 )
 SIZES = CategoricalAttribute("size", ("s", "m"))
 SCHEMA = TreeSchema(Variable("class", ("no", "maybe", "yes")), (COLOURS, SIZES))
