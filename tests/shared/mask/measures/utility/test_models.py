@@ -28,7 +28,7 @@ RNG = np.random.default_rng(1)
 def pair(true, by_true, by_masked, left_out=None):
     """A pair of models as they would be after fitting."""
     values = [np.asarray(v, float) for v in (true, by_true, left_out or by_true, by_masked)]
-    return ModelPair("linear", "x", ("s",), True, *values)
+    return ModelPair("linear", "x", ("s",), *values)
 
 
 def test_all_sets_of_columns_are_used_for_a_small_table():
@@ -57,7 +57,6 @@ def test_categories_count_as_one_column():
     x = RNG.standard_normal((30, 1))
     data = compared(s, x, x)
     assert independents(data, 0) == (("group",),)
-    assert model_pair(data, 0, ("group",), "linear", RNG).given_told
     assert independents(compared(None, x, x), 0) == ()
 
 
@@ -70,7 +69,6 @@ def test_y_equal_to_x_keeps_everything(humped, kind):
     assert line.r2 == pytest.approx(1, abs=1e-9)
     assert 0.9 < mse_ratio(found).ratio <= 1
     assert found.about == "X1 given S1, X2"
-    assert not found.given_told
 
 
 def test_the_masked_model_is_asked_about_true_records():
