@@ -67,12 +67,10 @@ def read_tree_columns(site: Site) -> TreeColumns:
         UnknownCategory: cells hold none of the categories listed.
     """
     section = site.share_model
+    asked: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
     read = read_records(
         site,
-        {
-            asked.column: partial(_column, asked=asked)
-            for asked in (*section.attributes, section.target)
-        },
+        {one.column: partial(_column, asked=one) for one in asked},
         drop=section.missing == "drop",
         section=SECTION,
         used="an attribute or the class",
