@@ -64,7 +64,6 @@ SAMPLERS = {
     "pramana_core.model_sharing.combination.combining",
     "pramana_core.model_sharing.combination.votes",
     "pramana_core.model_sharing.generating",
-    "pramana_core.model_sharing.generation_sizes",
     "pramana_core.model_sharing.generation_values",
     "pramana_core.model_sharing.private",
 }

@@ -33,7 +33,7 @@ from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json
 from pramana_core.model_sharing.exchange.text import write_model_text
 from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.global_models.model import (
     ForestModel,
     GlobalModel,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,13 +25,17 @@ from owner_agent.release.ledger import Draw, Form
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import known_entries
 from owner_agent.site.mask_section import AUTO, TellSection
-from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore, linkage_fingerprint
-from owner_agent.table.encode import record_id_problems
-from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
-from owner_agent.table.table import TextTable, read_table
+from owner_agent.table.mixed import (
+    ReadColumn,
+    content_of,
+    read_categories,
+    read_numbers,
+    read_records,
+)
+from owner_agent.table.table import TextTable
 from pramana_core.errors import ConfigError, PramanaError
 from pramana_core.mask import METHODS, Masked
 from pramana_core.mask.advice import Recommendation, recommend
@@ -145,36 +149,24 @@ def read_columns(site: Site) -> MaskTable:
         UnknownCategory: cells hold none of the categories listed.
     """
     section = site.mask
-    ids = site.file.record_id
-    table = read_table(site.table, [ids, *section.columns])
-    problems = record_id_problems(table.columns[ids], ids)
-    told: list[ReadColumn] = []
-    confidential: list[ReadColumn] = []
     columns = [*section.tell, *(TellSection(column=name) for name in section.confidential)]
-    for place, column in enumerate(columns):
-        try:
-            read = _column(table, column, told=place < len(section.tell))
-        except PramanaError as error:
-            problems.append(error)
-        else:
-            (told if place < len(section.tell) else confidential).append(read)
-    raise_together(problems)
-    kept = complete_rows(
-        (*told, *confidential),
+    count = len(section.tell)
+    read = read_records(
+        site,
+        {
+            tell.column: partial(_column, tell=tell, told=place < count)
+            for place, tell in enumerate(columns)
+        },
         drop=section.missing == "drop",
-        where=str(site.table),
         section="mask",
         used="masked or told",
     )
-    names: list[str] = table.columns[ids].to_pylist()
-    masked = MixedTable(tuple(read.column(kept) for read in confidential), len(kept))
-    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
-    return MaskTable(
-        [names[place] for place in kept],
-        MixedTable(tuple(read.column(kept) for read in told), len(kept)),
-        masked,
-        table.rows - len(kept),
+    records = len(read.record_ids)
+    told, masked = (
+        MixedTable(part, records) for part in (read.columns[:count], read.columns[count:])
     )
+    require_within(section.limits, masked.names, masked.matrix(), "mask.bounds")
+    return MaskTable(read.record_ids, told, masked, read.dropped)
 
 
 def _column(table: TextTable, tell: TellSection, *, told: bool) -> ReadColumn:
@@ -374,18 +366,8 @@ def _content(table: MaskTable, keys: Keys, study: str) -> list[bytes]:
     """Return all that a masked release is made of, but for the method."""
     parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
     for role, columns in (("told", table.told), ("masked", table.confidential)):
-        parts.append(role.encode())
-        for column in columns.columns:
-            parts.append(column.name.encode())
-            if isinstance(column, CategoricalColumn):
-                parts += [json.dumps(column.categories).encode(), _bytes(column.codes, "<u4")]
-            else:
-                parts.append(_bytes(column.values, "<f8"))
+        parts += [role.encode(), *content_of(columns.columns)]
     return parts
-
-
-def _bytes(values: npt.NDArray[Any], form: str) -> bytes:
-    return values.astype(form).tobytes()
 
 
 def _written(options: Mapping[str, Any]) -> str:

@@ -36,12 +36,8 @@ from pramana_core.errors import (
     RequirementUnmet,
     StoreCorrupt,
 )
-from pramana_core.model_sharing.exchange.documents import (
-    TreeDocument,
-    read_tree_json,
-    write_tree_json,
-)
-from pramana_core.model_sharing.exchange.text import promised, protection_words, read_words
+from pramana_core.model_sharing.exchange.documents import read_tree_json, write_tree_json
+from pramana_core.model_sharing.exchange.text import protection_words, read_words
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import released_form
@@ -49,7 +45,7 @@ from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.releases.base import KNOWLEDGE
 from pramana_core.wire.releases.catalogue import KINDS
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 FOLDER = "private-trees"
 """In the state directory."""
@@ -88,11 +84,7 @@ def private_tree(chosen: TreePlan, state: Path, watch: StagedProgress) -> SavedD
 
 def _draw(chosen: TreePlan) -> SharedTree:
     from owner_agent.randomize.noise import TreeNoise
-    from pramana_core.model_sharing.private import (
-        PrivateOptions,
-        depth_for,
-        grow_private_tree,
-    )
+    from pramana_core.model_sharing.private import PrivateOptions, depth_for, grow_private_tree
 
     asked = chosen.section.private
     assert asked is not None  # noqa: S101 - only private trees are drawn
@@ -164,19 +156,16 @@ class GrownTree:
         asked = None if section.required is None else section.required.required
         epsilon = None if private is None else private.epsilon
         classes = self.chosen.schema.classes
-        told = promised(self.tree, asked)
         words = protection_words(asked, classes, epsilon, section.tell)
         looked_up = [a.column for a in section.attributes if not a.declared]
         try:
-            return KnowledgeModelMessage(
-                tree=TreeDocument.of(self.tree),
-                requirement=None
-                if told is None
-                else RequirementMessage(k=told.k, c=told.c, l=told.l, exact=told.exact),
+            return KnowledgeModelMessage.of(
+                self.tree,
+                asked,
+                (*words, *read_words(looked_up)),
                 counts="noised" if private is not None else section.pruning.counts,
                 epsilon=epsilon,
                 records=None if private is not None else self.chosen.records,
-                protection=[*words, *read_words(looked_up)],
             )
         except ValidationError as error:
             raise ConfigError(

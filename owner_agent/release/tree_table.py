@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from owner_agent.randomize.stream import keyed_digest
 from owner_agent.release.fingerprints import Values, groups_of, values_of
 from owner_agent.release.ledger import Draw, Form
-from owner_agent.site.planning import raise_together
 from owner_agent.site.site import Site
 from owner_agent.site.tree_section import (
     AttributeSection,
@@ -25,11 +24,16 @@ from owner_agent.site.tree_section import (
     ShareModelSection,
     TargetSection,
 )
-from owner_agent.table.encode import record_id_problems
-from owner_agent.table.mixed import ReadColumn, complete_rows, read_categories, read_numbers
-from owner_agent.table.table import TextTable, read_table
+from owner_agent.table.mixed import (
+    ReadColumn,
+    content_of,
+    read_categories,
+    read_numbers,
+    read_records,
+)
+from owner_agent.table.table import TextTable
 from pramana_core.errors import PramanaError
-from pramana_core.mixed.table import CategoricalColumn, MixedTable
+from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.attributes import Taxonomy, TreeSchema
 from pramana_core.model_sharing.schemas import schema_of
 
@@ -63,31 +67,18 @@ def read_tree_columns(site: Site) -> TreeColumns:
         UnknownCategory: cells hold none of the categories listed.
     """
     section = site.share_model
-    ids = site.file.record_id
-    text = read_table(site.table, [ids, *section.columns])
-    problems = record_id_problems(text.columns[ids], ids)
-    read: list[ReadColumn] = []
     asked: list[AttributeSection | TargetSection] = [*section.attributes, section.target]
-    for column in asked:
-        try:
-            read.append(_column(text, column))
-        except PramanaError as error:
-            problems.append(error)
-    raise_together(problems)
-    kept = complete_rows(
-        read,
+    read = read_records(
+        site,
+        {one.column: partial(_column, asked=one) for one in asked},
         drop=section.missing == "drop",
-        where=str(site.table),
         section=SECTION,
         used="an attribute or the class",
     )
-    names: list[str] = text.columns[ids].to_pylist()
-    kept = np.array(sorted(kept.tolist(), key=lambda place: names[place]), dtype=np.intp)
-    return TreeColumns(
-        [names[place] for place in kept],
-        MixedTable(tuple(column.column(kept) for column in read), len(kept)),
-        text.rows - len(kept),
-    )
+    ids = read.record_ids
+    order = np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.intp)
+    table = MixedTable(read.columns, len(ids)).rows(order)
+    return TreeColumns([ids[place] for place in order], table, read.dropped)
 
 
 def _column(text: TextTable, asked: AttributeSection | TargetSection) -> ReadColumn:
@@ -204,14 +195,7 @@ def _openly(site: Site) -> frozenset[str]:
 
 def _content(columns: TreeColumns) -> list[bytes]:
     """Return all that a tree is learned from, and whose records these are."""
-    parts = [json.dumps(columns.record_ids).encode()]
-    for column in columns.table.columns:
-        parts.append(column.name.encode())
-        if isinstance(column, CategoricalColumn):
-            parts += [json.dumps(column.categories).encode(), column.codes.astype("<u4").tobytes()]
-        else:
-            parts.append(column.values.astype("<f8").tobytes())
-    return parts
+    return [json.dumps(columns.record_ids).encode(), *content_of(columns.table.columns)]
 
 
 @dataclass(frozen=True)

@@ -205,10 +205,7 @@ def _figures(now: PreparedTree, tree: SharedTree) -> TreeFigures:
     labels = np.array([leaf.label for leaf in leaves])
     sizes = np.bincount(places, minlength=len(leaves))
     return TreeFigures(
-        len(leaves),
-        tree.depth,
-        int(sizes.min()),
-        float(np.mean(labels[places] == chosen.classes)),
+        len(leaves), tree.depth, int(sizes.min()), float(np.mean(labels[places] == chosen.classes))
     )
 
 

@@ -16,39 +16,50 @@ from pramana_core.wire.releases.masked import MAX_COPIES
 AUTO = "auto"
 """The method that says: the one recommended for this table."""
 
-_ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A section of the site file: of known keys alone."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TellSection(_Section):
-    """A column that is told as it is: of numbers, or of the categories listed.
+def require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
+    """Check the categories of a column, and the one of its empty cells. Raises ValueError."""
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"column {column!r} has a category twice")
+    if missing is not None and missing not in listed:
+        raise ValueError(f"{missing!r}, the category of empty cells, is not listed")
 
-    `missing` is the category of empty cells. A name alone is a column of numbers.
-    """
 
-    column: _ColumnName
-    categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None
-    missing: Label | None = None
+class ColumnSection(Section):
+    """A column by its name, which may be all that is written of it."""
+
+    column: ColumnName
 
     @model_validator(mode="before")
     @classmethod
     def _a_name_alone(cls, written: Any) -> Any:
         return {"column": written} if isinstance(written, str) else written
 
+
+class TellSection(ColumnSection):
+    """A column that is told as it is: of numbers, or of the categories listed.
+
+    `missing` is the category of empty cells. A name alone is a column of numbers.
+    """
+
+    categories: Annotated[tuple[Label, ...], Field(min_length=2)] | None = None
+    missing: Label | None = None
+
     @model_validator(mode="after")
     def _listed_once(self) -> Self:
-        listed = self.categories or ()
-        if len(set(listed)) < len(listed):
-            raise ValueError(f"column {self.column!r} has a category twice")
-        if self.missing is not None and self.missing not in listed:
-            raise ValueError(f"{self.missing!r}, the category of empty cells, is not listed")
+        require_listed_once(self.column, self.categories or (), self.missing)
         return self
 
 
-class BoundsSection(_Section):
+class BoundsSection(Section):
     """The smallest and the largest value that a masked column may have; one may be left out."""
 
     low: Annotated[float, Field(allow_inf_nan=False)] | None = None
@@ -63,7 +74,7 @@ class BoundsSection(_Section):
         return self
 
 
-class MaskSection(_Section):
+class MaskSection(Section):
     """Masking: the confidential columns, all numeric, and those that are told as they are.
 
     `method` is one of `pramana_core.mask.METHODS`, or "auto"; `options` are the method's.
@@ -72,14 +83,14 @@ class MaskSection(_Section):
     to them. Records with empty cells are refused, or dropped and counted.
     """
 
-    confidential: Annotated[tuple[_ColumnName, ...], Field(min_length=1)]
+    confidential: Annotated[tuple[ColumnName, ...], Field(min_length=1)]
     tell: tuple[TellSection, ...] = ()
     method: str = AUTO
     options: dict[str, Any] = Field(default_factory=dict)
     copies: Annotated[int, Field(ge=1, le=MAX_COPIES, strict=True)] = 1
     max_leverage: Annotated[float, Field(gt=0, le=1)] | None = None
     max_told: Annotated[float, Field(gt=0, lt=1)] | None = None
-    bounds: dict[_ColumnName, BoundsSection] = Field(default_factory=dict)
+    bounds: dict[ColumnName, BoundsSection] = Field(default_factory=dict)
     missing: Literal["refuse", "drop"] = "refuse"
 
     @property

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
+from owner_agent.site.mask_section import (
+    ColumnName,
+    ColumnSection,
+    Section,
+    require_listed_once,
+)
 from pramana_core.errors import PramanaError
 from pramana_core.model_sharing.attributes import (
     CategoricalAttribute,
@@ -16,24 +22,12 @@ from pramana_core.model_sharing.attributes import (
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.wire.base import Label
 
-ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Categories = Annotated[tuple[Label, ...], Field(min_length=2)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _require_listed_once(column: str, listed: tuple[str, ...], missing: str | None) -> None:
-    if len(set(listed)) < len(listed):
-        raise ValueError(f"column {column!r} has a category twice")
-    if missing is not None and missing not in listed:
-        raise ValueError(f"{missing!r}, the category of empty cells, is not listed")
-
-
-class TargetSection(_Section):
+class TargetSection(Section):
     """The class that a tree tells: its column and all its categories."""
 
     column: ColumnName
@@ -42,18 +36,17 @@ class TargetSection(_Section):
 
     @model_validator(mode="after")
     def _listed_once(self) -> Self:
-        _require_listed_once(self.column, self.categories, self.missing)
+        require_listed_once(self.column, self.categories, self.missing)
         return self
 
 
-class AttributeSection(_Section):
+class AttributeSection(ColumnSection):
     """An attribute that a tree may ask for: of the numbers of a range, or of categories.
 
     A name alone is a column of numbers without a declared range. `taxonomy` has groups by name,
     each of categories or of further groups; `missing` is the category of empty cells.
     """
 
-    column: ColumnName
     low: Finite | None = None
     high: Finite | None = None
     whole: bool = False
@@ -73,11 +66,6 @@ class AttributeSection(_Section):
             return None
         return Taxonomy.of(self.categories, self.taxonomy)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _a_name_alone(cls, written: Any) -> Any:
-        return {"column": written} if isinstance(written, str) else written
-
     @model_validator(mode="after")
     def _of_one_type(self) -> Self:
         numbers = self.low is not None or self.high is not None or self.whole
@@ -92,7 +80,7 @@ class AttributeSection(_Section):
         elif numbers:
             raise ValueError(f"column {self.column!r} has categories, so it has no range")
         else:
-            _require_listed_once(self.column, self.categories, self.missing)
+            require_listed_once(self.column, self.categories, self.missing)
         return self
 
     @model_validator(mode="after")
@@ -107,7 +95,7 @@ class AttributeSection(_Section):
         return self
 
 
-class RequirementSection(_Section):
+class RequirementSection(Section):
     """What every path must meet: `k` records; or classes as diverse as `c` and `l` say; or both.
 
     `counts` says by which counts diversity is judged: the "exact" ones of all classes, or "hits"
@@ -138,7 +126,7 @@ class RequirementSection(_Section):
         return self
 
 
-class PruningSection(_Section):
+class PruningSection(Section):
     """How a tree is cut back: which siblings are merged, and by which counts of classes.
 
     `merge` is "all" siblings, those of one "taxonomy" group, or the "fewest" that meet the
@@ -151,7 +139,7 @@ class PruningSection(_Section):
     least_gain: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
-class GrowthSection(_Section):
+class GrowthSection(Section):
     """How the local tree is grown before it is cut back."""
 
     criterion: Literal["entropy", "gini"] = "entropy"
@@ -159,7 +147,7 @@ class GrowthSection(_Section):
     min_leaf: Annotated[int, Field(ge=1, strict=True)] = 1
 
 
-class PrivateSection(_Section):
+class PrivateSection(Section):
     """A differentially private tree: its `epsilon`, for the replacement of one record by another.
 
     `depth` is how many questions stand on a way at most. `max_epsilon` is what a column may have
@@ -178,7 +166,7 @@ class PrivateSection(_Section):
         return self
 
 
-class ShareModelSection(_Section):
+class ShareModelSection(Section):
     """A decision tree to be released in place of records.
 
     `requirement` is what each of its paths must meet; "none" must be written out. `tell` says what

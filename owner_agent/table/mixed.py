@@ -5,7 +5,8 @@ Categories are those that the site file lists, never those of the table; no mess
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.site.planning import raise_together
-from owner_agent.table.encode import numbers, rows_text
-from owner_agent.table.table import TextTable
-from pramana_core.errors import EmptyTable, TableError, UnknownCategory
+from owner_agent.site.site import Site
+from owner_agent.table.encode import numbers, record_id_problems, rows_text
+from owner_agent.table.table import TextTable, read_table
+from pramana_core.errors import EmptyTable, PramanaError, TableError, UnknownCategory
 from pramana_core.mixed.table import CategoricalColumn, Column, NumericColumn
 
 Rows = npt.NDArray[np.bool_]
@@ -91,6 +93,65 @@ def read_categories(
             remedy=f"Correct those cells, or add the categories to [{section}] of the site file.",
         )
     return ReadColumn(name, codes, empty, listed)
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteRecords:
+    """Columns of the records without empty cells, with their ids; `dropped` had empty cells."""
+
+    record_ids: list[str]
+    columns: tuple[Column, ...]
+    dropped: int
+
+
+def read_records(
+    site: Site,
+    readers: Mapping[str, Callable[[TextTable], ReadColumn]],
+    *,
+    drop: bool,
+    section: str,
+    used: str,
+) -> CompleteRecords:
+    """Read columns of a site's table, all that is wrong with them told at once.
+
+    Args:
+        site: the site.
+        readers: what reads each column, by name.
+        drop: whether records with empty cells are left out; else they are refused.
+        section: the section of the site file that names the columns.
+        used: what is done with columns, as in "masked or told".
+
+    Raises:
+        TableError: the table cannot be read, record ids are missing or repeated, or cells are
+            empty, unless they are dropped, or no numbers.
+        UnknownCategory: cells hold none of the categories listed.
+        EmptyTable: no record is left.
+    """
+    ids = site.file.record_id
+    text = read_table(site.table, [ids, *readers])
+    problems = record_id_problems(text.columns[ids], ids)
+    read: list[ReadColumn] = []
+    for reader in readers.values():
+        try:
+            read.append(reader(text))
+        except PramanaError as error:
+            problems.append(error)
+    raise_together(problems)
+    kept = complete_rows(read, drop=drop, where=str(site.table), section=section, used=used)
+    names: list[str] = text.columns[ids].to_pylist()
+    columns = tuple(column.column(kept) for column in read)
+    return CompleteRecords([names[place] for place in kept], columns, text.rows - len(kept))
+
+
+def content_of(columns: Iterable[Column]) -> Iterator[bytes]:
+    """Yield all that columns hold: of each its name, its categories, its codes or numbers."""
+    for column in columns:
+        yield column.name.encode()
+        if isinstance(column, CategoricalColumn):
+            yield json.dumps(column.categories).encode()
+            yield column.codes.astype("<u4").tobytes()
+        else:
+            yield column.values.astype("<f8").tobytes()
 
 
 def complete_rows(

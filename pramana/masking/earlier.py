@@ -117,7 +117,7 @@ class Difference:
                 f"By {quoted(self.by)}, this table seems to have most of its records in common with"
                 f" one that was masked before. If it has, the difference of the sums of"
                 f" {quoted(self.names)} in both releases tells of those that differ. Release one"
-                " of them.",
+                " of them."
             )
         return Caution(
             f"This table has nearly the same values of {quoted(self.by or self.names)} as one that"

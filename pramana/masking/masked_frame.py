@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
 
 from pramana.frames.sentences import listed, one_sentence
-from pramana.masking.files import Contents, read_contents, write_contents
+from pramana.masking.advising import Origin
 from pramana.masking.measuring import compared, measured
 from pramana.masking.methods import methods
-from pramana.masking.origin import Origin
+from pramana.reporting.files import require_path, require_version, write_whole
 from pramana.showing.charts import plotted
 from pramana.showing.html import card
-from pramana_core.errors import OptionError
+from pramana_core.errors import OptionError, StoreCorrupt, TableUnreadable
+from pramana_core.wire.base import Message
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,12 +28,13 @@ if TYPE_CHECKING:
     from pramana_core.mask.core.influence import Influence
     from pramana_core.pictures.chart import Chart
 
+
 _MANY = 12
 """A notebook shows so many warnings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaskedFrame(Contents):
+class MaskedFrame:
     """Records whose confidential columns are masked; `pm.mask` makes them.
 
     `frame` may leave; the object itself stays, for it remembers the true records, of which
@@ -60,6 +64,11 @@ class MaskedFrame(Contents):
         np.True_
     """
 
+    method: str
+    tell: tuple[str, ...]
+    confidential: tuple[str, ...]
+    copies: tuple[pd.DataFrame, ...]
+    warnings: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     origin: Origin | None = field(default=None, repr=False)
     influence: Influence | None = field(default=None, repr=False)
@@ -198,7 +207,7 @@ class MaskedFrame(Contents):
             ...     pm.load(f"{folder}/store.parquet").frame.equals(masked.frame)
             True
         """
-        write_contents(self, path)
+        _write(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> MaskedFrame:
@@ -207,7 +216,7 @@ class MaskedFrame(Contents):
         Raises:
             TableUnreadable: there is no such file, or it is not one of masked records.
         """
-        return cls(**vars(read_contents(path)))
+        return _read(path)
 
     def _origin(self, asked: str) -> Origin:
         if self.origin is None:
@@ -264,3 +273,125 @@ def _counted(warnings: Sequence[str]) -> str:
     grave = sum(gravity_of(words) == Gravity.GRAVE for words in warnings)
     many = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"
     return f"{many}, {grave} of them grave" if grave else many
+
+
+# Masked records as one Parquet file: what may leave, and what to know of it beside the schema.
+
+VERSION = 1
+MARK = b"pramana-masked"
+"""Under this key stands everything that is not a column, as JSON."""
+
+
+class _Described(Message):
+    version: Annotated[int, Field(strict=True)]
+    kind: Literal["masked-records"]
+    method: str
+    tell: list[str]
+    confidential: list[str]
+    copies: Annotated[int, Field(ge=1)]
+    order: list[str]
+    warnings: list[str]
+    gravities: list[Literal["GRAVE", "WARNING", "NOTE"]] = Field(default_factory=list)
+    """Of each warning; files of before have none."""
+
+
+def _write(contents: MaskedFrame, path: str | Path) -> None:
+    """Write masked records. Raises OptionError where they cannot be."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from pramana_core.mask.core.cautions import gravity_of
+
+    described = _Described.model_validate(
+        {
+            "version": VERSION,
+            "kind": "masked-records",
+            "method": contents.method,
+            "tell": list(contents.tell),
+            "confidential": list(contents.confidential),
+            "copies": len(contents.copies),
+            "order": list(contents.copies[0].columns),
+            "warnings": [str(words) for words in contents.warnings],
+            "gravities": [gravity_of(words).name for words in contents.warnings],
+        }
+    )
+    frame = contents.copies[0][list(contents.tell)].copy()
+    for number, copy in enumerate(contents.copies, 1):
+        for name in contents.confidential:
+            frame[_column(name, number, len(contents.copies))] = copy[name]
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = {**(table.schema.metadata or {}), MARK: described.model_dump_json().encode()}
+    table = table.replace_schema_metadata(metadata)
+    write_whole(path, lambda file: pq.write_table(table, file))
+
+
+def is_masked(place: Path) -> bool:
+    """Return whether a Parquet file holds masked records."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return MARK in (pq.read_schema(place).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _read(path: str | Path) -> MaskedFrame:
+    """Return what a file of masked records holds.
+
+    Raises:
+        TableUnreadable: there is no such file, it is not one of masked records, or of a later
+            version.
+        StoreCorrupt: its columns are not those that it says it has.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    place = require_path(path)
+    if not place.is_file():
+        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+    try:
+        table = pq.read_table(place)
+        described = _Described.model_validate_json((table.schema.metadata or {})[MARK])
+    except (pa.ArrowException, OSError, KeyError, ValidationError):
+        raise TableUnreadable(
+            f"path {str(place)!r} must be a file that MaskedFrame.save wrote; it is not.",
+            where="path",
+        ) from None
+    require_version(described.version, VERSION, place)
+    try:
+        copies = tuple(_copies(table.to_pandas(), described))
+    except KeyError:
+        raise StoreCorrupt(
+            f"path {str(place)!r} lacks columns that it says it has.", where="path"
+        ) from None
+    return MaskedFrame(
+        described.method,
+        tuple(described.tell),
+        tuple(described.confidential),
+        copies,
+        tuple(_cautions(described)),
+    )
+
+
+def _cautions(described: _Described) -> Iterator[str]:
+    """Yield the warnings, with their gravity where it is known."""
+    from pramana_core.mask.core.cautions import Caution, Gravity
+
+    for place, words in enumerate(described.warnings):
+        known = described.gravities[place : place + 1]
+        yield Caution(words, Gravity[known[0]]) if known else words
+
+
+def _copies(frame: pd.DataFrame, described: _Described) -> Sequence[pd.DataFrame]:
+    found = []
+    for number in range(1, described.copies + 1):
+        copy = frame[described.tell].copy()
+        for name in described.confidential:
+            copy[name] = frame[_column(name, number, described.copies)]
+        found.append(copy[described.order])
+    return found
+
+
+def _column(name: str, number: int, copies: int) -> str:
+    return name if copies == 1 else f"{name}@{number}"

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 from pramana.frames.observing import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told, warn_caller
 from pramana.frames.tables import Frame
-from pramana.masking.bounds import bound_cautions, bounds_of
+from pramana.masking.advising import Origin
 from pramana.masking.columns import Columns, columns_of
 from pramana.masking.earlier import earlier_ones, remembered
 from pramana.masking.masked_frame import MaskedFrame
-from pramana.masking.methods import AUTO, copies_of, method_of, methods, options_of
-from pramana.masking.origin import Origin
+from pramana.masking.methods import (
+    AUTO,
+    bound_cautions,
+    bounds_of,
+    copies_of,
+    method_of,
+    methods,
+    options_of,
+)
 from pramana.reporting.reports import require_yes_or_no
 from pramana_core.errors import OptionError
 from pramana_core.terminal import progress_bar

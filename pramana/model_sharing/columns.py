@@ -20,6 +20,9 @@ from pramana_core.model_sharing.schemas import schema_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from pramana_core.model_sharing.global_models.model import GlobalModel
+    from pramana_core.model_sharing.tree import SharedTree
+
 Declared = Mapping[str, Any] | None
 
 
@@ -73,12 +76,7 @@ def training_columns(
         mixed = mixed_columns(table, [*names, target], "frame")
         _require_classes(mixed, target, categories)
         read = schema_of(
-            mixed,
-            target,
-            ranges=ranges,
-            taxonomies=taxonomies,
-            categories=categories,
-            whole=whole,
+            mixed, target, ranges=ranges, taxonomies=taxonomies, categories=categories, whole=whole
         )
     require_labels(read[0])
     return read
@@ -158,3 +156,63 @@ def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp
 def _label(value: Any) -> str:
     whole = isinstance(value, float | np.floating) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
+
+
+class ClassTeller:
+    """What tells the classes of a frame's rows by the attributes of a tree's schema."""
+
+    @property
+    def _fitted(self) -> SharedTree | GlobalModel:
+        """What predicts. Raises NotFitted where it was not made yet."""
+        raise NotImplementedError
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes' labels, (classes,)."""
+        return np.array(self._fitted.schema.target.categories, dtype=object)
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[Any]:
+        """The names of the attributes, (attributes,)."""
+        return np.array(self._fitted.schema.names, dtype=object)
+
+    def predict(self, frame: Frame) -> npt.NDArray[Any]:
+        """Return the class of each row.
+
+        Args:
+            frame: a table of n rows with all attributes; other columns are ignored.
+
+        Returns:
+            labels, (n,).
+
+        Raises:
+            NotFitted: nothing was combined.
+            TableError: it is no table, or a cell is empty or of another type.
+            MissingColumn: an attribute is not there.
+            UnknownCategory: a category that no tree knows.
+        """
+        return self.classes_[self._fitted.predict(attribute_columns(self._fitted.schema, frame))]
+
+    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, in the order of `classes_`, (n, classes).
+
+        Where leaves tell hits and misses alone, the misses are spread evenly. Raises as `predict`.
+        """
+        return self._fitted.probabilities(attribute_columns(self._fitted.schema, frame))
+
+    def score(self, frame: Frame, y: Any = None) -> float:
+        """Return the share of rows whose class is told right.
+
+        Args:
+            frame: a table as in `predict`.
+            y: the true classes, n labels; by default the frame's column of the target.
+
+        Raises:
+            TableError: y has another length than the frame.
+            MissingColumn: neither y nor the target's column is there.
+            UnknownCategory: a true class that is none of the classes.
+            Others: see `predict`.
+        """
+        schema = self._fitted.schema
+        found = self._fitted.predict(attribute_columns(schema, frame))
+        return float(np.mean(found == class_codes(schema, frame, y)))

@@ -6,13 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from pramana.estimators.base import Estimator
 from pramana.frames.observing import Rng, generator_of
 from pramana.frames.sentences import one_sentence, options_told
-from pramana.frames.tables import Frame, shown
-from pramana.model_sharing.columns import attribute_columns, class_codes
+from pramana.frames.tables import shown
+from pramana.model_sharing.columns import ClassTeller
 from pramana.model_sharing.declared import (
     SavedTrees,
     combine_options,
@@ -36,7 +34,7 @@ from pramana_core.model_sharing.combination.votes import Labels, VoteOptions, We
 from pramana_core.model_sharing.exchange.drawing import draw_model
 from pramana_core.model_sharing.exchange.models import model_json, read_model_json
 from pramana_core.model_sharing.exchange.text import write_model_text
-from pramana_core.model_sharing.generation_options import (
+from pramana_core.model_sharing.generation_values import (
     Absent,
     GenerationOptions,
     Misses,
@@ -53,12 +51,11 @@ from pramana_core.terminal import progress_bar
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
     from sklearn.utils import Tags
 
 
-class CombinedTrees(Estimator):
+class CombinedTrees(ClassTeller, Estimator):
     """One model of the trees that several owners share; `pm.combine_trees` makes it in one line.
 
     It learns from what `pm.share_tree` made, or from its messages, wherever they were kept. None of
@@ -224,46 +221,6 @@ class CombinedTrees(Estimator):
         self._trees: tuple[SharedTree, ...] | None = tuple(tree for _, tree in kept)
         return self
 
-    def predict(self, frame: Frame) -> npt.NDArray[Any]:
-        """Return the class of each row.
-
-        Args:
-            frame: a table of n rows with all attributes; other columns are ignored.
-
-        Returns:
-            labels, (n,).
-
-        Raises:
-            NotFitted: nothing was combined.
-            TableError: it is no table, or a cell is empty or of another type.
-            MissingColumn: an attribute is not there.
-            UnknownCategory: a category that no tree knows.
-        """
-        return self.classes_[self._fitted.predict(self._columns(frame))]
-
-    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the probability of each class, in the order of `classes_`, (n, classes).
-
-        Raises as `predict`.
-        """
-        return self._fitted.probabilities(self._columns(frame))
-
-    def score(self, frame: Frame, y: Any = None) -> float:
-        """Return the share of rows whose class is predicted right.
-
-        Args:
-            frame: a table as in `predict`.
-            y: the true classes, n labels; by default the frame's column of the target.
-
-        Raises:
-            TableError: y has another length than the frame.
-            MissingColumn: neither y nor the target's column is there.
-            UnknownCategory: a true class that is none of the classes.
-            Others: see `predict`.
-        """
-        found = self._fitted.predict(self._columns(frame))
-        return float(np.mean(found == class_codes(self._fitted.schema, frame, y)))
-
     def pseudo_data(self) -> pd.DataFrame:
         """Return the pseudo-records that the model was learned from, the class last.
 
@@ -292,16 +249,6 @@ class CombinedTrees(Estimator):
         return write_model_text(self._fitted)
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The classes' labels, (classes,)."""
-        return np.array(self._fitted.schema.target.categories, dtype=object)
-
-    @property
-    def feature_names_in_(self) -> npt.NDArray[Any]:
-        """The names of the attributes, (attributes,)."""
-        return np.array(self._fitted.schema.names, dtype=object)
-
-    @property
     def n_features_in_(self) -> int:
         """How many attributes there are."""
         return len(self._fitted.schema.names)
@@ -310,9 +257,6 @@ class CombinedTrees(Estimator):
     def _fitted(self) -> GlobalModel:
         self._require_fitted()
         return self.model_
-
-    def _columns(self, frame: Frame) -> Any:
-        return attribute_columns(self._fitted.schema, frame)
 
     def _options(self) -> CombineOptions:
         """Return the options that have limits. Raises OptionError."""

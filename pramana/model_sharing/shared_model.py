@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pramana.frames.sentences import listed, one_sentence
-from pramana.frames.tables import Frame
-from pramana.model_sharing.columns import attribute_columns, class_codes
+from pramana.model_sharing.columns import ClassTeller
 from pramana.model_sharing.declared import read_message, written
 from pramana.reporting.files import write_whole
 from pramana.showing.charts import plotted
@@ -27,13 +24,12 @@ from pramana_core.privacy.amplification import Amplification
 from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     import pandas as pd
     from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedModel:
+class SharedModel(ClassTeller):
     """A decision tree that may leave in place of records; `pm.share_tree` makes it.
 
     `message` may leave, and what `save` writes; the object itself stays, for it remembers the tree
@@ -64,19 +60,13 @@ class SharedModel:
         return self.content.model_dump(mode="json")
 
     @property
+    def _fitted(self) -> SharedTree:
+        return self.tree
+
+    @property
     def target(self) -> str:
         """The column that holds the class."""
         return self.tree.schema.target.name
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The classes' labels, (classes,)."""
-        return np.array(self.tree.schema.target.categories, dtype=object)
-
-    @property
-    def feature_names_in_(self) -> npt.NDArray[Any]:
-        """The names of the attributes, (attributes,)."""
-        return np.array(self.tree.schema.names, dtype=object)
 
     @property
     def before(self) -> SharedTree:
@@ -111,42 +101,6 @@ class SharedModel:
     def protection(self) -> tuple[str, ...]:
         """What must be known before this leaves, a sentence each."""
         return tuple(self.content.protection)
-
-    def predict(self, frame: Frame) -> npt.NDArray[Any]:
-        """Return the class of each row, by the tree that may leave.
-
-        Args:
-            frame: a table of n rows with all attributes.
-
-        Returns:
-            labels, (n,).
-
-        Raises:
-            TableError: it is no table, or a cell is empty or of another type.
-            MissingColumn: an attribute is not there.
-            UnknownCategory: a category that the tree does not know.
-        """
-        return self.classes_[self.tree.predict(attribute_columns(self.tree.schema, frame))]
-
-    def predict_proba(self, frame: Frame) -> npt.NDArray[np.float64]:
-        """Return the probability of each class, (n, classes); raises as `predict`.
-
-        Where leaves tell hits and misses alone, the misses are spread evenly.
-        """
-        return self.tree.probabilities(attribute_columns(self.tree.schema, frame))
-
-    def score(self, frame: Frame, y: Any = None) -> float:
-        """Return the share of rows whose class is told right.
-
-        Args:
-            frame: a table as in `predict`.
-            y: the true classes, n labels; by default the frame's column of the target.
-
-        Raises:
-            TableError, MissingColumn, UnknownCategory: see `predict`; also of `y`.
-        """
-        found = self.tree.predict(attribute_columns(self.tree.schema, frame))
-        return float(np.mean(found == class_codes(self.tree.schema, frame, y)))
 
     def paths(self) -> pd.DataFrame:
         """Return the paths, a row each.

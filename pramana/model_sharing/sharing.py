@@ -17,8 +17,7 @@ from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.shared_model import SharedModel
 from pramana_core.errors import OptionError
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.exchange.documents import TreeDocument
-from pramana_core.model_sharing.exchange.text import promised, protection_words, read_words
+from pramana_core.model_sharing.exchange.text import protection_words, read_words
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.private import (
     GeneratorNoise,
@@ -35,7 +34,7 @@ from pramana_core.model_sharing.requirements import (
 )
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 
 # What is required of every path, as people write it.
 
@@ -135,11 +134,9 @@ def private_model(
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
         made = grow_private_tree(schema, table, classes, float(epsilon), noise)
-    content = KnowledgeModelMessage(
-        tree=TreeDocument.of(made.tree),
-        counts="noised",
-        epsilon=made.epsilon,
-        protection=list(protection_words(None, schema.classes, made.epsilon)),
+    words = protection_words(None, schema.classes, made.epsilon)
+    content = KnowledgeModelMessage.of(
+        made.tree, None, words, counts="noised", epsilon=made.epsilon
     )
     return SharedModel(made.tree, content)
 
@@ -286,7 +283,8 @@ def share_tree(
         released = released_form(tree, tell)
         open_ones = undeclared(schema, ranges, categories)
         words = (*protection_words(asked, schema.classes, tell=tell), *read_words(open_ones))
-        return _made(released, asked, pruned, table.records, words)
+        content = KnowledgeModelMessage.of(released, asked, words, records=table.records)
+        return SharedModel(released, content, pruned)
 
 
 def _learned(
@@ -337,23 +335,3 @@ def _growth(criterion: Any, max_depth: Any, min_leaf: Any) -> GrowthOptions:
             raise OptionError(f"{name} must be a whole number, not {shown(value)}.", where=name)
     with one_sentence():
         return GrowthOptions(criterion=criterion, max_depth=max_depth, min_leaf=min_leaf)
-
-
-def _made(
-    tree: SharedTree,
-    asked: Requirement | None,
-    pruned: Pruned | None,
-    records: int,
-    words: Sequence[str],
-) -> SharedModel:
-    told = promised(tree, asked)
-    content = KnowledgeModelMessage(
-        tree=TreeDocument.of(tree),
-        requirement=None
-        if told is None
-        else RequirementMessage(k=told.k, c=told.c, l=told.l, exact=told.exact),
-        counts="exact",
-        records=records,
-        protection=list(words),
-    )
-    return SharedModel(tree, content, pruned)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from annotated_types import Ge, Le, Lt
 
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limit
 
 if TYPE_CHECKING:
     from pramana.simulate.publishers import Publisher
     from pramana_core.model_sharing.attributes import Groups, Taxonomy
-    from pramana_core.model_sharing.generation_options import GenerationOptions
+    from pramana_core.model_sharing.generation_values import GenerationOptions
     from pramana_core.model_sharing.requirements import Requirement
 
 Method = Literal["pgen", "basegen", "labelled", "votes", "product", "ldiversity", "pooled", "local"]
@@ -35,8 +38,6 @@ COMBINING = ("pgen", "basegen", "labelled", "votes", "product")
 
 TELLING = {"pgen": "hits", "basegen": "hits"}
 """What leaves tell unless said otherwise: what is in the paper has hits and misses alone."""
-
-MOST_OWNERS, MOST_FOLDS, MOST_RUNS, MOST_SCALE = 1000, 100, 1000, 100.0
 
 
 @dataclass(frozen=True)
@@ -99,20 +100,8 @@ class SimulationOptions:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise OptionError(
-                    f"{name} must be one of {', '.join(map(str, choices))}, not"
-                    f" {getattr(self, name)!r}.",
-                    where=name,
-                )
-        for name, (least, most) in _LIMITS.items():
-            if not least <= getattr(self, name) <= most:
-                raise OptionError(
-                    f"{name} must be at least {least} and at most {most:g}, not"
-                    f" {getattr(self, name)}.",
-                    where=name,
-                )
+        for name, kind in _LIMITS.items():
+            require_limit(getattr(self, name), kind, name)
         if self.by == "growing" and self.requirement is None:
             raise OptionError(
                 "Trees can be grown with a requirement only where there is one.",
@@ -207,23 +196,21 @@ class SimulationOptions:
         }
 
 
-_CHOICES: Mapping[str, tuple[Any, ...]] = {
-    "method": get_args(Method),
-    "model": get_args(Global),
-    "by": get_args(By),
-    "merge": get_args(Merge),
-    "counts": get_args(Counts),
-    "tell": (*get_args(Tell), None),
-    "numeric": (*get_args(Numeric), None),
-    "absent": (*get_args(Absent), None),
-    "misses": (*get_args(Misses), None),
-    "spread": (*get_args(Spread), None),
-    "weights": get_args(Weights),
-}
-_LIMITS: Mapping[str, tuple[float, float]] = {
-    "owners": (1, MOST_OWNERS),
-    "folds": (2, MOST_FOLDS),
-    "runs": (1, MOST_RUNS),
-    "scale": (0.01, MOST_SCALE),
-    "seed": (0, 2**63 - 1),
+_LIMITS: Mapping[str, Any] = {
+    "method": Method,
+    "model": Global,
+    "by": By,
+    "merge": Merge,
+    "counts": Counts,
+    "tell": Tell | None,
+    "numeric": Numeric | None,
+    "absent": Absent | None,
+    "misses": Misses | None,
+    "spread": Spread | None,
+    "weights": Weights,
+    "owners": Annotated[int, Ge(1), Le(1000)],
+    "folds": Annotated[int, Ge(2), Le(100)],
+    "runs": Annotated[int, Ge(1), Le(1000)],
+    "scale": Annotated[float, Ge(0.01), Le(100)],
+    "seed": Annotated[int, Ge(0), Lt(2**63)],
 }

@@ -80,8 +80,7 @@ class FullDomain:
         requirements: Sequence[Requirement],
     ) -> list[Levels | None]:
         """See `Publisher`."""
-        from pramana_core.model_sharing.full_domain import Cells, best_levels
-        from pramana_core.model_sharing.hierarchies import hierarchies_of
+        from pramana_core.model_sharing.full_domain import Cells, best_levels, hierarchies_of
 
         cells = Cells.of(hierarchies_of(schema), schema.read(table), classes, schema.classes)
         found: list[Levels | None] = []
@@ -119,8 +118,7 @@ class Process:
             NotInstalled: there is no such Python, or it has not got what the worker needs.
             OptionError: it ended with an error, or answered what is no valid publication.
         """
-        from pramana_core.model_sharing.full_domain import Cells
-        from pramana_core.model_sharing.hierarchies import hierarchies_of
+        from pramana_core.model_sharing.full_domain import Cells, hierarchies_of
 
         hierarchies = hierarchies_of(schema)
         records = schema.read(table)

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from pramana_core.mixed.table import Floats, MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
+from pramana_core.model_sharing.full_domain import Hierarchy, generalized, hierarchies_of
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,
     learn_global,
 )
 from pramana_core.model_sharing.global_models.model import GlobalModel
-from pramana_core.model_sharing.hierarchies import Hierarchy, generalized, hierarchies_of
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from benchmarks.reproduce.engine import Axes, Setting, where
-from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana.simulate.model_sharing_simulation import Simulation, simulate
+from pramana.simulate.model_sharing_simulation import PreparedTable, Simulation, simulate
 from pramana.simulate.model_sharing_tables import SharingTable, read_sharing_table, read_taxonomies
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.full_domain import Cells
-from pramana_core.model_sharing.hierarchies import hierarchies_of
+from pramana_core.model_sharing.full_domain import Cells, hierarchies_of
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.pictures import plots
 

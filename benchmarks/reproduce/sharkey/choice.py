@@ -18,8 +18,8 @@ from benchmarks.reproduce.sharkey.cells import SOURCES, Cell, folds, recorded, r
 from pramana.setups.owner import SeededOwner
 from pramana.simulate.classifiers import simulate
 from pramana.simulate.designs import designed
-from pramana.simulate.model_sharing_folds import Fold, PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
+from pramana.simulate.model_sharing_simulation import Fold, PreparedTable
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.sources import TableSource
 from pramana.simulate.study import Trial, Trials

@@ -56,12 +56,10 @@ Exact = Annotated[
     ),
 ]
 ByOption = Annotated[
-    By,
-    typer.Option(help="pruning: grow, then prune; growing: split only where parts can meet it."),
+    By, typer.Option(help="pruning: grow, then prune; growing: split only where parts can meet it.")
 ]
 MergeOption = Annotated[
-    Merge,
-    typer.Option(help="Which siblings are merged where one does not meet the requirement."),
+    Merge, typer.Option(help="Which siblings are merged where one does not meet the requirement.")
 ]
 Taxonomies = Annotated[
     Path | None,
@@ -207,11 +205,7 @@ def _requirement(
 
 
 def _simulate(
-    table: Path,
-    target: str,
-    options: SimulationOptions,
-    taxonomies: Path | None,
-    json: Path | None,
+    table: Path, target: str, options: SimulationOptions, taxonomies: Path | None, json: Path | None
 ) -> None:
     from pramana.simulate.commands.display import show_sharing
     from pramana.simulate.model_sharing_simulation import simulate

@@ -133,11 +133,7 @@ def _leaves(
 
 
 def _drawn(
-    true: npt.NDArray[np.intp],
-    found: npt.NDArray[np.intp],
-    leaves: int,
-    draw: str,
-    rng: Randomness,
+    true: npt.NDArray[np.intp], found: npt.NDArray[np.intp], leaves: int, draw: str, rng: Randomness
 ) -> npt.NDArray[np.intp]:
     """Return for each synthetic record the number of the true record whose value it takes."""
     sizes = np.bincount(true, minlength=leaves)

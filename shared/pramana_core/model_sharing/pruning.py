@@ -9,12 +9,14 @@ still violates the requirement is merged in its turn one level up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from typing import Annotated, Literal
+
+from annotated_types import Ge
 
 from pramana_core.errors import OptionError
+from pramana_core.learn.common.options import require_limits
 from pramana_core.model_sharing.merging import (
     JOINS,
     MERGES,
@@ -22,9 +24,9 @@ from pramana_core.model_sharing.merging import (
     branches_of,
     cut_back,
     node_of,
+    refusal,
     violates,
 )
-from pramana_core.model_sharing.refusal import refusal
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Condition, Leaf, SharedTree
 
@@ -55,24 +57,12 @@ class PruningOptions:
         OptionError: there is no such way, or least_gain is no number of at least 0.
     """
 
-    merge: str = "all"
-    counts: str = "exact"
-    least_gain: float | None = None
+    merge: Literal["all", "taxonomy", "fewest"] = "all"
+    counts: Literal["exact", "propagated"] = "exact"
+    least_gain: Annotated[float, Ge(0)] | None = None
 
     def __post_init__(self) -> None:
-        gain = self.least_gain
-        number = isinstance(gain, Real) and not isinstance(gain, bool)
-        if gain is not None and not (number and 0 <= gain < math.inf):
-            raise OptionError(
-                f"least_gain must be a number of hits of at least 0, not {gain!r}.",
-                where="least_gain",
-            )
-        for name, known in (("merge", MERGES), ("counts", JOINS)):
-            if getattr(self, name) not in tuple(known):
-                raise OptionError(
-                    f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}.",
-                    where=name,
-                )
+        require_limits(self)
 
 
 @dataclass(frozen=True)

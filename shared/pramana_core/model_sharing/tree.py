@@ -395,6 +395,5 @@ def _require_cover(schema: TreeSchema, split: Split, box: Mapping[str, Condition
         fits = codes == list(extent.codes)
     if not fits:
         raise ModelError(
-            f"The parts of a split by {name!r} overlap, or are not all that reaches it.",
-            where=name,
+            f"The parts of a split by {name!r} overlap, or are not all that reaches it.", where=name
         )

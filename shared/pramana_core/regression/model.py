@@ -121,7 +121,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Strip:
-    """Records of about one fitted value, at least `pictured.FEWEST` of each copy.
+    """Records of about one fitted value, at least `learning.FEWEST` of each copy.
 
     Attributes:
         fitted: their mean fitted value.

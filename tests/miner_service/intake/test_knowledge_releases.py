@@ -293,7 +293,7 @@ def test_names_that_steer_what_shows_them_are_refused(miner, name: str):
 
 def test_what_paths_do_not_ask_for_is_not_laid_out(miner, monkeypatch):
     """A hundred thousand pairs of a path and an attribute, none of them asked for."""
-    monkeypatch.setattr("pramana_core.model_sharing.boxes.MOST_CELLS", 1_000)
+    monkeypatch.setattr("pramana_core.model_sharing.paths.MOST_CELLS", 1_000)
     miner.study("s")
     north = miner.owner("s", "north")
     names = [{"name": f"a{k}", "type": "numeric", "low": 0, "high": 1} for k in range(1000)]

@@ -11,7 +11,7 @@ import pytest
 
 import pramana as pm
 from pramana.masking.earlier import _SESSION
-from pramana.masking.files import MARK
+from pramana.masking.masked_frame import MARK
 from pramana_core.errors import OptionError
 from pramana_core.mask.core.cautions import gravity_of
 

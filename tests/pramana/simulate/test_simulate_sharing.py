@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 from pramana.cli import app
 from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.simulate import model_sharing_options as named
-from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import COMBINING, SimulationOptions
-from pramana.simulate.model_sharing_simulation import simulate
+from pramana.simulate.model_sharing_simulation import PreparedTable, simulate
 from pramana.simulate.model_sharing_tables import (
     SharingTable,
     called,
@@ -26,7 +25,7 @@ from pramana.simulate.model_sharing_tables import (
     taxonomies_for,
 )
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PramanaError, TableError
-from pramana_core.model_sharing import generation_options as generation
+from pramana_core.model_sharing import generation_values as generation
 from pramana_core.model_sharing.combination import combining, votes
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,

@@ -22,11 +22,13 @@ from pramana_core.mask.advice.dependence import (
     Evidence,
     Features,
     Kind,
+    Spread,
+    by_curves,
+    by_lines,
     dependence,
     scores_of,
+    spread,
 )
-from pramana_core.mask.advice.fits import by_curves, by_lines
-from pramana_core.mask.advice.spread import Spread, spread
 from pramana_core.mask.core.inputs import Inputs, inputs
 from pramana_core.mask.core.noise import Randomness
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
@@ -228,11 +230,7 @@ def _given_s(
             if first != second:
                 alone = Features(rest[:, [first]], none, beside)
                 yield dependence(
-                    f"{name} -> {other}{suffix}",
-                    alone,
-                    rest[:, second],
-                    rng,
-                    least=MATTERS_OF_REST,
+                    f"{name} -> {other}{suffix}", alone, rest[:, second], rng, least=MATTERS_OF_REST
                 )
 
 

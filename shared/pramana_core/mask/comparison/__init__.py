@@ -7,8 +7,8 @@ from pramana_core.mask.comparison.comparing import (
     MethodComparison,
     MethodRow,
     compare,
+    measure_reports,
     noise_for_gain,
 )
-from pramana_core.mask.comparison.reports import measure_reports
 
 __all__ = ["MethodComparison", "MethodRow", "compare", "measure_reports", "noise_for_gain"]

@@ -161,8 +161,7 @@ def combine_copies(
 
 
 def _checked(
-    estimates: npt.ArrayLike,
-    variances: npt.ArrayLike,
+    estimates: npt.ArrayLike, variances: npt.ArrayLike
 ) -> tuple[Floats, Floats, Floats | None]:
     """Return estimates m x k, variances m x k, and covariances m x k x k if those were given."""
     found = np.asarray(estimates, dtype=np.float64)

@@ -33,7 +33,6 @@ class ModelPair:
         kind: "linear" or "kernel".
         dependent: the column that is predicted.
         independent: the columns that it is predicted from.
-        given_told: whether these are exactly the columns of S.
         true: the true column, n.
         by_true: what the model of the true table says of the n true records.
         left_out: the same, each by a fit without the record.
@@ -43,7 +42,6 @@ class ModelPair:
     kind: Kind
     dependent: str
     independent: tuple[str, ...]
-    given_told: bool
     true: Floats
     by_true: Floats
     left_out: Floats
@@ -138,7 +136,6 @@ def model_pair(
         kind,
         data.labels[place],
         tuple(independent),
-        bool(told) and not rest and len(told) == data.told.shape[1],
         target[:, 0],
         original.fitted[:, 0],
         original.left_out[:, 0],

@@ -59,12 +59,7 @@ def cgadp(
 
 
 def masked_scores(
-    given: Inputs,
-    scored: Inputs,
-    rng: Randomness,
-    max_leverage: float,
-    *,
-    by_ranks: bool = False,
+    given: Inputs, scored: Inputs, rng: Randomness, max_leverage: float, *, by_ranks: bool = False
 ) -> Floats:
     """Return draws of the normal variables behind X given S, with mean 0 and variance 1: n x q.
 

@@ -15,12 +15,7 @@ from annotated_types import Gt, Le
 from pramana_core.learn.common.options import require_limit
 from pramana_core.mask.core.cautions import cautions, facts, gravest_first
 from pramana_core.mask.core.influence import Influence, hidden, influence_of
-from pramana_core.mask.core.inputs import (
-    MAX_LEVERAGE,
-    Inputs,
-    inputs,
-    require_maskable,
-)
+from pramana_core.mask.core.inputs import MAX_LEVERAGE, Inputs, inputs, require_maskable
 from pramana_core.mask.core.masked import Masked, predicted_and_noise
 from pramana_core.mask.core.noise import (
     Randomness,

@@ -13,11 +13,7 @@ from pramana_core.errors import LimitExceeded, OptionError
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_limits
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.combination.schemas import common_schema
 from pramana_core.model_sharing.combination.votes import (
     MOST_LEAVES,
@@ -31,7 +27,7 @@ from pramana_core.model_sharing.combination.votes import (
     together,
 )
 from pramana_core.model_sharing.generating import RECORDS_AT_ONCE
-from pramana_core.model_sharing.generation_options import GenerationOptions
+from pramana_core.model_sharing.generation_values import GenerationOptions
 from pramana_core.model_sharing.global_models.learning import (
     GlobalName,
     GlobalOptions,

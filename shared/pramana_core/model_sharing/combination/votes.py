@@ -24,10 +24,8 @@ from pramana_core.mixed.table import (
 )
 from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.combination.schemas import common_schema, in_schema
-from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, generate_chunks
-from pramana_core.model_sharing.generation_options import GenerationOptions
-from pramana_core.model_sharing.generation_sizes import shared_out
-from pramana_core.model_sharing.generation_values import extent_of
+from pramana_core.model_sharing.generating import RECORDS_AT_ONCE, generate_chunks, shared_out
+from pramana_core.model_sharing.generation_values import GenerationOptions, extent_of
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Condition,

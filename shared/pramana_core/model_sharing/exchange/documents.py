@@ -88,10 +88,7 @@ class TreeDocument(SchemaDocument):
             ModelError: a name is too long, or the tree has too many paths, to be released.
         """
         schema = tree.schema
-        told = {
-            **schema_json(schema),
-            "paths": [_path_json(schema, path) for path in tree.paths()],
-        }
+        told = {**schema_json(schema), "paths": [_path_json(schema, path) for path in tree.paths()]}
         try:
             return cls.model_validate(told)
         except ValueError as error:
@@ -121,8 +118,7 @@ class TreeDocument(SchemaDocument):
         codes = codes_of(schema)
         paths = [
             Path(
-                _conditions(schema, codes, path, number),
-                _leaf(schema, codes, path, number, noised),
+                _conditions(schema, codes, path, number), _leaf(schema, codes, path, number, noised)
             )
             for number, path in enumerate(self.paths, 1)
         ]
@@ -199,8 +195,7 @@ def _conditions(
     for asked in path.conditions:
         if asked.attribute in found:
             raise ModelError(
-                f"Path {number} has two conditions on {asked.attribute!r}.",
-                where=f"paths/{number}",
+                f"Path {number} has two conditions on {asked.attribute!r}.", where=f"paths/{number}"
             )
         found[asked.attribute] = condition_of(
             schema, codes, asked, f"Path {number}", f"paths/{number}"
@@ -216,8 +211,7 @@ def _leaf(schema: TreeSchema, codes: Codes, path: PathDocument, number: int, noi
     hit, miss, counts = float(path.hit), float(path.miss), path.distribution
     if counts is not None and len(counts) != schema.classes:
         raise ModelError(
-            f"Path {number} counts {len(counts)} classes; there are {schema.classes}.",
-            where=where,
+            f"Path {number} counts {len(counts)} classes; there are {schema.classes}.", where=where
         )
     rarer = counts is None and hit * (schema.classes - 1) < (1 - ROUNDING) * miss
     if rarer and not noised:

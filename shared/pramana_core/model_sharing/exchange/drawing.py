@@ -7,11 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pramana_core.domain import Variable
 from pramana_core.errors import ModelError
-from pramana_core.model_sharing.attributes import (
-    Attribute,
-    CategoricalAttribute,
-    NumericAttribute,
-)
+from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, NumericAttribute
 from pramana_core.model_sharing.combination.votes import VotesModel
 from pramana_core.model_sharing.exchange.layout import Conditions, Marks, TreeDrawing
 from pramana_core.model_sharing.exchange.text import (
@@ -131,10 +127,7 @@ def draw_naive_bayes(model: NaiveBayesModel) -> Layout:
             wide = max(wide, end)
         y += 32
         for label, bar in _of_classes(target, attribute, density, start, y):
-            parts += [
-                Text(start - 8, y + 12, short(label, 24), 12, "#333", END),
-                bar,
-            ]
+            parts += [Text(start - 8, y + 12, short(label, 24), 12, "#333", END), bar]
             y += _ROW - 4
         wide = max(wide, start + _BAR + 180)
     left = len(schema.attributes) - len(drawn)
@@ -217,11 +210,7 @@ _VOTERS = 8
 
 
 def draw_shared_tree(
-    tree: SharedTree,
-    *,
-    max_depth: int | None = None,
-    marks: Marks | None = None,
-    title: str = "",
+    tree: SharedTree, *, max_depth: int | None = None, marks: Marks | None = None, title: str = ""
 ) -> Layout:
     """Return a picture of a tree.
 

@@ -15,11 +15,7 @@ import numpy as np
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.exchange.text import (
-    number,
-    part_words,
-    records_words,
-)
+from pramana_core.model_sharing.exchange.text import number, part_words, records_words
 from pramana_core.model_sharing.tree import Condition, Leaf, Node, SharedTree
 from pramana_core.pictures.svg import (
     GAP,

@@ -20,8 +20,7 @@ from pramana_core.model_sharing.global_models.model import (
 )
 from pramana_core.model_sharing.global_models.naive_bayes import learn_naive_bayes
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree, require_installed
-from pramana_core.model_sharing.growing.offers import contracted
-from pramana_core.model_sharing.growing.records import Records
+from pramana_core.model_sharing.growing.offers import Records, contracted
 from pramana_core.model_sharing.growing.required import (
     CONFIDENCE,
     MOST_CONFIDENCE,
@@ -93,7 +92,7 @@ def grow_forest(
 
     Each tree is grown from a bootstrap sample, each split from a random choice of the numbers and
     the indicators of categories, as many as the square root of their number. The counts of its
-    leaves are those of the bootstrap sample; thresholds are as in `thresholds.between`.
+    leaves are those of the bootstrap sample; thresholds are as in `between`.
 
     Args, Raises: as of `learn_global`; `on_step` is told how many trees are grown.
     """

@@ -14,15 +14,7 @@ from pramana_core.errors import EmptyTable, ModelError, TableError
 from pramana_core.mixed.table import Floats, MixedTable
 from pramana_core.model_sharing.attributes import CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.growing.required import impurity
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    Node,
-    Path,
-    SharedTree,
-    whole,
-)
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Path, SharedTree, whole
 from pramana_core.ties import first_largest_of_rows
 
 Codes = npt.NDArray[np.intp]

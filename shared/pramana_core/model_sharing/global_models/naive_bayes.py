@@ -21,11 +21,7 @@ from pramana_core.mixed.table import (
     MixedTable,
     NumericColumn,
 )
-from pramana_core.model_sharing.attributes import (
-    Attribute,
-    CategoricalAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import Attribute, CategoricalAttribute, TreeSchema
 from pramana_core.model_sharing.global_models.model import Codes, likeliest
 
 _OWN_WIDTH = 1e-9

@@ -14,8 +14,7 @@ from pramana_core.errors import EmptyTable, NotInstalled, TableError
 from pramana_core.learn.common.options import Share, require_limits
 from pramana_core.mixed.table import MixedTable
 from pramana_core.model_sharing.attributes import TreeSchema
-from pramana_core.model_sharing.growing.offers import contracted
-from pramana_core.model_sharing.growing.records import Records
+from pramana_core.model_sharing.growing.offers import Records, contracted
 from pramana_core.model_sharing.growing.required import (
     MOST_CONFIDENCE,
     grow_required,
@@ -98,7 +97,7 @@ def grow_tree(
     ends in nothing, where the first split takes out a part of one class. There, a question may part
     any set of categories from the others, for a part of one class must be mixed with another.
 
-    The leaves have exactly the counts of their records, thresholds are as in `thresholds.between`,
+    The leaves have exactly the counts of their records, thresholds are as in `between`,
     and the same records, options and seed give the same tree.
 
     Args:

@@ -1,17 +1,123 @@
-"""The splits that an attribute offers: numbers at each threshold, categories by their subsets."""
+"""What a tree is learned from, and the splits that an attribute offers of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from fractions import Fraction
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.growing.records import Codes, Records
-from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Split, Values
+from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable
+from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf, Node, Split, Values, whole
+
+# The records that a tree is learned from, as codes and ranks.
+
+# Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
+#
+# The middle of two records' values tells the one to whoever knows the other.
+
+MOST_DIGITS = 18
+"""Floats that differ do so within so many digits."""
+
+
+def between(left: float, right: float, *, whole: bool = False) -> float:
+    """Return the number of fewest decimal digits between two, of such the nearest to their middle.
+
+    Args:
+        left: a number.
+        right: a greater one.
+        whole: whether both are whole: then the threshold is, too, and may be `left` itself.
+
+    Returns:
+        A number that is at least `left` and below `right`: neither of both unless there is no other
+        (`left`, where the two are whole and follow one another, or are neighbours among floats).
+    """
+    low, high = Fraction(left), Fraction(right)
+    if whole and high - low == 1:
+        return left  # To be at most 3 is to be below 4: no other whole number parts the two.
+    middle = (Fraction(left) + Fraction(right)) / 2
+    largest = max(abs(left), abs(right))
+    top = math.floor(math.log10(largest)) + 1
+    # So many digits nearer to zero the difference of the two begins.
+    shift = max(0, top - 1 - math.floor(math.log10(right - left)))
+    for power in range(top, top - MOST_DIGITS - shift, -1):
+        if whole and power < 0:
+            break
+        step = Fraction(10) ** power
+        first, last = math.floor(low / step) + 1, math.ceil(high / step) - 1
+        if first <= last:
+            found = float(min(max(round(middle / step), first), last) * step)
+            if left < found < right:
+                return found
+    return left
+
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """n records.
+
+    Attributes:
+        schema: what they are of.
+        classes: their class codes.
+        codes: of each attribute the codes of categories, or the ranks of numbers: 0 is the least,
+            and equal numbers have the same.
+        values: of each attribute of numbers the different ones, ascending.
+    """
+
+    schema: TreeSchema
+    classes: Codes
+    codes: Mapping[str, Codes]
+    values: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, schema: TreeSchema, attributes: MixedTable, classes: Codes) -> Records:
+        """Return the records of a table whose columns are the schema's."""
+        codes: dict[str, Codes] = {}
+        values: dict[str, Floats] = {}
+        for column in attributes.columns:
+            if isinstance(column, CategoricalColumn):
+                codes[column.name] = column.codes
+            else:
+                values[column.name], ranks = np.unique(column.values, return_inverse=True)
+                codes[column.name] = ranks.astype(np.intp)
+        return cls(schema, classes, codes, values)
+
+    @cached_property
+    def indicators(self) -> Floats:
+        """The classes as zeros and ones: n x classes."""
+        return np.eye(self.schema.classes)[self.classes]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def everything(self) -> dict[str, Condition]:
+        """Return the condition on each attribute that always holds."""
+        return {name: whole(self.schema, name) for name in self.schema.names}
+
+    def counts(self, rows: Codes) -> Floats:
+        """Return how many of some records are of each class."""
+        return np.bincount(self.classes[rows], minlength=self.schema.classes).astype(np.float64)
+
+    def leaf(self, rows: Codes) -> Leaf:
+        """Return the leaf of some records."""
+        return Leaf.of(self.counts(rows))
+
+    def threshold(self, name: str, left: int, right: int) -> float:
+        """Return the threshold between two neighbouring ranks."""
+        values = self.values[name]
+        attribute = self.schema[name]
+        is_whole = isinstance(attribute, NumericAttribute) and attribute.whole
+        a, b = float(values[left]), float(values[right])
+        return between(a, b, whole=is_whole and a == int(a) and b == int(b))
+
 
 # Trees of questions with two answers, and the shared tree that they make.
 #

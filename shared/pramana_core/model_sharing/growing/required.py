@@ -27,7 +27,9 @@ from pramana_core.model_sharing.attributes import CategoricalAttribute
 from pramana_core.model_sharing.growing.offers import (
     Asked,
     Choice,
+    Codes,
     Question,
+    Records,
     Subsets,
     Thresholds,
     apart,
@@ -35,7 +37,6 @@ from pramana_core.model_sharing.growing.offers import (
     leaves_of,
     offered,
 )
-from pramana_core.model_sharing.growing.records import Codes, Records
 from pramana_core.model_sharing.requirements import SLACK, Requirement
 from pramana_core.model_sharing.tree import Condition, Interval, Leaf
 from pramana_core.ties import TIE, descending, first_largest, first_smallest

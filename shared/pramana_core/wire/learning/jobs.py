@@ -24,7 +24,7 @@ from pramana_core.model_sharing.combination.combining import (
     generation_for,
 )
 from pramana_core.model_sharing.combination.votes import MOST_LEAVES, Labels, VoteOptions, Weights
-from pramana_core.model_sharing.generation_options import (
+from pramana_core.model_sharing.generation_values import (
     Absent,
     Misses,
     Numeric,

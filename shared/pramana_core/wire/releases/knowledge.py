@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from pramana_core.errors import ModelError
 from pramana_core.model_sharing.exchange.documents import CategoricalDocument, TreeDocument
-from pramana_core.model_sharing.exchange.text import NO_BOUND
+from pramana_core.model_sharing.exchange.text import NO_BOUND, promised
 from pramana_core.model_sharing.private import EPSILONS
 from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import SharedTree
@@ -74,6 +75,30 @@ class KnowledgeModelMessage(DescribedContent):
         if (self.tree is None) == (self.columns is None):
             raise ValueError("there must be a tree; only a withdrawn release has columns instead")
         return self
+
+    @classmethod
+    def of(
+        cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **told: Any
+    ) -> KnowledgeModelMessage:
+        """Return the message of a tree as it leaves.
+
+        Args:
+            tree: the tree, its leaves telling what is to be told.
+            asked: what its paths met when they told all counts; what of it their counts still
+                show is promised.
+            protection: what its receiver must know, in sentences.
+            told: the other fields.
+
+        Raises:
+            ModelError, ValidationError: names or sizes cannot be sent.
+        """
+        shown = promised(tree, asked)
+        return cls(
+            tree=TreeDocument.of(tree),
+            requirement=None if shown is None else RequirementMessage(**vars(shown)),
+            protection=list(protection),
+            **told,
+        )
 
     @property
     def names(self) -> list[str]:

@@ -25,8 +25,8 @@ from benchmarks.reproduce.sharkey.cells import (
     value,
 )
 from benchmarks.reproduce.sharkey.choice import FoldTrials, source_of
-from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
+from pramana.simulate.model_sharing_simulation import PreparedTable
 from pramana.simulate.model_sharing_tables import sharing_table
 from pramana_core.plan import Plan
 

@@ -10,9 +10,9 @@ import pytest
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.masked import NO_BOUND, protection
 from owner_agent.report.masked import FIRST
-from owner_agent.report.masked_shown import explained
 from owner_agent.report.page import figure, measured, rough
 from pramana_core.mask import METHODS
+from pramana_core.mask.pictures import explained
 from pramana_core.mixed.table import CategoricalColumn, NumericColumn
 
 
@@ -34,7 +34,8 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert html.index("This page shows your true values") < html.index("<h2>")
     assert NO_BOUND in html
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64)', html)
-    assert html.count("<svg") == 5  # two columns over age and gender, and over each other
+    # Two columns over age and gender, and over each other: four of five beside each other.
+    assert html.count("<svg") == 2
     assert "egadp (named in the site file); told as they are: age, gender" in done.out
     assert "true value in its masked one: 0.0" in done.out
     # Records are named on the page, and nowhere else.
@@ -158,11 +159,11 @@ def test_the_words_are_those_of_the_method(name):
 
 def test_the_strongest_relationship_is_found_whatever_its_shape():
     across = NumericColumn("a", np.linspace(-1, 1, 600))
-    assert explained(across, across.values**2) > 0.9
-    assert explained(across, np.tile([0.0, 1.0], 300)) < 0.01
+    assert explained(across.values**2, across) > 0.9
+    assert explained(np.tile([0.0, 1.0], 300), across) < 0.01
     kinds = CategoricalColumn("k", np.repeat([0, 2], 300), ("x", "y", "z"))
-    assert explained(kinds, np.repeat([1.0, 5.0], 300)) == pytest.approx(1)
-    assert explained(across, np.ones(600)) == 0
+    assert explained(np.repeat([1.0, 5.0], 300), kinds) == pytest.approx(1)
+    assert explained(np.ones(600), across) == 0
 
 
 def test_numbers_are_written_short():

@@ -18,7 +18,7 @@ from pramana_core.errors import (
     TableError,
     UnknownCategory,
 )
-from tests.pramana.face.mistakes import Mistake
+from tests.pramana.face.mistakes import Mistakes
 
 PEOPLE = pm.example("titanic")
 DOMAIN = pm.domain(PEOPLE, pm.observed_categories(PEOPLE))
@@ -42,95 +42,76 @@ def randomized(frame: Any, keys: Any = KEYS) -> pm.Reports:
     return pm.randomize(frame, PLAN, keys, record_id="person")
 
 
-MISTAKES = [
-    Mistake(
-        "indicators in place of categories at prediction",
-        lambda: bayes().predict(pd.get_dummies(FEATURES)),
-        MissingColumn,
-        ("frame has no column", "'class'", "'sex_male'"),
-    ),
-    Mistake(
-        "categories encoded as numbers",
-        lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)),
-        UnknownCategory,
-        ("Column 'sex'", "holds 0, 1 in 2,201 of 2,201 rows", "'female', 'male'"),
-    ),
-    Mistake(
-        "features without the target to randomize",
-        lambda: randomized(FEATURES),
-        MissingColumn,
-        ("frame has no column 'survived'",),
-    ),
-    Mistake(
-        "a random state in place of keys",
-        lambda: randomized(PEOPLE, np.random.default_rng(1)),
-        KeyFileError,
-        ("keys must be the owner's Keys", "Generator", "pm.Keys.create"),
-    ),
-    Mistake(
-        "a matrix of indicators to fit",
-        lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN),
-        TableError,
-        ("an ndarray of shape (2201, 8)", "pd.DataFrame(array"),
-    ),
-    Mistake(
-        "an encoder's lists for categories",
-        lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
-        DomainError,
-        ("categories must be a dict", "a list"),
-    ),
-    Mistake(
-        "the target's column for categories",
-        lambda: pm.domain(FEATURES, PEOPLE["survived"]),
-        DomainError,
-        ("categories must be a dict", "Series"),
-    ),
-    Mistake(
-        "a probability in per cent",
-        lambda: pm.plan(DOMAIN, p=10),
-        OptionError,
-        ("p must be above 0", "10"),
-    ),
-    Mistake(
-        "a number where a channel is wanted",
-        lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1),
-        ChannelError,
-        ("channels['class']", "0.1"),
-    ),
-    Mistake(
-        "the records in place of their number",
-        lambda: pm.design(DOMAIN, PEOPLE, gamma=19),
-        OptionError,
-        ("records must be", "DataFrame"),
-    ),
-    Mistake(
-        "an estimator for what will be learned",
-        lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
-        OptionError,
-        ("learn must be", "NaiveBayes"),
-    ),
-    Mistake(
-        "a kind of model for what will be learned",
-        lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
-        OptionError,
-        ("learn must be", "naive-bayes", "classifier"),
-    ),
-    Mistake(
-        "one column to predict from",
-        lambda: bayes().predict(PEOPLE["survived"]),
-        MissingColumn,
-        ("frame has no column",),
-    ),
-    Mistake(
-        "a grid of depths in place of one",
-        lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()),
-        OptionError,
-        ("max_depth must be a whole number", "a list"),
-    ),
-    Mistake(
-        "the kind of a penalty for its weight",
-        lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()),
-        OptionError,
-        ("l2", "'l2'"),
-    ),
-]
+MISTAKES: Mistakes = {
+    MissingColumn: {
+        "indicators in place of categories at prediction": (
+            lambda: bayes().predict(pd.get_dummies(FEATURES)),
+            "frame has no column … 'class' … 'sex_male'",
+        ),
+        "features without the target to randomize": (
+            lambda: randomized(FEATURES),
+            "frame has no column 'survived'",
+        ),
+        "one column to predict from": (
+            lambda: bayes().predict(PEOPLE["survived"]),
+            "frame has no column",
+        ),
+    },
+    UnknownCategory: {
+        "categories encoded as numbers": (
+            lambda: pm.estimate(CODES, pm.plan(DOMAIN.project(["sex"]), p=0.1)),
+            "Column 'sex' … holds 0, 1 in 2,201 of 2,201 rows … 'female', 'male'",
+        )
+    },
+    KeyFileError: {
+        "a random state in place of keys": (
+            lambda: randomized(PEOPLE, np.random.default_rng(1)),
+            "keys must be the owner's Keys … Generator … pm.Keys.create",
+        )
+    },
+    TableError: {
+        "a matrix of indicators to fit": (
+            lambda: pm.NaiveBayes("survived").fit(pd.get_dummies(FEATURES).to_numpy(), PLAN),
+            "an ndarray of shape (2201, 8) … pd.DataFrame(array",
+        )
+    },
+    DomainError: {
+        "an encoder's lists for categories": (
+            lambda: pm.domain(PEOPLE, [PEOPLE[name].unique() for name in PEOPLE]),
+            "categories must be a dict … a list",
+        ),
+        "the target's column for categories": (
+            lambda: pm.domain(FEATURES, PEOPLE["survived"]),
+            "categories must be a dict … Series",
+        ),
+    },
+    OptionError: {
+        "a probability in per cent": (lambda: pm.plan(DOMAIN, p=10), "p must be above 0 … 10"),
+        "the records in place of their number": (
+            lambda: pm.design(DOMAIN, PEOPLE, gamma=19),
+            "records must be … DataFrame",
+        ),
+        "an estimator for what will be learned": (
+            lambda: pm.design(DOMAIN, 2201, gamma=19, learn=pm.NaiveBayes("survived")),
+            "learn must be … NaiveBayes",
+        ),
+        "a kind of model for what will be learned": (
+            lambda: pm.design(DOMAIN, 2201, gamma=19, learn="naive-bayes", target="survived"),
+            "learn must be … naive-bayes … classifier",
+        ),
+        "a grid of depths in place of one": (
+            lambda: pm.DecisionTree("survived", max_depth=[2, 3]).fit(reports()),
+            "max_depth must be a whole number … a list",
+        ),
+        "the kind of a penalty for its weight": (
+            lambda: pm.LinearClassifier("survived", l2="l2").fit(reports()),
+            "l2 … 'l2'",
+        ),
+    },
+    ChannelError: {
+        "a number where a channel is wanted": (
+            lambda: pm.plan(DOMAIN, {"class": 0.1}, p=0.1),
+            "channels['class'] … 0.1",
+        )
+    },
+}

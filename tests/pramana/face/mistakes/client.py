@@ -18,7 +18,7 @@ from pramana_core.errors import (
     Unauthenticated,
     Unreachable,
 )
-from tests.pramana.face.mistakes import Mistake
+from tests.pramana.face.mistakes import Mistakes
 
 URL = "https://miner.example.org"
 TOKEN = "t-0123456789ab." + "x" * 43
@@ -96,195 +96,147 @@ def _sklearn() -> Any:
     return DecisionTreeClassifier()
 
 
-MISTAKES = [
-    Mistake(
-        "an address without https",
-        lambda: _connect("miner.example.org"),
-        OptionError,
-        ("url", "'miner.example.org'", "http or https"),
-    ),
-    Mistake(
-        "an address that would tell the token",
-        lambda: _connect("http://miner.example.org"),
-        OptionError,
-        ("url", "'http://miner.example.org'", "unencrypted", "https", "allow_insecure=True"),
-    ),
-    Mistake(
-        "an address with a password",
-        lambda: _connect("https://me:secret@miner.example.org"),
-        OptionError,
-        ("url", "a host and a path only"),
-    ),
-    Mistake("no address", lambda: _connect(None), OptionError, ("url", "None", "string")),
-    Mistake(
-        "a miner that is not there",
-        lambda: _connect(answer=_down),
-        Unreachable,
-        (URL, "could not be reached", "check the address"),
-    ),
-    Mistake(
-        "no token", lambda: pm.connect(URL), OptionError, ("token_file must name the file", "token")
-    ),
-    Mistake(
-        "a token twice",
-        lambda: pm.connect(URL, token=TOKEN, token_file="analyst.token"),
-        OptionError,
-        ("token", "token_file", "only one"),
-    ),
-    Mistake(
-        "a token's file as the token",
-        lambda: pm.connect(URL, token="analyst.token"),
-        OptionError,
-        ("token is not a token", "path", "token_file"),
-    ),
-    Mistake(
-        "a token's path as the token",
-        lambda: pm.connect(URL, token=Path("analyst.token")),  # type: ignore[arg-type]
-        OptionError,
-        ("token must be a string", "Path", "token_file"),
-    ),
-    Mistake(
-        "a token with its header's word",
-        lambda: pm.connect(URL, token=f"Bearer {TOKEN}"),
-        OptionError,
-        ("token", "'Bearer'"),
-    ),
-    Mistake(
-        "a token as its file",
-        lambda: pm.connect(URL, token_file=TOKEN),
-        OptionError,
-        ("token_file must be the path of a file", "pass that as token"),
-    ),
-    Mistake(
-        "a token's file that is not there",
-        lambda: pm.connect(URL, token_file="no/such.token"),
-        KeyFileError,
-        ("token_file", "'no/such.token'", "no file that is there"),
-    ),
-    Mistake(
-        "a token's file that others may read",
-        _of_file(TOKEN, 0o644),
-        KeyFileError,
-        ("token_file", "nobody but you", "chmod 600"),
-    ),
-    Mistake(
-        "a token's file that holds something else",
-        _of_file("hello\n", 0o600),
-        KeyFileError,
-        ("token_file must hold a token", "does not"),
-    ),
-    Mistake(
-        "a token that was revoked",
-        lambda: _connect(token=TOKEN[:-1] + "y"),
-        Unauthenticated,
-        (URL, "does not take this token", "ask whoever runs the study"),
-    ),
-    Mistake(
-        "a study by a wrong name",
-        lambda: _connect().study("voyages"),
-        NotFound,
-        ("'voyages'", "it may see 'voyage'"),
-    ),
-    Mistake(
-        "a study by its number",
-        lambda: _connect().study(0),
-        OptionError,
-        ("name must be a study's name", "0 (int)"),
-    ),
-    Mistake(
-        "a class in place of an estimator",
-        lambda: _study().run(pm.DecisionTree),
-        OptionError,
-        ("learner must be an estimator", "the class DecisionTree"),
-    ),
-    Mistake(
-        "a learner by its name",
-        lambda: _study().run("decision-tree"),
-        OptionError,
-        ("learner must be an estimator", "'decision-tree'"),
-    ),
-    Mistake(
-        "scikit-learn's estimator at a miner",
-        lambda: _study().run(_sklearn()),
-        OptionError,
-        ("learner must be an estimator", "DecisionTreeClassifier"),
-    ),
-    Mistake(
-        "records passed to a job",
-        lambda: _study().run(pm.DecisionTree("survived"), pm.example("titanic")),
-        OptionError,
-        ("records must be one of 'identical', 'common', 'any'", "DataFrame"),
-    ),
-    Mistake(
-        "records of no kind that there is",
-        lambda: _study().run(pm.DecisionTree("survived"), records="all"),
-        OptionError,
-        ("records must be one of", "'all'"),
-    ),
-    Mistake(
-        "an estimator of a job that there is not",
-        lambda: _study().run(pm.DecisionTree("survived"), estimator="em"),
-        OptionError,
-        ("estimator must be one of 'auto', 'moment'", "'em'"),
-    ),
-    Mistake(
-        "an order of a job that is none",
-        lambda: _study().table("sex", estimator="pooled", order=0),
-        OptionError,
-        ("order must be", "equal to 1", "0 (int)"),
-    ),
-    Mistake(
-        "one feature in place of a list, at a miner",
-        lambda: _study().run(pm.DecisionTree("survived", "sex")),
-        OptionError,
-        ("features must be", "list", "'sex'"),
-    ),
-    Mistake(
-        "an option of a job that is text",
-        lambda: _study().run(pm.DecisionTree("survived", max_depth="4")),  # type: ignore[arg-type]
-        OptionError,
-        ("max_depth must be", "'4'"),
-    ),
-    Mistake(
-        "an option of a job that is out of its range",
-        lambda: _study().run(pm.BayesClassifier("survived", max_parents=9)),
-        OptionError,
-        ("max_parents must be", "9"),
-    ),
-    Mistake(
-        "a table of no variables, at a miner",
-        lambda: _study().table([]),
-        OptionError,
-        ("variables must name a variable", "empty"),
-    ),
-    Mistake(
-        "a table of a set of variables, at a miner",
-        lambda: _study().table({"sex"}),
-        OptionError,
-        ("variables must be a name or a list of names", "set"),
-    ),
-    Mistake(
-        "a job that there is not",
-        lambda: _study().job("j-2"),
-        NotFound,
-        ("'voyage' has no job 'j-2'", "jobs() lists them"),
-    ),
-    Mistake(
-        "a model that is asked for too soon",
-        lambda: _study().job("j-1").model,
-        NotReady,
-        ("j-1", "running", "25%", "wait()"),
-    ),
-    Mistake(
-        "a time to wait that is text",
-        lambda: _study().job("j-1").wait("10 s"),
-        OptionError,
-        ("timeout must be a number of seconds", "'10 s'"),
-    ),
-    Mistake(
-        "no attempts at all",
-        lambda: _connect(attempts=0),
-        OptionError,
-        ("attempts must be", "at least 1", "0 (int)"),
-    ),
-]
+MISTAKES: Mistakes = {
+    OptionError: {
+        "an address without https": (
+            lambda: _connect("miner.example.org"),
+            "url … 'miner.example.org' … http or https",
+        ),
+        "an address that would tell the token": (
+            lambda: _connect("http://miner.example.org"),
+            "url … 'http://miner.example.org' … unencrypted … https … allow_insecure=True",
+        ),
+        "an address with a password": (
+            lambda: _connect("https://me:secret@miner.example.org"),
+            "url … a host and a path only",
+        ),
+        "no address": (lambda: _connect(None), "url … None … string"),
+        "no token": (lambda: pm.connect(URL), "token_file must name the file … token"),
+        "a token twice": (
+            lambda: pm.connect(URL, token=TOKEN, token_file="analyst.token"),
+            "token … token_file … only one",
+        ),
+        "a token's file as the token": (
+            lambda: pm.connect(URL, token="analyst.token"),
+            "token is not a token … path … token_file",
+        ),
+        "a token's path as the token": (
+            lambda: pm.connect(URL, token=Path("analyst.token")),  # type: ignore[arg-type]
+            "token must be a string … Path … token_file",
+        ),
+        "a token with its header's word": (
+            lambda: pm.connect(URL, token=f"Bearer {TOKEN}"),
+            "token … 'Bearer'",
+        ),
+        "a token as its file": (
+            lambda: pm.connect(URL, token_file=TOKEN),
+            "token_file must be the path of a file … pass that as token",
+        ),
+        "a study by its number": (
+            lambda: _connect().study(0),
+            "name must be a study's name … 0 (int)",
+        ),
+        "a class in place of an estimator": (
+            lambda: _study().run(pm.DecisionTree),
+            "learner must be an estimator … the class DecisionTree",
+        ),
+        "a learner by its name": (
+            lambda: _study().run("decision-tree"),
+            "learner must be an estimator … 'decision-tree'",
+        ),
+        "scikit-learn's estimator at a miner": (
+            lambda: _study().run(_sklearn()),
+            "learner must be an estimator … DecisionTreeClassifier",
+        ),
+        "records passed to a job": (
+            lambda: _study().run(pm.DecisionTree("survived"), pm.example("titanic")),
+            "records must be one of 'identical', 'common', 'any' … DataFrame",
+        ),
+        "records of no kind that there is": (
+            lambda: _study().run(pm.DecisionTree("survived"), records="all"),
+            "records must be one of … 'all'",
+        ),
+        "an estimator of a job that there is not": (
+            lambda: _study().run(pm.DecisionTree("survived"), estimator="em"),
+            "estimator must be one of 'auto', 'moment' … 'em'",
+        ),
+        "an order of a job that is none": (
+            lambda: _study().table("sex", estimator="pooled", order=0),
+            "order must be … equal to 1 … 0 (int)",
+        ),
+        "one feature in place of a list, at a miner": (
+            lambda: _study().run(pm.DecisionTree("survived", "sex")),
+            "features must be … list … 'sex'",
+        ),
+        "an option of a job that is text": (
+            lambda: _study().run(pm.DecisionTree("survived", max_depth="4")),  # type: ignore[arg-type]
+            "max_depth must be … '4'",
+        ),
+        "an option of a job that is out of its range": (
+            lambda: _study().run(pm.BayesClassifier("survived", max_parents=9)),
+            "max_parents must be … 9",
+        ),
+        "a table of no variables, at a miner": (
+            lambda: _study().table([]),
+            "variables must name a variable … empty",
+        ),
+        "a table of a set of variables, at a miner": (
+            lambda: _study().table({"sex"}),
+            "variables must be a name or a list of names … set",
+        ),
+        "a time to wait that is text": (
+            lambda: _study().job("j-1").wait("10 s"),
+            "timeout must be a number of seconds … '10 s'",
+        ),
+        "no attempts at all": (
+            lambda: _connect(attempts=0),
+            "attempts must be … at least 1 … 0 (int)",
+        ),
+    },
+    Unreachable: {
+        "a miner that is not there": (
+            lambda: _connect(answer=_down),
+            URL,
+            "could not be reached",
+            "check the address",
+        )
+    },
+    KeyFileError: {
+        "a token's file that is not there": (
+            lambda: pm.connect(URL, token_file="no/such.token"),
+            "token_file … 'no/such.token' … no file that is there",
+        ),
+        "a token's file that others may read": (
+            _of_file(TOKEN, 0o644),
+            "token_file … nobody but you … chmod 600",
+        ),
+        "a token's file that holds something else": (
+            _of_file("hello\n", 0o600),
+            "token_file must hold a token … does not",
+        ),
+    },
+    Unauthenticated: {
+        "a token that was revoked": (
+            lambda: _connect(token=TOKEN[:-1] + "y"),
+            URL,
+            "does not take this token",
+            "ask whoever runs the study",
+        )
+    },
+    NotFound: {
+        "a study by a wrong name": (
+            lambda: _connect().study("voyages"),
+            "'voyages' … it may see 'voyage'",
+        ),
+        "a job that there is not": (
+            lambda: _study().job("j-2"),
+            "'voyage' has no job 'j-2' … jobs() lists them",
+        ),
+    },
+    NotReady: {
+        "a model that is asked for too soon": (
+            lambda: _study().job("j-1").model,
+            "j-1 … running … 25% … wait()",
+        )
+    },
+}

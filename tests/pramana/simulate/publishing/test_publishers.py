@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.reproduce.sharkey.cells import RecordedLevels, label
-from pramana.simulate.model_sharing_folds import PreparedTable
 from pramana.simulate.model_sharing_options import SimulationOptions
-from pramana.simulate.model_sharing_simulation import simulate
+from pramana.simulate.model_sharing_simulation import PreparedTable, simulate
 from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.publishers import (
     PUBLISHER,

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.advice.dependence import Features
+from pramana_core.mask.advice.dependence import FALSE_ALARM, Features, spread
 from pramana_core.mask.advice.recommending import recommend
-from pramana_core.mask.advice.spread import FALSE_ALARM, spread
 
 
 def row(seed, size, *, heavy=False, n=300):

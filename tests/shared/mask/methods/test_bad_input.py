@@ -43,11 +43,7 @@ WRONG = {
         TableError,
         "values that are missing",
     ),
-    "a masked array": (
-        (TOLD, np.ma.masked_greater(X, 2)),
-        TableError,
-        "values that are missing",
-    ),
+    "a masked array": ((TOLD, np.ma.masked_greater(X, 2)), TableError, "values that are missing"),
     "text in X": (
         (TOLD, frame(a=["1.5"] * 60, b=X[:, 0])),
         TableError,

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
-from pramana_core.errors import OptionError, RequirementUnmet
+from pramana_core.errors import ModelError, OptionError, RequirementUnmet
 from pramana_core.mixed.table import Floats
-from pramana_core.model_sharing.attributes import NumericAttribute, TreeSchema
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.merging import branches_of, join_by_hits, join_exactly
 from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
-from pramana_core.model_sharing.requirements import Requirement, meets
+from pramana_core.model_sharing.requirements import Requirement, meets, released_form
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Interval,
@@ -25,14 +26,7 @@ from pramana_core.model_sharing.tree import (
     Split,
     Values,
 )
-from tests.shared.model_sharing.anonymity.trees import (
-    SCHEMA,
-    by_age,
-    by_city,
-    leaf,
-    tree,
-    trees,
-)
+from tests.shared.model_sharing.anonymity.trees import SCHEMA, by_age, by_city, leaf, tree, trees
 
 REQUIREMENTS = st.builds(
     lambda k, cl, exact: Requirement(k, *cl, exact) if k or cl[0] else Requirement(k=2),
@@ -165,8 +159,7 @@ def test_all_siblings_make_a_leaf_of_their_parent():
     )
     pruned = prune(outer, Requirement(c=5, l=3))
     assert pruned.tree.root == Split(
-        "age",
-        ((Interval(up_to=50), leaf(54, 28, 14)), (Interval(above=50), leaf(9, 9, 9))),
+        "age", ((Interval(up_to=50), leaf(54, 28, 14)), (Interval(above=50), leaf(9, 9, 9)))
     )
     (step,) = pruned.steps
     assert (dict(step.path), step.attribute, step.into) == (
@@ -366,3 +359,95 @@ def chain(depth: int) -> Node:
 def test_the_schema_of_the_tree_is_kept():
     grown = by_city(*[MIXED] * 5)
     assert prune(grown, Requirement(k=12)).tree.schema is SCHEMA
+
+
+# Counts carried from the leaves to the root: equation (1), worked by hand, and exact ones.
+
+
+def test_equation_1_by_hand():
+    """The path of figure 2, 14 hits and 6 misses of three classes, and two beside it.
+
+    Class 1: 14 + 5 hits and half of 2 misses, 20; class 2: 8 and half of 6, 11; class 3: 3 + 1.
+    """
+    root = Split(
+        "work",
+        (
+            (Values((0,)), Leaf(0, 14, 6)),
+            (Values((1,)), Leaf(1, 8, 2)),
+            (Values((2, 3)), Leaf(0, 5, 0)),
+        ),
+    )
+    assert branches_of(tree(root), join_by_hits)[0].cut == Leaf(0, 20, 15)
+
+
+def test_equation_1_spreads_anew_at_each_level():
+    """What is below has (20, 15), told as hits and misses: its misses are spread again.
+
+    Beside 30 hits of class 3: class 1 has 20 + 0, class 2 7.5, class 3 30 + 7.5.
+    """
+    below = Split(
+        "work",
+        (
+            (Values((0,)), Leaf(0, 14, 6)),
+            (Values((1,)), Leaf(1, 8, 2)),
+            (Values((2, 3)), Leaf(0, 5, 0)),
+        ),
+    )
+    root = Split("city", ((Values((0, 1)), below), (Values((2, 3, 4)), Leaf(2, 30, 0))))
+    assert branches_of(tree(root), join_by_hits)[0].cut == Leaf(2, 37.5, 27.5)
+
+
+def test_equation_1_may_tell_a_class_that_is_not_the_most_frequent():
+    """Misses that are all of one class are taken for half of another."""
+    grown = by_city(*[leaf(10, 9, 0)] * 2, *[leaf(0, 0, 4)] * 3)
+    exact = branches_of(grown, join_exactly)[0].cut
+    assert exact.distribution == (20, 18, 12)
+    # Class 3 is told 12 + 9 records, which it does not have.
+    assert branches_of(grown, join_by_hits)[0].cut == Leaf(2, 21, 29)
+
+
+def test_of_a_tie_the_first_class_is_told_though_thirds_are_rounded():
+    """Classes 2 and 3 both have 77 / 3: 19 and (12 + 8) / 3, or 14 + 7 and 14 / 3."""
+    schema = TreeSchema(
+        Variable("ill", ("a", "b", "c", "d")), (CategoricalAttribute("ward", ("x", "y", "z")),)
+    )
+    parts = (Leaf(2, 14, 12), Leaf(2, 7, 8), Leaf(1, 19, 14))
+    root = Split("ward", tuple((Values((code,)), part) for code, part in enumerate(parts)))
+    cut = branches_of(SharedTree(schema, root), join_by_hits)[0].cut
+    assert cut.label == 1
+    assert cut.hit == pytest.approx(77 / 3)
+
+
+def test_exact_counts_are_the_sums():
+    grown = by_city(leaf(1, 2, 3), leaf(4, 0, 0), leaf(0, 0, 7), leaf(0, 1, 0), leaf(2, 2, 2))
+    root = branches_of(grown, join_exactly)[0]
+    assert root.cut == Leaf.of((7.0, 5.0, 12.0))
+    assert np.array_equal(root.counts, [7, 5, 12])
+    assert root.leaves == 5
+    assert root.hits == 3 + 4 + 7 + 1 + 2
+
+
+def test_exact_counts_need_all_classes():
+    with pytest.raises(ModelError, match="hits and misses only"):
+        branches_of(by_city(*[Leaf(0, 5, 1)] * 5), join_exactly)
+
+
+# What leaves an owner: hits and misses, or distributions.
+
+
+GROWN = by_city(*[leaf(6, 4, 2)] * 5)
+
+
+def test_hits_and_misses_tell_no_other_class():
+    told = released_form(GROWN)
+    assert set(told.leaves) == {Leaf(0, 6, 6)}
+    assert all(one.distribution is None for one in told.leaves)
+    assert [p.conditions for p in told.paths()] == [p.conditions for p in GROWN.paths()]
+
+
+def test_distributions_are_told_if_there_are_some():
+    assert released_form(GROWN, "distribution") == GROWN
+    with pytest.raises(ModelError, match="do not all tell"):
+        released_form(by_city(*[Leaf(0, 6, 6)] * 5), "distribution")
+    with pytest.raises(OptionError, match="hits, distribution"):
+        released_form(GROWN, "records")

@@ -12,14 +12,9 @@ from hypothesis import strategies as st
 
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError
-from pramana_core.model_sharing import boxes, paths
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
-from pramana_core.model_sharing.boxes import codes_of, mask_of
-from pramana_core.model_sharing.paths import tree_of
+from pramana_core.model_sharing import paths
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.paths import codes_of, mask_of, tree_of
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Condition,
@@ -30,12 +25,7 @@ from pramana_core.model_sharing.tree import (
     Split,
     Values,
 )
-from tests.shared.model_sharing.random_trees import (
-    labels,
-    random_schema,
-    random_table,
-    random_tree,
-)
+from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 SCHEMA = TreeSchema(
     Variable("t", ("no", "yes")),
@@ -186,13 +176,13 @@ def test_more_paths_than_the_limit_are_not_looked_at():
 
 
 def test_paths_over_too_many_attributes_are_not_laid_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(boxes, "MOST_CELLS", 3)
+    monkeypatch.setattr(paths, "MOST_CELLS", 3)
     with pytest.raises(LimitExceeded, match="2 paths over 2 attributes"):
         tree_of(SCHEMA, [path(x=LOW, c=Values((0,))), path(x=HIGH)])
 
 
 def test_sets_of_too_many_categories_are_not_laid_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(boxes, "MOST_MASK_BYTES", 100)
+    monkeypatch.setattr(paths, "MOST_MASK_BYTES", 100)
     schema = replace(SCHEMA, attributes=(CategoricalAttribute("c", labels(1000)),))
     with pytest.raises(LimitExceeded, match="too many sets"):
         tree_of(schema, [path(c=Values((1,))), path(c=Values((999,)))])

@@ -13,11 +13,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded, ModelError, TableError, UnknownCategory
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn
 from pramana_core.model_sharing import tree as trees
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.tree import (
     MOST_DEPTH,
     Interval,

@@ -11,12 +11,7 @@ from hypothesis import given, settings
 from pydantic import BaseModel, ConfigDict
 
 from pramana_core.domain import Variable
-from pramana_core.errors import (
-    DomainError,
-    InputError,
-    LimitExceeded,
-    ModelError,
-)
+from pramana_core.errors import DomainError, InputError, LimitExceeded, ModelError
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange import documents
 from pramana_core.model_sharing.exchange.documents import (

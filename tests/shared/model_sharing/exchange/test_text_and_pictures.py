@@ -19,14 +19,7 @@ from pramana_core.model_sharing.exchange.text import (
     write_shared_tree_text,
 )
 from pramana_core.model_sharing.global_models.model import told_by_attribute
-from pramana_core.model_sharing.tree import (
-    Condition,
-    Interval,
-    Leaf,
-    SharedTree,
-    Split,
-    Values,
-)
+from pramana_core.model_sharing.tree import Condition, Interval, Leaf, SharedTree, Split, Values
 from tests.shared.model_sharing.exchange.drawn_trees import COLOUR, SCHEMA, SHARED_TREES
 from tests.shared.model_sharing.exchange.test_models import BY_COLOUR, MODELS
 from tests.shared.pictures.reading import texts
@@ -139,8 +132,7 @@ def test_large_trees_are_cut_and_say_so():
     found = texts(draw_shared_tree(wide_tree(500)).svg())
     assert "441 more parts with 441 paths and 441 records left out" in found
     deep = SharedTree(
-        SCHEMA,
-        Split("colour", tuple((Values((c,)), wide_tree(40).root) for c in range(3))),
+        SCHEMA, Split("colour", tuple((Values((c,)), wide_tree(40).root) for c in range(3)))
     )
     found = texts(draw_shared_tree(deep).svg())
     assert found.count("40 paths left out, 40 records") == 3

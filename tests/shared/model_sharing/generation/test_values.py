@@ -6,19 +6,22 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
 
 from pramana_core.domain import Variable
 from pramana_core.errors import OptionError
 from pramana_core.mixed.table import CategoricalColumn, NumericColumn
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
+from pramana_core.model_sharing.generating import cell_sizes, expected_counts, generate, shared_out
+from pramana_core.model_sharing.generation_values import (
+    GenerationOptions,
+    category_shares,
+    cell_shares,
+    class_shares,
+    extent_of,
 )
-from pramana_core.model_sharing.generating import generate
-from pramana_core.model_sharing.generation_options import GenerationOptions
-from pramana_core.model_sharing.generation_values import extent_of
 from pramana_core.model_sharing.tree import Interval, Leaf, SharedTree, Split, Values
 
 WHOLE = NumericAttribute("age", 17, 90, whole=True)
@@ -163,3 +166,118 @@ def values(attribute, interval, records, **options):
 def test_without_an_interval_all_of_the_range_is_left():
     extent = extent_of(WHOLE, None)
     assert (extent.low, extent.high, extent.least, extent.whole) == (16, 90, 17, True)
+
+
+# Counts made whole, and what a tree tells of one attribute or of its class.
+
+
+COLOUR = CategoricalAttribute("colour", ("red", "green", "blue"))
+SCHEMA = TreeSchema(Variable("class", ("a", "b", "c")), (COLOUR,))
+
+
+def tree(*leaves: Leaf) -> SharedTree:
+    parts = tuple((Values((code,)), leaf) for code, leaf in enumerate(leaves))
+    return SharedTree(SCHEMA, Split("colour", parts))
+
+
+@pytest.mark.slow
+def test_fractions_are_rounded_without_bias(assert_distribution):
+    """Each count is off by less than 1, and right on average."""
+    fractional = tree(Leaf(0, 2.3, 0.4), Leaf(1, 1.1, 0), Leaf(2, 0.7, 1.5))
+    options, even = GenerationOptions(), np.full(3, 1 / 3)
+    rng = np.random.default_rng(1)
+    runs = np.array([cell_sizes(fractional, options, even, rng) for _ in range(4000)])
+    wanted = np.array([[2.3, 0.2, 0.2], [0, 1.1, 0], [0.75, 0.75, 0.7]])
+    assert (np.abs(runs - wanted) < 2).all()
+    assert (runs.sum(axis=(1, 2)) == 6).all()
+    for row, column in ((0, 0), (1, 1), (2, 2)):
+        share = wanted[row, column] % 1
+        more = np.count_nonzero(runs[:, row, column] > wanted[row, column])
+        assert_distribution([more, 4000 - more], [4000 * share, 4000 * (1 - share)])
+    above = np.count_nonzero(runs[:, 0, 0] > 2.3)
+    with pytest.raises(AssertionError, match="chi-square"):
+        assert_distribution([above, 4000 - above], [2000, 2000])
+
+
+@pytest.mark.slow
+def test_misses_of_one_record_go_to_each_other_class_alike(assert_distribution):
+    """And not to the same in all paths."""
+    rng = np.random.default_rng(2)
+    one = tree(Leaf(0, 5, 1), Leaf(0, 5, 1), Leaf(1, 3, 0))
+    found = np.array(
+        [cell_sizes(one, GenerationOptions(), np.full(3, 1 / 3), rng) for _ in range(2000)]
+    )
+    both = np.histogram2d(found[:, 0, 1], found[:, 1, 1], bins=2)[0]
+    assert_distribution(both, np.full(4, 500.0))
+
+
+def test_misses_by_the_classes_own_shares():
+    skewed = tree(Leaf(0, 80, 0), Leaf(1, 10, 0), Leaf(2, 5, 9))
+    options = GenerationOptions(misses="marginal")
+    shares = class_shares(skewed)
+    counts = expected_counts(skewed, options, shares)
+    assert counts[2] == pytest.approx([9 * shares[0] / (shares[0] + shares[1]), *counts[2, 1:]])
+    assert counts[2, 0] > 7.5
+    even = expected_counts(skewed, GenerationOptions(), shares)
+    assert even[2].tolist() == [4.5, 4.5, 5]
+
+
+def test_counts_of_all_classes_decide_over_the_options():
+    told = tree(Leaf.of((5, 1, 3)), Leaf.of((0, 7, 1)), Leaf.of((0, 0, 2)))
+    for misses in ("uniform", "marginal"):
+        options = GenerationOptions(misses=misses)
+        sizes = cell_sizes(told, options, class_shares(told), np.random.default_rng(0))
+        assert sizes.tolist() == [[5, 1, 3], [0, 7, 1], [0, 0, 2]]
+    assert class_shares(told) == pytest.approx(np.array([5, 8, 6]) / 19, abs=0.01)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=9), st.integers(1, 10_000))
+def test_what_is_shared_out_adds_up(counts, total):
+    known = np.array(counts)
+    found = shared_out(known, total)
+    assert found.sum() == total
+    assert (np.abs(found - known * total / known.sum()) < 1 + 1e-6).all()
+
+
+def likelihood(shares, inside, weights, prior):
+    """The log likelihood of grouped values, and of the one record that is spread evenly."""
+    return weights @ np.log(inside @ shares) + prior @ np.log(shares)
+
+
+def best_shares(inside, weights, prior):
+    """Return the maximum by a general optimizer, on the logits."""
+
+    def loss(logits):
+        shares = np.exp(logits - logits.max())
+        return -likelihood(shares / shares.sum(), inside, weights, prior)
+
+    found = optimize.minimize(loss, np.zeros(inside.shape[1]), method="BFGS", tol=1e-9).x
+    shares = np.exp(found - found.max())
+    return shares / shares.sum()
+
+
+def test_category_shares_are_the_likeliest():
+    allowed = [(0,), (1, 2), (0, 1, 2, 3), (2,), (3, 1)]
+    weights = np.array([30.0, 20, 100, 5, 8])
+    inside = np.array([[code in codes for code in range(4)] for codes in allowed], dtype=float)
+    found = category_shares(allowed, weights, 4)
+    assert found == pytest.approx(best_shares(inside, weights, np.full(4, 0.25)), abs=1e-4)
+
+
+def test_cell_shares_are_the_likeliest():
+    edges = np.array([0.0, 1, 3, 4, 8])
+    starts, ends = np.array([0, 1, 2, 0]), np.array([2, 4, 3, 4])
+    weights = np.array([30.0, 20, 11, 50])
+    cells = np.arange(4)
+    inside = ((cells >= starts[:, None]) & (cells < ends[:, None])).astype(float)
+    found = cell_shares(edges, starts, ends, weights)
+    prior = np.diff(edges) / 8
+    assert found == pytest.approx(best_shares(inside, weights, prior), abs=1e-4)
+
+
+def test_class_shares_are_self_consistent():
+    leaves = tree(Leaf(0, 60, 10), Leaf(1, 20, 30), Leaf(0, 40, 0))
+    shares = class_shares(leaves)
+    expected = expected_counts(leaves, GenerationOptions(misses="marginal"), shares).sum(axis=0)
+    assert shares == pytest.approx((expected + 1 / 3) / 161, abs=1e-5)

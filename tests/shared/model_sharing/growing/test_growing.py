@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from pramana_core.domain import Variable
 from pramana_core.errors import EmptyTable, LimitExceeded, NotInstalled, OptionError, TableError
 from pramana_core.mixed.table import CategoricalColumn, MixedTable, NumericColumn, numeric_table
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.growing import growing
 from pramana_core.model_sharing.growing import required as unrestricted
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
-from pramana_core.model_sharing.tree import (
-    MOST_DEPTH,
-    Interval,
-    Leaf,
-    SharedTree,
-    Split,
-    Values,
-)
-from tests.shared.model_sharing.random_trees import (
-    labels,
-    random_schema,
-    random_table,
-    random_tree,
-)
+from pramana_core.model_sharing.growing.offers import Asked, Question, between
+from pramana_core.model_sharing.growing.required import expected_errors, simplified
+from pramana_core.model_sharing.tree import MOST_DEPTH, Interval, Leaf, SharedTree, Split, Values
+from tests.shared.model_sharing.random_trees import labels, random_schema, random_table, random_tree
 
 NUMBERS = TreeSchema(Variable("t", ("no", "yes")), (NumericAttribute("x", -1e100, 1e100),))
 
@@ -197,3 +185,135 @@ def test_columns_that_the_schema_does_not_have_are_ignored():
     assert grow_tree(NUMBERS, table, np.array([0, 1])) == grow_tree(
         NUMBERS, numbers(1, 2), np.array([0, 1])
     )
+
+
+# C4.5's pruning: its limits by their definition, what it cuts, and that noise alone is cut.
+
+
+@pytest.mark.parametrize(("wrong", "records"), [(0, 1), (0, 6), (1, 16), (3, 10), (40, 90)])
+def test_expected_errors_are_the_upper_limit_of_their_rate(wrong, records):
+    """With that rate, so few errors or fewer have exactly the chance that was asked for."""
+    found = expected_errors(np.array([wrong, records - wrong], dtype=float), 0.25)
+    assert stats.binom.cdf(wrong, records, found / records) == pytest.approx(0.25)
+    assert found > wrong
+
+
+def test_expected_errors_of_quinlans_example():
+    """C4.5, chapter 4: U(0, 6) = .206, U(0, 9) = .143, U(0, 1) = .75, as rates."""
+    for records, rate in ((6, 0.206), (9, 0.143), (1, 0.750)):
+        assert expected_errors(np.array([records, 0.0]), 0.25) / records == pytest.approx(
+            rate, abs=5e-4
+        )
+    assert expected_errors(np.zeros(2), 0.25) == 0
+
+
+def question(one: Asked, other: Asked) -> Question:
+    return Question("a", ((Values((0,)), one), (Values((1,)), other)))
+
+
+def test_a_subtree_is_replaced_if_its_leaves_are_expected_to_err_as_often():
+    """Quinlan's leaves of 6, 9 and 1 records: 3.273 errors; one leaf of 16, 1 wrong: 2.512."""
+    inner = question(Leaf.of([9.0, 0.0]), Leaf.of([0.0, 1.0]))
+    cut = simplified(question(Leaf.of([6.0, 0.0]), inner))
+    assert cut == Leaf.of([15.0, 1.0])
+    kept = question(Leaf.of([60.0, 0.0]), Leaf.of([0.0, 60.0]))
+    assert simplified(kept) == kept
+
+
+def test_noise_is_cut_and_what_tells_the_class_is_not():
+    rng = np.random.default_rng(7)
+    names, records = ("a", "b", "c", "d"), 300
+    codes = rng.integers(0, 3, (records, len(names)))
+    labels = tuple("xyz")
+    schema = TreeSchema(
+        Variable("told", ("no", "yes")), tuple(CategoricalAttribute(n, labels) for n in names)
+    )
+    table = MixedTable(
+        tuple(CategoricalColumn(n, codes[:, k], labels) for k, n in enumerate(names)), records
+    )
+    cut = GrowthOptions(confidence=0.25)
+    told = (codes[:, 0] == codes[:, 1]).astype(np.intp)
+    exact = grow_tree(schema, table, told)
+    assert grow_tree(schema, table, told, cut) == exact
+    right = np.zeros(2)
+    for _ in range(8):
+        noisy = np.where(rng.random(records) < 0.25, 1 - told, told)
+        full, left = (grow_tree(schema, table, noisy, asked) for asked in (None, cut))
+        assert len(left.leaves) < 0.7 * len(full.leaves)
+        assert left.class_counts().sum(axis=0).tolist() == full.class_counts().sum(axis=0).tolist()
+        right += [np.mean(tree.predict(table) == told) for tree in (full, left)]
+    assert right[1] > right[0]
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.6, -1.0, float("nan")])
+def test_a_confidence_out_of_range_is_refused(confidence):
+    with pytest.raises(OptionError, match="confidence"):
+        GrowthOptions(confidence=confidence)
+
+
+# Thresholds lie between their neighbours, are short, and are not a record's own value.
+
+
+NUMBERS_OF_THRESHOLDS = st.floats(-1e100, 1e100, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "whole", "found"),
+    [
+        (3.0, 4.0, True, 3.0),
+        (37.0, 41.0, True, 40.0),
+        (3.0, 1000.0, True, 500.0),
+        (-3.0, 4.0, False, 0.0),
+        (0.0, 1.0, False, 0.5),
+        (999.9, 1000.1, False, 1000.0),
+        (0.12345, 0.12391, False, 0.1237),
+        (5.0, 6.0, False, 5.5),
+        (1e15, 1e15 + 2, True, 1e15 + 1),
+        (20.0, 22.0, True, 21.0),
+        (20.0, 21.0, True, 20.0),
+        (1e15 + 1, 1e15 + 3, True, 1e15 + 2),
+        (-41.0, -37.0, True, -40.0),
+        (-4.0, -3.0, True, -4.0),
+        (1.0, math.nextafter(1.0, 2), False, 1.0),
+        (0.0, 5e-324, False, 0.0),
+        (-5e-324, 1e100, False, 0.0),
+    ],
+)
+def test_the_shortest_number_nearest_to_the_middle(
+    left: float, right: float, whole: bool, found: float
+):
+    assert between(left, right, whole=whole) == found
+
+
+@given(NUMBERS_OF_THRESHOLDS, NUMBERS_OF_THRESHOLDS)
+def test_numbers_are_parted(one: float, other: float):
+    if one != other:
+        left, right = sorted((one, other))
+        found = between(left, right)
+        assert left <= found < right
+        # Only neighbours among floats, or such as have no short number between, share one.
+        if math.nextafter(math.nextafter(left, right), right) < right and left > 1e-280:
+            assert left < found
+
+
+@given(st.integers(-(2**53), 2**53), st.integers(-(2**53), 2**53))
+def test_whole_numbers_are_parted_by_a_whole_one(one: int, other: int):
+    if one != other:
+        left, right = sorted((float(one), float(other)))
+        found = between(left, right, whole=True)
+        # A record's own value only where there is no other.
+        assert found == left if right == left + 1 else left < found < right
+        assert found == int(found)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**5))
+def test_no_shorter_number_lies_between(left: int, width: int):
+    """Against all whole numbers between, counted."""
+    found = int(between(float(left), float(left + width), whole=True))
+    among = np.arange(left + (width > 1), left + width)
+
+    def zeros(number: int) -> int:
+        return 7 if number == 0 else len(str(number)) - len(str(number).rstrip("0"))
+
+    best = max(power for power in range(8) if np.any(among % 10**power == 0))
+    assert min(zeros(found), 7) == min(best, 7)

@@ -9,11 +9,7 @@ import numpy as np
 
 from pramana_core.domain import Variable
 from pramana_core.mixed.table import CategoricalColumn, Floats, MixedTable, NumericColumn
-from pramana_core.model_sharing.attributes import (
-    CategoricalAttribute,
-    NumericAttribute,
-    TreeSchema,
-)
+from pramana_core.model_sharing.attributes import CategoricalAttribute, NumericAttribute, TreeSchema
 from pramana_core.model_sharing.private import (
     PrivateOptions,
     PrivateTree,

@@ -18,10 +18,12 @@ from pramana_core.model_sharing.attributes import (
     Taxonomy,
     TreeSchema,
 )
-from pramana_core.model_sharing.full_domain import Cells, Groups, best_levels
-from pramana_core.model_sharing.hierarchies import (
+from pramana_core.model_sharing.full_domain import (
     ANY,
+    Cells,
+    Groups,
     Hierarchy,
+    best_levels,
     generalized,
     hierarchies_of,
     hierarchy_of,
@@ -30,9 +32,7 @@ from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import Leaf
 
 COLOURS = CategoricalAttribute(
-    "colour",
-    ("red", "blue", "green"),
-    Taxonomy((("warm",), ("cold",), ("cold",))),
+    "colour", ("red", "blue", "green"), Taxonomy((("warm",), ("cold",), ("cold",)))
 )
 SIZES = CategoricalAttribute("size", ("s", "m"))
 SCHEMA = TreeSchema(Variable("class", ("no", "maybe", "yes")), (COLOURS, SIZES))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
@@ -370,33 +369,10 @@ class Measures:
             row for row in self.rows if row.name == name and (about is None or row.about == about)
         )
 
-    def group(self, group: Group) -> tuple[Measure, ...]:
-        """Return the measures of utility or those of security."""
-        return tuple(row for row in self.rows if row.group == group)
-
     @property
     def alarms(self) -> tuple[Measure, ...]:
         """The measures which show that Y tells more of X than S does."""
         return tuple(row for row in self.rows if row.alarm)
-
-    def worst(self, name: str, *, largest: bool = True) -> Measure | None:
-        """Return the largest (or smallest) measure of a name; None if none has a value."""
-        found = [row for row in self.named(name) if not math.isnan(row.value)]
-        if not found:
-            return None
-        return (max if largest else min)(found, key=lambda row: row.value)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the measures as JSON takes them; a value that does not exist is None."""
-        return {
-            "records": self.records,
-            "notes": list(self.notes),
-            "rows": [{k: _plain(v) for k, v in asdict(row).items()} for row in self.rows],
-        }
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # Records cut into pieces that are alike in S, without looking at X or Y.
