@@ -32,7 +32,7 @@ class Alignment:
         missing: owners that have no release in use.
         secrets: `same`, the releases were made under one linkage secret; `different`, one person
             has other pseudonyms at some owners, and nothing is known of whose people are whose;
-            `unknown`, an earlier version of an agent told no fingerprint.
+            `unknown`, a release names no fingerprint of its secret.
     """
 
     state: AlignmentState

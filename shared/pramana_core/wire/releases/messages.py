@@ -115,8 +115,8 @@ class ReleaseCreate(ReleaseBody):
 
     # A return type would stand in the API's document in place of the fields.
     @model_serializer(mode="wrap")
-    def _as_ever(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out what is not there, and the kind that every release had at first."""
+    def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave out what is not there, and the kind where it is that of randomized records."""
         written: dict[str, Any] = write(self)
         first = {"name": written.pop("name")} if "name" in written else {}
         if self.kind == RANDOMIZED:
@@ -168,9 +168,9 @@ class RepeatedReports(Message):
 class Release(ReleaseBody):
     """A release as the miner has it: what its kind holds, and the digest of that.
 
-    `consistency` and `repeated` are found when it is sealed; releases sealed by earlier versions
-    have none. `repeated` lists the randomized blocks whose draws an earlier release names, too.
-    `linkage` is the fingerprint of its linkage secret, as it was announced: for its owner only.
+    `consistency` and `repeated` are found when it is sealed; `repeated` lists the randomized blocks
+    whose draws an earlier release names, too. `linkage` is the fingerprint of its linkage secret,
+    as it was announced: for its owner only.
     """
 
     id: str
