@@ -50,7 +50,7 @@ from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -187,7 +187,7 @@ class CombinedTrees(Estimator):
             the estimator itself.
 
         Raises:
-            InputError: there are none, or one is no message.
+            InputError: the list is empty, or holds something that is not such a message.
             TableUnreadable: there is no such file.
             ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
                 different classes or ask for different attributes.
@@ -258,7 +258,7 @@ class CombinedTrees(Estimator):
         Raises:
             TableError: y has another length than the frame.
             MissingColumn: neither y nor the target's column is there.
-            UnknownCategory: a true class that is none of the classes.
+            UnknownCategory: a true class that is not one of the classes.
             Others: see `predict`.
         """
         found = self._fitted.predict(self._columns(frame))
@@ -323,7 +323,7 @@ class CombinedTrees(Estimator):
             )
         return combine_options(self.get_params())
 
-    def _combined(self, made: CombinedModel, contents: list[KnowledgeModelMessage]) -> None:
+    def _combined(self, made: CombinedModel, contents: list[SharedTreeMessage]) -> None:
         self.model_ = made.model
         self.n_trees_, self.n_pseudo_records_ = len(made.owners), made.pseudo_records
         self.notes_ = made.notes
@@ -362,7 +362,7 @@ class CombinedTrees(Estimator):
         self._trees = None
 
     def source_told(self) -> str:
-        """Return in words what was combined, and what bounds what it tells.
+        """Say what was combined, and what bounds the disclosure.
 
         Raises:
             NotFitted: nothing was combined.

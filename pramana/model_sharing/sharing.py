@@ -35,7 +35,7 @@ from pramana_core.model_sharing.requirements import (
 )
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage, RequirementMessage
+from pramana_core.wire.releases.shared_tree import RequirementMessage, SharedTreeMessage
 
 # What is required of every path, as people write it.
 
@@ -135,7 +135,7 @@ def private_model(
     _require_declared(schema, ranges or {}, categories or {})
     with one_sentence(), progress_bar("growing a tree"):
         made = grow_private_tree(schema, table, classes, float(epsilon), noise)
-    content = KnowledgeModelMessage(
+    content = SharedTreeMessage(
         tree=TreeDocument.of(made.tree),
         counts="noised",
         epsilon=made.epsilon,
@@ -347,7 +347,7 @@ def _made(
     words: Sequence[str],
 ) -> SharedModel:
     told = promised(tree, asked)
-    content = KnowledgeModelMessage(
+    content = SharedTreeMessage(
         tree=TreeDocument.of(tree),
         requirement=None
         if told is None
