@@ -102,7 +102,7 @@ class Entry:
     `sketch` is a sample of its pseudonyms (see `refusals`), `fingerprint` one of its columns'
     values, encrypted (see `fingerprints`): empty where nothing was drawn from. `kind` is what was
     released; `method` how columns were masked or what a tree was bound to, if any were, and
-    `plan_digest` then the digest of what the miner is told of it. `beginning` is the epoch from
+    `plan_digest` then the digest of what the miner receives. `beginning` is the epoch from
     which on everything was drawn when it was made: not 0 after a loss (see `Ledger.begin_anew`).
     """
 

@@ -123,7 +123,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
 
 
 def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> PreparedRelease:
-    """Write a release to a folder, and give that its name if there is none."""
+    """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     kind = KINDS[records.kind]
     parts = [

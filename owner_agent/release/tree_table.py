@@ -116,7 +116,7 @@ class TreePlan:
             are the nearest end of it.
         classes: their classes.
         section: how the tree is made.
-        openly: columns that are no secret here: they are told as they are in other releases.
+        openly: columns that are no secret here: other releases hold them as they are.
         identity: what is learned from and how, 64 digits.
         draw_key: the owner's. No tree has pseudonyms, so that none needs the linkage secret.
     """
@@ -203,7 +203,7 @@ def _openly(site: Site) -> frozenset[str]:
 
 
 def _content(columns: TreeColumns) -> list[bytes]:
-    """Return all that a tree is learned from, and whose records these are."""
+    """Return all that a tree is learned from, with the ids of the records."""
     parts = [json.dumps(columns.record_ids).encode()]
     for column in columns.table.columns:
         parts.append(column.name.encode())

@@ -99,7 +99,7 @@ def read_contents(path: str | Path) -> Contents:
 
     place = require_path(path)
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
         table = pq.read_table(place)
         described = _Described.model_validate_json((table.schema.metadata or {})[MARK])

@@ -254,7 +254,7 @@ def _instead(method: str) -> str:
     """Say what a method does that predicts nothing."""
     if methods()[method].released_values:
         return "draws true values of people alike in the told columns, at times a record's own."
-    return "puts noise on the true values themselves, each of which is told but for that."
+    return "puts noise on the true values themselves, which are released but for that."
 
 
 def _counted(warnings: Sequence[str]) -> str:

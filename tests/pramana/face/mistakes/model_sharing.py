@@ -355,7 +355,7 @@ MISTAKES = [
         "trees of a file that is not there",
         lambda: combine("nowhere.json"),
         TableUnreadable,
-        ("'nowhere.json' must be a file; there is none",),
+        ("'nowhere.json' must be a file that exists",),
     ),
     Mistake(
         "trees of a folder",

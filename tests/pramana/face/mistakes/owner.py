@@ -273,7 +273,7 @@ MISTAKES = [
         "loading what is not there",
         lambda: pm.load("/nowhere/model.json"),
         TableUnreadable,
-        ("path '/nowhere/model.json'", "there is none"),
+        ("path '/nowhere/model.json'", "must be a file that exists"),
     ),
     Mistake(
         "a plan saved as a pickle",
