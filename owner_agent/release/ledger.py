@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -356,15 +356,15 @@ def _attributes(of: Entry | Draw, columns: Iterable[str], besides: set[str]) -> 
     return {name: getattr(of, name) for name in columns if name not in besides}
 
 
-def _draw(row: Mapping[str, Any]) -> Draw:
+def _draw(row: dict[str, Any]) -> Draw:
     known = {name: row[name] for name in row if name not in {"release", *_FORM}}
     known["epsilon"] = math.inf if row["epsilon"] is None else row["epsilon"]
     known["same_as"] = tuple(row["same_as"])
     return Draw(**known, form=Form(tuple(row[name] for name in _FORM)))
 
 
-def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
-    return connection.execute(table.select()).mappings().all()
+def _all(connection: sa.Connection, table: sa.Table) -> Sequence[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(table.select()).mappings()]
 
 
 def _epochs(connection: sa.Connection) -> tuple[int, ...]:
@@ -382,9 +382,7 @@ def _is(entry: Entry) -> sa.ColumnElement[bool]:
     return (known.miner == entry.miner) & (known.study == entry.study) & (known.name == entry.name)
 
 
-def _entry(
-    row: dict[str, Any], draws: Sequence[Mapping[str, Any]], samples: dict[str, Any]
-) -> Entry:
+def _entry(row: dict[str, Any], draws: Sequence[dict[str, Any]], samples: dict[str, Any]) -> Entry:
     number = row.pop("id")
     row["prepared"] = row["prepared"].replace(tzinfo=UTC)
     row["changed"] = row["changed"].replace(tzinfo=UTC)
