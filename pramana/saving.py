@@ -58,7 +58,7 @@ def save(
         path: the file; one that is there is replaced.
 
     Raises:
-        InputError: it is none of these.
+        InputError: it is not one of these.
         NotFitted: an estimator that has not learned anything.
         OptionError: the file cannot be written.
 
@@ -102,7 +102,7 @@ def load(path: str | Path) -> Any:
         fitted estimator.
 
     Raises:
-        TableUnreadable: there is no such file, it is none of these, or of a later version.
+        TableUnreadable: there is no such file, it is not one of these, or it is of a later version.
         StoreCorrupt: it is not what was saved.
         InputError: a plan or a model with a part that cannot be.
 
@@ -119,7 +119,7 @@ def load(path: str | Path) -> Any:
     """
     place = require_path(path)
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
     content = place.read_bytes()
     if content.startswith(_PARQUET):
         return MaskedFrame.load(place) if is_masked(place) else Reports.load(place)

@@ -122,7 +122,7 @@ _CACHED = 1 << 16
 class ReleaseInUse:
     """A release in use: its content's digest and that of its file, and the columns of its records.
 
-    A knowledge model has no records and no file.
+    A shared tree has no records and no file.
     """
 
     owner: str

@@ -5,7 +5,7 @@ releases its part whole, beside columns that are not randomized at all. So nothi
 have been announced before that does not follow the plan, and the plan stays as soon as something
 does.
 
-A release without a plan of its own, of masked records or of a knowledge model, is no part of the
+A release without a plan of its own, of masked records or of a shared tree, is no part of the
 study's plan. It may stand beside it, as public columns may, but none of its columns may be one that
 the plan randomizes: of such a column the plan's statement would be untrue.
 """

@@ -202,8 +202,8 @@ def warnings_of_changes(changes: Sequence[ChangedReports]) -> list[str]:
             some = f"{missing:,} releases" if missing > 1 else "1 release"
             said.append(
                 f"{some} of owner {owner} could not be compared with others by the same draws"
-                " (withdrawn, or sealed by an earlier version of the miner): that no record is"
-                " reported differently in them is the owner's word, and the sums rest on it."
+                " (withdrawn, or not readable): that no record is reported differently in them is"
+                " the owner's word, and the sums rest on it."
             )
     return said
 

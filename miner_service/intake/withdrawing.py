@@ -32,7 +32,7 @@ def closing(release: str) -> str:
 def withdraw(services: Services, release: str) -> Release:
     """Withdraw a release: its records are deleted, its row stays; again is harmless.
 
-    What it holds is deleted, too, where that is all it told: a knowledge model. So are the models
+    What it holds is deleted, too, where that is all it told: a shared tree. So are the models
     that have it in them. Unfinished jobs that were to use it fail.
     """
     with services.database.exclusive(closing(release)):

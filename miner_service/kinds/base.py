@@ -257,7 +257,7 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
     environment = Environment(
         loader=PackageLoader("miner_service.kinds"), autoescape=True, undefined=StrictUndefined
     )
-    told = None if model.told is None else model.told.to_amplification()
+    told = model.told.to_amplification()
     return environment.get_template(template).render(
         model=model, told=told, infinite=math.isinf, **shown
     )
@@ -267,9 +267,7 @@ def render(template: str, model: ModelHead, **shown: Any) -> str:
 
 
 def in_words(model: ModelHead) -> str:
-    """Return it in a sentence; nothing of a model that was made before it was recorded."""
-    if model.told is None:
-        return ""
+    """Return it in a sentence."""
     told = model.told.to_amplification()
     learned = f"Learned from {model.records:,} records"
     if math.isinf(told.epsilon):
@@ -280,8 +278,6 @@ def in_words(model: ModelHead) -> str:
 def stated(model: ModelHead, form: str, written: str) -> str:
     """Return a form of a model with the sentence, where it is a picture or text for people."""
     words = in_words(model)
-    if not words:
-        return written
     if form == "svg":
         return captioned(written, words)
     return f"{written.rstrip()}\n\n{words}\n" if form == "text" else written

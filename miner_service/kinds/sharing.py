@@ -47,8 +47,8 @@ from pramana_core.progress import Progress
 from pramana_core.wire.learning.jobs import ModelSharingSpec, UsedTreeMessage
 from pramana_core.wire.learning.models import ModelSharingMessage
 from pramana_core.wire.releases import Alignment
-from pramana_core.wire.releases.base import KNOWLEDGE
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.base import SHARED_TREE
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 MOST_NUMBERS = 100_000_000
 """Of pseudo-data: records times columns, a category being a column of its own."""
@@ -71,12 +71,12 @@ class TreeSource:
 
     owner: str
     release: str
-    model: KnowledgeModelMessage
+    model: SharedTreeMessage
 
 
 @dataclass(frozen=True)
 class SharedTrees:
-    """The trees of a job on knowledge models, and the releases they are from, in one order."""
+    """The trees of a job on shared trees, and the releases they are from, in one order."""
 
     trees: Sequence[SharedTree]
     sources: Sequence[TreeSource]
@@ -224,15 +224,14 @@ def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[He
     """Return the trees in use of the owners and of the class that are asked for."""
     if not held:
         raise VariablesMissing(
-            f"No knowledge model is in use in study {study}; this job learns from such releases"
-            " alone.",
+            f"No shared tree is in use in study {study}; this job learns from such releases alone.",
             where="kind",
             remedy="Let an owner publish one with `owner-agent share-model`.",
         )
     there = {source.owner for source, _ in held}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(
-            f"No knowledge model of {', '.join(absent)} is in use in study {study}.",
+            f"No shared tree of {', '.join(absent)} is in use in study {study}.",
             where="owners",
             remedy=f"Owners of trees in use are {sorted(there)}.",
         )
@@ -290,9 +289,9 @@ def _bare(source: TreeSource) -> SharedTree:
 
 
 class ModelSharingKind(JobKind[ModelSharingSpec, ModelsJob, ModelSharingMessage]):
-    """Jobs on knowledge models, which learn from owners' trees and need no records."""
+    """Jobs on shared trees, which learn from owners' trees and need no records."""
 
-    release_kind = KNOWLEDGE
+    release_kind = SHARED_TREE
     spec, message = ModelSharingSpec, ModelSharingMessage
     views: ClassVar = {
         "page": _page,

@@ -210,9 +210,8 @@ def create_release(
     draws = None if body.draws is None else json.dumps(body.draws)
     keyed = None if body.keyed_draws is None else json.dumps(body.keyed_draws)
     if row is not None:
-        # An earlier version of the agent named no draws and no linkage: its release stays so.
-        said = [(row.draws, draws), (row.linkage, body.linkage), (row.keyed_draws, keyed)]
-        if row.digest != body.digest or any(a is not None and a != b for a, b in said):
+        known = (row.digest, row.draws, row.linkage, row.keyed_draws)
+        if known != (body.digest, draws, body.linkage, keyed):
             raise Conflict(
                 f"A release {body.name} of {owner} exists with other content; it is unchanged.",
                 where="name",

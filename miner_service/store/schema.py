@@ -131,7 +131,7 @@ class OwnerRow(Base):
 class ReleaseRow(Base):
     """A release; what follows `sealed` is known from then on.
 
-    `content` is what a release of its `kind` holds: a plan, a masked table, or a knowledge model,
+    `content` is what a release of its `kind` holds: a plan, a masked table, or a shared tree,
     of which nothing stays in a withdrawn release but the names of its columns. `sealing` counts the
     seals of all releases: their order, whatever the clock says. `draws` is what the owner says of
     the identity of each block's draws; `consistency` is what was found of the reports against the

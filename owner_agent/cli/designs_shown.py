@@ -138,7 +138,7 @@ def _show_limit(console: Console, option: Option) -> None:
 
 
 def _supposed(option: Option, worth: bool) -> str:
-    """Say what it is worth to suppose that no more variables interact than the goal says."""
+    """Say what is gained by supposing that no more variables interact than the goal says."""
     if not worth:
         return ""
     any_law = option.bound_any

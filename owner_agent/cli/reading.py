@@ -83,7 +83,7 @@ def _add_new(problems: list[PramanaError], found: PramanaError | None) -> None:
 
 
 def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
-    """Return what is told of the variables of a site, and what is wrong with the table."""
+    """Return what is shown of the variables of a site, and what is wrong with the table."""
     from owner_agent.report.lookalikes import lookalikes
     from owner_agent.report.report import warnings
     from owner_agent.site.planning import planned

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from owner_agent.release.composition import Unbounded, left_draws, renamed, spent
 from owner_agent.report.measures import draw_text, loss_text
-from pramana_core.wire.releases.base import KNOWLEDGE
+from pramana_core.wire.releases.base import SHARED_TREE
 
 if TYPE_CHECKING:
     from owner_agent.release.ledger import Entry
@@ -53,7 +53,7 @@ def show_outcome(console: Console, outcome: PublishOutcome) -> None:
 
 def _held(outcome: PublishOutcome) -> str:
     """Say what a release holds."""
-    if outcome.kind == KNOWLEDGE:
+    if outcome.kind == SHARED_TREE:
         paths = f"{outcome.leaves:,} path{'' if outcome.leaves == 1 else 's'}"
         return f"a tree of {paths}, {outcome.method}"
     how = f" masked by {outcome.method}" if outcome.method else ""
@@ -127,7 +127,7 @@ def changes(outcome: PublishOutcome) -> list[str]:
 
 
 def found_wrong(outcome: PublishOutcome) -> list[str]:
-    """Return what is to be told after a publication: of the release, and of the miner's log."""
+    """Return what a publication ends with: words on the release, and on the miner's log."""
     log_warning = [outcome.log_warning] if outcome.log_warning else []
     return inconsistency(outcome) + changes(outcome) + log_warning
 
@@ -199,7 +199,7 @@ def _how(entry: Entry) -> str:
     """Say how what left was made: by a plan, by a masking method, or as a tree."""
     if entry.follows_plan:
         return entry.plan_digest[:12]
-    return f"tree, {entry.method}" if entry.kind == KNOWLEDGE else f"masked by {entry.method}"
+    return f"tree, {entry.method}" if entry.kind == SHARED_TREE else f"masked by {entry.method}"
 
 
 def show_written(console: Console, path: Path) -> None:

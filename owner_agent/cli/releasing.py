@@ -88,7 +88,7 @@ def publish(
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), told)
     if isinstance(told, StudyForecast) and told.forecast.refused is not None:
-        # What the miner would refuse is told before anything is randomized, and why.
+        # What the miner would refuse is refused before anything is randomized.
         require_agreed_by(opened, plan.adopted, environment)
         told.require_accepted()
     options = PublishOptions(part_records, accept_added_loss, corrections)
@@ -146,7 +146,7 @@ def new_epoch(
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
-    """After a loss without a backup: count what the miner has as left, and draw all anew.
+    """After a loss without a backup: count all that the miner has, and draw everything anew.
 
     What is published from then on costs its whole epsilon once more, and nothing takes that back.
     """
@@ -186,7 +186,7 @@ class Asked:
     json: bool
 
     def page(self, site: Site, shown: Shown[Any]) -> Path | None:
-        """Return where the report goes; None if none is wanted. Raises OptionError."""
+        """Return where the report goes, or None without one. Raises OptionError."""
         if self.report is not None and self.no_report:
             raise OptionError("Give --report or --no-report, not both.", where="report")
         # Scripts that ask for JSON get it on standard output; what is published is drawn all the
@@ -244,7 +244,7 @@ def _release(
 
 
 def _on(bar: Bar) -> StagedProgress:
-    """Return what tells a bar of the stages of a release; one without parts uploads none."""
+    """Return what shows the stages of a release on a bar; without parts nothing is uploaded."""
 
     def watch(stage: str, done: int, total: int, /) -> None:
         if total:

@@ -114,7 +114,7 @@ def _show(
 ) -> None:
     """Print the first rows: under headings of words that may be broken, and of numbers."""
     if not rows:
-        console.print(f"{title}: there are none.", markup=False)
+        console.print(f"{title}: none.", markup=False)
         return
     table = Table(title=title, box=SIMPLE_HEAD)
     for heading in words:

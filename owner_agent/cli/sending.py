@@ -147,7 +147,7 @@ def show(
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
-    """Say what the plan bounds, and what it has this owner report, how often and with whom."""
+    """Say what the plan bounds, what this owner reports by it, how often and with whom."""
     from owner_agent.release.agreement import agreed_plan
     from owner_agent.site.adopting import AdoptedPlan, read_study_plan
     from owner_agent.site.site import load_site

@@ -99,9 +99,9 @@ def told_json(told: Sequence[Disclosure], lost: PramanaError | None = None) -> d
 
 
 def show_lost(console: Console, lost: PramanaError) -> None:
-    """Print in the place of `show_told` that nobody knows what was told exactly, and why."""
+    """Print, in place of `show_told`, that nobody knows what was disclosed exactly, and why."""
     console.print(
-        f"What was told exactly to peers cannot be listed ({lost.code}): {lost}",
+        f"What was disclosed exactly to peers cannot be listed ({lost.code}): {lost}",
         style="bold red",
         markup=False,
         soft_wrap=True,
@@ -109,7 +109,7 @@ def show_lost(console: Console, lost: PramanaError) -> None:
 
 
 def show_told(console: Console, told: Sequence[Disclosure], groupings: int | None) -> None:
-    """Print by how many groupings each column was told exactly; `groupings` are allowed."""
+    """Print by how many groupings each column was disclosed exactly; `groupings` are allowed."""
     if not told:
         return
     table = Table(title="Columns told exactly to peers, by groupings of records", box=SIMPLE_HEAD)

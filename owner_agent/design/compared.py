@@ -69,7 +69,7 @@ class ComparedDesigns:
 
     @property
     def advice(self) -> str:
-        """What is to be said of its use: that it is too noisy, or of which variables; else ""."""
+        """A warning that it is too noisy, for all or some variables; else ""."""
         chosen = self.chosen
         if not useful(chosen):
             return not_useful(chosen.prediction.kept, records_enough(chosen, self.problem))
@@ -78,9 +78,9 @@ class ComparedDesigns:
         if not many:
             return ""
         return (
-            f"Of the associations of {', '.join(many)} little will be told: so many categories are"
-            " too many for this gamma and number of records. Merge some, or cut numbers into fewer"
-            " intervals, by what is publicly known of them."
+            f"Little will be learned of the associations of {', '.join(many)}: so many categories"
+            " are too many for this gamma and number of records. Merge some, or cut numbers into"
+            " fewer intervals, by what is publicly known of them."
         )
 
     @property

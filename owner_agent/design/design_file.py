@@ -227,7 +227,7 @@ def within(file: DesignFile, left: RemainingBudget) -> DesignFile:
         raise OptionError(
             f"The study {left.study} has no budget.",
             where="left-in-study",
-            remedy="Say yourself what may be told: --gamma, --epsilon or --breach.",
+            remedy="Say yourself how much may be disclosed: --gamma, --epsilon or --breach.",
         )
     whole = _capped(file.whole_record, left.record, left)
     variables = tuple(_capped(v, left.column, left) if v.sensitive else v for v in file.variables)
@@ -306,7 +306,7 @@ def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str
 
 
 def study_plan_text(plan: StudyPlan | None) -> str:
-    """Return the canonical JSON of a study plan. Raises OptionError where there is none."""
+    """Return the canonical JSON of a study plan. Raises OptionError without one."""
     if plan is None:
         raise OptionError(
             "The design is of one owner, who needs no study plan.",

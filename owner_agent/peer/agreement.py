@@ -246,7 +246,7 @@ def agree_on_result(
     if others:
         raise PeerDeviated(
             f"The owners did not arrive at the same network: {mine.holding.site.owner} and"
-            f" {', '.join(others)} were told different parts.",
+            f" {', '.join(others)} received different parts.",
             where=proposal.initiator,
         )
 
@@ -259,13 +259,13 @@ def agree_on_announcements(mine: Session, own: str) -> None:
     """Check that all saw the same offers, and that what comes here is what is needed here.
 
     Raises:
-        PeerDeviated: an owner was told something else, or announces something else than it
+        PeerDeviated: an owner heard something else, or announces something else than it
             offered, other than the study's plan says, or at a cost that it does not state.
     """
     for owner, announcement in mine.announcements.items():
         agreed = (mine.proposal.digest, mine.offers_digest)
         if (announcement.proposal, announcement.offers) != agreed:
-            raise PeerDeviated(f"{owner} was told of other offers.", where=owner)
+            raise PeerDeviated(f"{owner} received other offers.", where=owner)
         for announced in announcement.packages.values():
             _require_followed(mine, owner, announced)
         names = entitled(mine.proposal, mine.holdings, owner, own)

@@ -123,7 +123,7 @@ def require_remembered(state: Path, own: str, offers: Mapping[str, Offer]) -> No
         if then > begun or told.digest not in known:
             raise HistoryLost(
                 f"{peer} remembers a session in which it saw what this owner announced, and of"
-                " which the ledger knows nothing: it is an older one. Nothing was sent.",
+                " which the ledger knows nothing: the ledger is an older one. Nothing was sent.",
                 where=peer,
                 remedy=f"{WAYS_OUT} What peers got in the meantime is then not in the sums, nor"
                 f" counted in `groupings`. Ask the custodian of {peer} first when that was.",
@@ -140,8 +140,8 @@ def _met(state: Path) -> tuple[LatestDisclosure, ...]:
         raise StoreCorrupt(
             f"{path} is not what was kept of the peers' sessions.",
             where=str(path),
-            remedy="Restore it from your backup, or remove it: peers that lost their memory are"
-            " then not told by this owner.",
+            remedy="Restore it from your backup, or remove it: this owner can then not warn peers"
+            " that lost their memory.",
         ) from None
 
 

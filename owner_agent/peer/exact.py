@@ -1,4 +1,4 @@
-"""Exact tables: what must hold before they are told, and the memory of them."""
+"""Exact tables: what must hold before they are disclosed, and the memory of them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class ExactTables:
     tellings: tuple[ColumnDisclosure, ...]
 
     def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-        """Write down what is told now, unless that would be too much.
+        """Write down what is disclosed now, unless that would be too much.
 
         Raises:
-            OtherGroupings: a column would be told by more groupings than the site file allows.
-            StoreCorrupt: what was told before cannot be read.
+            OtherGroupings: a column would be disclosed by more groupings than the site file allows.
+            StoreCorrupt: what was disclosed before cannot be read.
         """
         known = recalled(holding.site.state)
         remember(holding.site.state, known, self._more(holding, proposal, known, now))
@@ -70,9 +70,9 @@ def exact_tables(
     as many groupings as are allowed, no refusal depends on its values any more.
 
     Raises:
-        OtherGroupings: a column would be told by more groupings than the site file allows.
+        OtherGroupings: a column would be disclosed by more groupings than the site file allows.
         SmallCounts: a table has a cell of fewer records than the site file demands.
-        StoreCorrupt: what was told before cannot be read.
+        StoreCorrupt: what was disclosed before cannot be read.
     """
     tables = [counted.names(family.node, family.parents) for family in families]
     at_best = ExactTables(tellings(holding, counted, tables, floor=0))
@@ -92,7 +92,7 @@ def require_tellable_before(holding: LocalRecords, proposal: Proposal, now: date
     Raises:
         SmallCounts: a family would be refused, whatever the peers send.
         OtherGroupings: a column would be refused, whatever the peers send.
-        StoreCorrupt: what was told before cannot be read.
+        StoreCorrupt: what was disclosed before cannot be read.
     """
     site = holding.site
     if not task_of(proposal).shared or site.owner not in learners(proposal) or site.peer.noise:
@@ -104,6 +104,6 @@ def require_tellable_before(holding: LocalRecords, proposal: Proposal, now: date
 
 
 def recalled(state: Path) -> list[Disclosure]:
-    """Return all that was told exactly in sessions. Raises StoreCorrupt."""
+    """Return all that sessions disclosed exactly. Raises StoreCorrupt."""
     sessions = [one.proposal.session for one in all_kept(state) if one.families]
     return disclosures(state, sessions)

@@ -52,7 +52,7 @@ def require_enough(
 
 
 def shared_nodes(holding: LocalRecords, proposal: Proposal) -> tuple[str, ...]:
-    """Return the nodes whose families this owner learns in a session that it is a learner of."""
+    """Return the nodes whose families this owner learns in a session."""
     return holding.names if proposal.partition == "vertical" else variables_of(proposal)
 
 
@@ -84,7 +84,7 @@ def _require_enough(
 # as one.
 
 Groups = frozenset[str]
-"""Digests of the peers' columns that an own column is told against together."""
+"""Digests of the peers' columns beside which an own column is counted."""
 
 
 @dataclass(frozen=True)

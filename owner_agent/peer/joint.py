@@ -1,7 +1,7 @@
 """A session from its initiator's side: every owner does each step before any does the next.
 
 Whatever fails, at whichever owner, ends the session at all of them with the same message, until
-all have agreed to one result. From then on it is written, and nobody is told of an end any more.
+all have agreed to one result. From then on it is written, and no owner ends the session any more.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Coordinator:
         return self.participant.environment.patience
 
     def made_ready(self) -> Statements:
-        """Take all owners to where they agree to one result; return what they signed."""
+        """Bring all owners to agree to one result; return what they signed."""
         offers = self.each("offers", PROPOSE, self.proposal)
         announcements = self.each("announcements", OFFERS, Statements(all=offers))
         self.each("checks", ANNOUNCEMENTS, Statements(all=announcements))
@@ -246,7 +246,7 @@ def _parts(told: dict[str, Status], expected: Sequence[str]) -> Iterator[Signed]
     for owner in expected:
         part = told[owner].part
         if part is None:
-            raise PeerDeviated(f"{owner} has learned its part and does not tell it.", where=owner)
+            raise PeerDeviated(f"{owner} has learned its part and does not send it.", where=owner)
         yield part
 
 

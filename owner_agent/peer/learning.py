@@ -46,7 +46,7 @@ def learn(
     Raises:
         PeerUnreachable, PeerDeviated: a peer did not send what it announced.
         SmallCounts: parameters would rest on too few records.
-        OtherGroupings, NoiseSpent: they would tell too much beside what was told before.
+        OtherGroupings, NoiseSpent: they would disclose too much beside what was disclosed before.
         PramanaError: what the learner raises.
     """
     proposal, holding = mine.proposal, mine.holding
@@ -65,7 +65,7 @@ def learn(
 def _learned_with_noise(
     mine: Session, counted: CountedColumns, received: list[ReceivedColumns], watch: Progress
 ) -> Findings:
-    """Learn from noisy tables of the agreed families, which are all that is told."""
+    """Learn from noisy tables of the agreed families; nothing else is disclosed."""
     proposal, holding = mine.proposal, mine.holding
     agreed = task_of(proposal).agreed_parents
     families = [counted.names(node, agreed(node)) for node in shared_nodes(holding, proposal)]
@@ -214,7 +214,7 @@ def _publishing(state: Path, environment: Environment) -> Iterator[None]:
 
 
 def close_lines(session: Session, now: datetime) -> None:
-    """Say of all lines of a session that ended well that what they list has arrived."""
+    """Mark all lines of a session that ended well as arrived."""
     ledger = Ledger(session.holding.site.state)
     for entry in _lines(session, ledger):
         ledger.mark(entry, "sealed", now)

@@ -1,4 +1,4 @@
-"""An owner by itself: whom it knows, the session it is in, and how that ends here, well or not."""
+"""One owner: whom it knows, which session it is in, and how that ends here, well or not."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Member:
             raise kind(
                 f"{self.name} cannot take part ({kind.code}).",
                 where=self.name,
-                remedy=f"What is wrong is said at {self.name}, to its custodian.",
+                remedy=f"The custodian of {self.name} can read there what is wrong.",
             ) from error
 
     @contextmanager
@@ -136,7 +136,7 @@ class Member:
         return self.environment.now().timestamp()
 
     def unforeseen(self, error: Exception) -> SessionEnded:
-        """Return what the others are told of an error that nobody foresaw: its kind alone."""
+        """Return what the others may know of an unforeseen error: its kind alone."""
         return SessionEnded(
             f"{self.name} met an unforeseen error ({type(error).__name__}).", where=self.name
         )

@@ -1,4 +1,4 @@
-"""What was ever told exactly of each own column, kept for ever, and what may still be told.
+"""What was ever disclosed exactly of each own column, kept for ever, and what may yet be.
 
 All that was told against some columns of the peers is part of one table, and so is what is told
 against fewer of them: it adds nothing. Against others it is another table, and two tables whose
@@ -27,10 +27,10 @@ _FILE = "disclosures.json"
 
 
 class Disclosure(Message):
-    """One table that was told of an own column, by digests: no value and no record is in it.
+    """One table that was disclosed of an own column, by digests, without a value or a record.
 
     `against` are the digests of the peers' columns, `names` what the session called them. `records`
-    is the digest of the records; of tables told before it was kept it is null.
+    is the digest of the records.
     """
 
     study: str
@@ -41,7 +41,7 @@ class Disclosure(Message):
     names: list[str]
     session: str
     told: datetime
-    records: Sha256 | None = None
+    records: Sha256
 
     def holds(self, other: Disclosure) -> bool:
         """Whether another table is part of this one."""
@@ -50,7 +50,7 @@ class Disclosure(Message):
     def parts_as(self, other: Disclosure) -> bool:
         """Whether this one's groups of the records are those of another, or parts of them."""
         # A peer's column's digest has its records in it; without one, `records` must say them.
-        same = bool(other.against) or (self.records is not None and self.records == other.records)
+        same = bool(other.against) or self.records == other.records
         return same and set(self.against) >= set(other.against)
 
 
@@ -59,14 +59,14 @@ class _Memory(Message):
 
 
 def disclosures(state: Path, sessions: Sequence[str] = ()) -> list[Disclosure]:
-    """Return all that was told, oldest first.
+    """Return all that was disclosed, oldest first.
 
     Args:
         state: the state folder.
         sessions: sessions that are known to have told something.
 
     Raises:
-        StoreCorrupt: the memory cannot be read, or is gone although something was told.
+        StoreCorrupt: the memory cannot be read, or is gone although something was disclosed.
     """
     path = state / _FILE
     if not path.exists():
@@ -75,23 +75,21 @@ def disclosures(state: Path, sessions: Sequence[str] = ()) -> list[Disclosure]:
                 f"There is no {path}, but {len(sessions)} sessions shared parameters: nobody knows"
                 " by which groups of records.",
                 where=str(path),
-                remedy="Restore it from your backup. If those sessions were held by a version of"
-                " the agent that kept no such file, write {} into it, with mode 600: what they"
-                " told is then not counted.",
+                remedy="Restore it from your backup: without it nobody knows what was disclosed.",
             )
         return []
     try:
         return list(_Memory.model_validate_json(path.read_bytes()).told)
     except ValidationError:
         raise StoreCorrupt(
-            f"{path} is not what was kept of the tables that were told.",
+            f"{path} is not what was kept of the tables that were disclosed.",
             where=str(path),
-            remedy="Restore it from your backup: without it nobody knows what was told.",
+            remedy="Restore it from your backup: without it nobody knows what was disclosed.",
         ) from None
 
 
 def remember(state: Path, known: Sequence[Disclosure], more: Iterable[Disclosure]) -> None:
-    """Write down what is told now, durably, before it is."""
+    """Write down, durably, what is about to be disclosed."""
     whole = _Memory(told=(*known, *more))
     write_replacing(state_directory(state) / _FILE, whole.model_dump_json(indent=1).encode())
 
@@ -126,7 +124,7 @@ def added(
 def require_few(
     owner: str, known: Sequence[Disclosure], more: Sequence[Disclosure], groupings: int
 ) -> None:
-    """Check that nothing is told by more groupings than the custodian allows.
+    """Check that nothing is disclosed by more groupings than the custodian allows.
 
     Neither is any column, nor are all together. What the others hear names the column, and nothing
     of what it was told against before.
@@ -145,7 +143,7 @@ def require_few(
 
 
 def refusal(owner: str, variable: str, groupings: int) -> OtherGroupings:
-    """Return the error of a column that would be told by too many groupings."""
+    """Return the error of a column that would be disclosed by too many groupings."""
     most = "one grouping" if groupings == 1 else f"{groupings} groupings"
     return OtherGroupings(
         f"{owner} does not share parameters with {variable!r}: they would group its records in"
@@ -158,7 +156,7 @@ def refusal(owner: str, variable: str, groupings: int) -> OtherGroupings:
 
 
 def of_column(known: Iterable[Disclosure], one: Disclosure) -> list[Disclosure]:
-    """Return what was told of the same column in the same study, however it was renamed.
+    """Return what was disclosed of the same column in the same study, however it was renamed.
 
     Two tables are of one column if its name, its variable or its values are the same in both, or
     in a third one.
@@ -184,7 +182,7 @@ def distinct(told: Sequence[Disclosure]) -> list[Disclosure]:
 
 
 def all_groupings(told: Sequence[Disclosure], study: str) -> list[Disclosure]:
-    """Return a table for each grouping by which any own column was told in a study."""
+    """Return a table for each grouping by which any own column was disclosed in a study."""
     return _largest([one for one in told if one.study == study], Disclosure.parts_as)
 
 

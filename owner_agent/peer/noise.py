@@ -1,6 +1,6 @@
 """Tables with noise: what a session tells of them, and what that costs in the ledger.
 
-All tables that are told for the first time share the session's epsilon. Those that were told before
+All tables that are disclosed for the first time share the session's epsilon. Those disclosed before
 repeat their noise and cost nothing.
 """
 
@@ -42,7 +42,7 @@ class NoisyTables:
     """What a session would tell with noise; see `findings.Told`.
 
     Attributes:
-        counts: the tables, from which all that is told is made.
+        counts: the tables, from which all that is disclosed is made.
         before: the tables that were kept before the session, by digest; None if there was none.
         now: the tables as they will be kept: those that were not told before, and those that have
             cells now that they had not.
@@ -61,7 +61,7 @@ class NoisyTables:
         return [digest for digest in self.now if self.before[digest] is None]
 
     def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-        """Write the noise into the ledger and keep the tables, before they are told.
+        """Write the noise into the ledger and keep the tables, before they are disclosed.
 
         Raises:
             NoiseSpent: it would cost more than the site file allows.
@@ -71,7 +71,7 @@ class NoisyTables:
         for digest in self.now:
             if kept_table(state, digest) != self.before[digest]:
                 raise _told_meanwhile(holding)
-        # Also where nothing exact is told: that the file is there is how its loss is noticed.
+        # Also where nothing exact is disclosed: that the file is there is how its loss is noticed.
         remember(state, recalled(state), ())
         if self.fresh:
             demand = _demand(holding)
@@ -175,9 +175,9 @@ def require_affordable(holding: LocalRecords, entries: Sequence[Entry]) -> None:
 def _told_meanwhile(holding: LocalRecords) -> Conflict:
     owner = holding.site.owner
     return Conflict(
-        f"Another process of {owner} told some of the same counts meanwhile, with other noise.",
+        f"Another process of {owner} shared some of the same counts meanwhile, with other noise.",
         where=owner,
-        remedy="Begin another session: it tells them with the noise that was told.",
+        remedy="Begin another session: it sends them with the noise they had.",
     )
 
 

@@ -111,7 +111,7 @@ _FOLDER = "noisy-tables"
 
 
 class KeptTable(Message):
-    """A table as it was told, axes and categories in the order of its `TableLayout`.
+    """A table as it was disclosed, axes and categories in the order of its `TableLayout`.
 
     Categories that nobody has come last; it has as many of them as any session that told it.
     """
@@ -219,7 +219,7 @@ def shown(kept: KeptTable, layout: TableLayout) -> NoisyTable:
 
 
 def kept_table(state: Path, digest: str) -> KeptTable | None:
-    """Return the table that was told before, or None. Raises StoreCorrupt."""
+    """Return the table that was disclosed before, or None. Raises StoreCorrupt."""
     path = state / _FOLDER / f"{digest}.json"
     if not path.exists():
         return None
@@ -227,14 +227,14 @@ def kept_table(state: Path, digest: str) -> KeptTable | None:
         return KeptTable.model_validate_json(path.read_bytes())
     except ValidationError:
         raise StoreCorrupt(
-            f"{path} is not a table that was told.",
+            f"{path} is not a table that was disclosed.",
             where=str(path),
             remedy="Restore it from your backup.",
         ) from None
 
 
 def keep_table(state: Path, digest: str, table: KeptTable) -> None:
-    """Keep a table, durably, before it is told."""
+    """Keep a table, durably, before it is disclosed."""
     folder = private_directory(state_directory(state) / _FOLDER)
     write_replacing(folder / f"{digest}.json", table.model_dump_json().encode())
 

@@ -231,7 +231,7 @@ class Participant(Member):
     def status(self, caller: str, session: str) -> Status:
         """Return how far this owner is, or that it wrote the result of an earlier session.
 
-        What it learned is told to participants only.
+        Only participants see what it learned.
         """
         if self.session is None or self.session.proposal.session != session:
             return earlier_status(self.site, caller, session)

@@ -1,4 +1,4 @@
-"""One joint session as one owner lives through it: what it knows, and how far it is."""
+"""One joint session as one owner sees it: what it knows, and how far it is."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Session:
             )
 
     def require_own(self, kind: type[Statement], told: Signed) -> None:
-        """Check that what others are told this owner stated is what it stated.
+        """Check that others received what this owner stated, unaltered.
 
         Raises:
             PeerDeviated: it was altered.

@@ -34,7 +34,7 @@ class ChoiceGroups:
     Attributes:
         withheld: the code of "withheld" of each variable, variables x 1.
         kinds: the different channels, each with the sizes of its variables.
-        kind_of: the kind of each choice, and one more for no choice, which is none of them.
+        kind_of: the kind of each choice, and one more where nothing was chosen.
         axes: the variables of each choice, choices x the most in one.
     """
 
@@ -64,7 +64,7 @@ class ChoiceGroups:
             yield slice(start, min(records, start + rows))
 
     def rows(self, chosen: npt.NDArray[np.integer]) -> Iterator[Together]:
-        """Yield what records report, those of one channel together; nothing of those of no choice.
+        """Yield what records report, those of one channel together, without those of no choice.
 
         Args:
             chosen: the records' choices; the number of choices for none.

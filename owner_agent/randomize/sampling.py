@@ -184,7 +184,7 @@ def _(channel: Mixture, sizes: Sequence[int], cells: Codes, words: UniformWords)
 
 @sample_columns.register
 def _(channel: OneHot, sizes: Sequence[int], cells: Codes, words: UniformWords) -> list[Codes]:  # noqa: ARG001
-    """Flip each item by a word of its own (MASK, FRAPP 7)."""
+    """Flip each item by a word of its own (the MASK channel, FRAPP 7)."""
     (flipped,) = _items(words, (channel.size,), channel.flip_units)
     return [flipped ^ np.uint64(1) << cells.astype(np.uint64)]
 
@@ -237,7 +237,7 @@ def _(channel: Coordinated, sizes: Sequence[int], cells: Codes, words: UniformWo
 
 
 def chosen_by_coin(channel: Coordinated, coins: Draws) -> npt.NDArray[np.int64]:
-    """Return which choice each record's coin falls on; the number of choices where on none."""
+    """Return the choice each record's coin falls on; where it falls on none, their number."""
     starts = np.array(channel.starts, dtype=np.int64)
     ends = np.array([end for _, end in channel.spans], dtype=np.int64)
     falls = coins.astype(np.int64)

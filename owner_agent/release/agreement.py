@@ -74,7 +74,7 @@ def require_one_secret(linkage: str | None, miner: Miner, study: str) -> None:
 
 
 def require_agreed(adopted: AdoptedPlan | None, miner: Miner, study: str) -> None:
-    """Check that the miner holds all owners to the very plan that this one follows, or to none.
+    """Check that the miner has the study plan that this owner follows, or none if it follows none.
 
     Raises:
         StudyPlanNotFollowed: it holds them to another.
@@ -116,7 +116,7 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
     if both := [name for name in columns if name in planned]:
         raise StudyPlanNotFollowed(
             f"The study plan {short(told.digest)} of study {study!r} randomizes"
-            f" {', '.join(both)}, of which this release would tell beside it; nothing was sent.",
+            f" {', '.join(both)}, and this release would tell more of them; nothing was sent.",
             where=section,
             remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
             " must stay true.",

@@ -216,7 +216,7 @@ def requested_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """Return a date as HTTP writes it; None if the text is none."""
+    """Return a date as HTTP writes it; None if the text is not a date."""
     try:
         found = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
@@ -355,7 +355,7 @@ class Miner:
             return view.plan.to_plan()
         except PramanaError:
             raise self._calls.not_a_miner(
-                f"answered GET {path} with what is no study plan"
+                f"answered GET {path} with something other than a study plan"
             ) from None
 
     def put_part(self, release: str, number: int, body: bytes) -> PartReceipt:

@@ -116,7 +116,7 @@ class ReleaseHistory:
     def of(
         cls, state: Path, entries: Sequence[Entry], secrets: Secrets, study: str
     ) -> ReleaseHistory:
-        """Read the memory of a study; what it lacks is added from the outbox where that has it.
+        """Read the memory of a study, and add from the outbox what it lacks.
 
         Raises:
             StoreCorrupt: the memory cannot be read.

@@ -15,7 +15,7 @@ from owner_agent.site.adopting import AdoptedPlan
 from pramana_core.errors import ReleaseNotOpen, TransportError, Unreachable
 from pramana_core.progress import Progress
 from pramana_core.wire.releases import Release
-from pramana_core.wire.releases.base import KNOWLEDGE
+from pramana_core.wire.releases.base import SHARED_TREE
 
 
 class Delivery:
@@ -133,7 +133,7 @@ class Delivery:
 
     @contextmanager
     def _resumable(self) -> Iterator[None]:
-        """Say of a miner that does not answer what it has, and how to go on."""
+        """Say what a miner that does not answer has so far, and how to go on."""
         try:
             yield
         except Unreachable as error:
@@ -170,7 +170,7 @@ def withdrawn(entry: Entry, where: str) -> ReleaseNotOpen:
             "What is made in another way, or from other records, is another release, and can be"
             " compared with this one: it needs --accept-added-loss."
         )
-    held = "this tree" if entry.kind == KNOWLEDGE else "these records"
+    held = "this tree" if entry.kind == SHARED_TREE else "these records"
     return ReleaseNotOpen(
         f"Release {entry.name}, which holds exactly {held}, was withdrawn {where}; the same"
         " content cannot be published again under that name.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -100,11 +100,10 @@ class Entry:
     """One release as the ledger has it; `content` is the same however it is cut into parts.
 
     `sketch` is a sample of its pseudonyms (see `refusals`), `fingerprint` one of its columns'
-    values, encrypted (see `fingerprints`): empty where nothing was drawn from, and for what left
-    before the ledger kept any. `kind` is what was released; `method` how columns were masked or
-    what a tree was bound to, if any were, and `plan_digest` then the digest of what the miner is
-    told of it. `beginning` is the epoch from which on everything was drawn when it was made: not 0
-    after a loss (see `Ledger.begin_anew`).
+    values, encrypted (see `fingerprints`): empty where nothing was drawn from. `kind` is what was
+    released; `method` how columns were masked or what a tree was bound to, if any were, and
+    `plan_digest` then the digest of what the miner receives. `beginning` is the epoch from
+    which on everything was drawn when it was made: not 0 after a loss (see `Ledger.begin_anew`).
     """
 
     miner: str
@@ -164,10 +163,7 @@ class Ledger:
                     samples.setdefault(kept["release"], {})[name] = kept[name]
             oldest_first = file.RELEASES.select().order_by(file.RELEASES.c.id)
             rows = connection.execute(oldest_first).mappings()
-            return tuple(
-                _entry(dict(row), [dict(d) for d in draws], samples.get(row["id"], {}))
-                for row in rows
-            )
+            return tuple(_entry(dict(row), draws, samples.get(row["id"], {})) for row in rows)
 
     def begin(self) -> None:
         """Make the ledger's tables if they are not there."""
@@ -265,16 +261,8 @@ class Ledger:
                 .values(state="prepared", changed=_naive(now), beginning=beginning)
             )
             for draw in draws:
-                connection.execute(
-                    table.update()
-                    .where((table.c.release == number_of) & (table.c.column == draw.column))
-                    .values(
-                        draw_id=draw.draw_id,
-                        epoch=draw.epoch,
-                        population=draw.population,
-                        same_as=list(draw.same_as),
-                    )
-                )
+                known = (table.c.release == number_of) & (table.c.column == draw.column)
+                connection.execute(table.update().where(known).values(_draw_row(draw)))
         changed = replace(entry, state="prepared", changed=now, draws=tuple(draws))
         return replace(changed, beginning=beginning)
 
@@ -332,45 +320,51 @@ def epoch_mark(epoch: int) -> str:
     return hashlib.sha256(b"pramana/epoch/1\x00" + str(epoch).encode()).hexdigest()[:16]
 
 
+# Entries as rows: a column of the tables is an attribute of an entry or a draw by the same name,
+# but for those that are named here.
+
 _FORM = ("randomized", "masked", "shared")
-"""The ledger's columns of a draw's form."""
+"""The columns of a draw's form."""
 
 
 def _insert(connection: sa.Connection, entry: Entry) -> None:
     """Write an entry with its draws."""
     from owner_agent.release import ledger_file as file
 
-    row = {
-        column.name: getattr(entry, column.name)
-        for column in file.RELEASES.columns
-        if column.name != "id"
-    }
-    row["prepared"], row["changed"] = _naive(entry.prepared), _naive(entry.changed)
+    row = _attributes(entry, file.RELEASES.columns.keys(), {"id"})
+    row |= {"prepared": _naive(entry.prepared), "changed": _naive(entry.changed)}
     made = connection.execute(file.RELEASES.insert().values(row)).inserted_primary_key
     number = made[0] if made is not None else None
     for draw in entry.draws:
-        bound = draw.epsilon if math.isfinite(draw.epsilon) else None
-        connection.execute(
-            file.DRAWS.insert().values(
-                release=number,
-                column=draw.column,
-                variable=draw.variable,
-                draw_id=draw.draw_id,
-                epsilon=bound,
-                population=draw.population,
-                same_as=list(draw.same_as),
-                **dict(zip(_FORM, draw.form.value, strict=True)),
-                epoch=draw.epoch,
-            )
-        )
+        connection.execute(file.DRAWS.insert().values(release=number, **_draw_row(draw)))
     connection.execute(file.SKETCHES.insert().values(release=number, sketch=entry.sketch))
     connection.execute(
         file.FINGERPRINTS.insert().values(release=number, fingerprint=entry.fingerprint)
     )
 
 
-def _all(connection: sa.Connection, table: sa.Table) -> Sequence[sa.RowMapping]:
-    return connection.execute(table.select()).mappings().all()
+def _draw_row(draw: Draw) -> dict[str, Any]:
+    """Return the row of a draw, but for its release."""
+    from owner_agent.release import ledger_file as file
+
+    row = _attributes(draw, file.DRAWS.columns.keys(), {"release", *_FORM})
+    row["epsilon"] = draw.epsilon if math.isfinite(draw.epsilon) else None
+    return row | dict(zip(_FORM, draw.form.value, strict=True))
+
+
+def _attributes(of: Entry | Draw, columns: Iterable[str], besides: set[str]) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in columns if name not in besides}
+
+
+def _draw(row: dict[str, Any]) -> Draw:
+    known = {name: row[name] for name in row if name not in {"release", *_FORM}}
+    known["epsilon"] = math.inf if row["epsilon"] is None else row["epsilon"]
+    known["same_as"] = tuple(row["same_as"])
+    return Draw(**known, form=Form(tuple(row[name] for name in _FORM)))
+
+
+def _all(connection: sa.Connection, table: sa.Table) -> Sequence[dict[str, Any]]:
+    return [dict(row) for row in connection.execute(table.select()).mappings()]
 
 
 def _epochs(connection: sa.Connection) -> tuple[int, ...]:
@@ -388,24 +382,11 @@ def _is(entry: Entry) -> sa.ColumnElement[bool]:
     return (known.miner == entry.miner) & (known.study == entry.study) & (known.name == entry.name)
 
 
-def _entry(row: dict[str, Any], draws: list[dict[str, Any]], samples: dict[str, Any]) -> Entry:
+def _entry(row: dict[str, Any], draws: Sequence[dict[str, Any]], samples: dict[str, Any]) -> Entry:
     number = row.pop("id")
     row["prepared"] = row["prepared"].replace(tzinfo=UTC)
     row["changed"] = row["changed"].replace(tzinfo=UTC)
-    mine = tuple(
-        Draw(
-            d["column"],
-            d["variable"],
-            d["draw_id"],
-            math.inf if d["epsilon"] is None else d["epsilon"],
-            Form(tuple(d[name] for name in _FORM)),
-            d["population"],
-            tuple(d["same_as"]),
-            d["epoch"],
-        )
-        for d in draws
-        if d["release"] == number
-    )
+    mine = tuple(_draw(draw) for draw in draws if draw["release"] == number)
     return Entry(**row, draws=mine, **samples)
 
 

@@ -141,7 +141,7 @@ def _engine(path: Path) -> sa.Engine:
 
 
 def _with_tables(connection: sa.Connection) -> int:
-    """Make the tables if there are none; return which version the tables have, zero for others."""
+    """Make the tables in an empty file; return their version, zero for tables of something else."""
     # The driver opens no transaction by itself for changes of tables. Somebody else may have made
     # them meanwhile.
     connection.exec_driver_sql("BEGIN IMMEDIATE")

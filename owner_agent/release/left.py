@@ -34,14 +34,14 @@ from pramana_core.errors import (
 from pramana_core.privacy import epsilon
 from pramana_core.wire.privacy import StudyPrivacy
 from pramana_core.wire.releases import Release
-from pramana_core.wire.releases.base import KNOWLEDGE, RANDOMIZED
+from pramana_core.wire.releases.base import RANDOMIZED, SHARED_TREE
 
 _NAMED = 10
 _ROUNDING = 1e-9
 
 
 def unknown(releases: Iterable[Release], entries: Iterable[Entry]) -> tuple[Release, ...]:
-    """Return the releases of which the ledger does not know that they left.
+    """Return the releases that left without the ledger's knowing.
 
     A release is known by its digest: the miner's address may have changed since.
     """
@@ -128,7 +128,7 @@ def _draws(release: Release, columns: Mapping[str, str], *, once: bool) -> tuple
             b.name: f"lost {b.digest}" if once else f"{lost} {b.name}" for b in plan.blocks
         }
         return planned_draws(plan.blocks, names, identities)
-    if release.kind == KNOWLEDGE:
+    if release.kind == SHARED_TREE:
         bound = kind.epsilon(content)
         loss = math.inf if bound is None else bound
         return tuple(

@@ -73,7 +73,7 @@ def listed(names: Sequence[str]) -> str:
 def protection(
     method: Method, told: Sequence[str], copies: int, bounds: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return what a method gives and what it does not: facts of the method, none of the table.
+    """Return what a method keeps and gives away: facts of the method, not of the table.
 
     Args:
         method: the method.
@@ -229,7 +229,7 @@ class MaskPlan:
 
     @property
     def message(self) -> MaskedTableMessage:
-        """What the miner is told of the columns."""
+        """How the columns are described to the miner."""
         told, method = self.table.told, self.choice.method
         columns = [_told(column) for column in told.columns] + [
             TableColumn(name=name, role="masked", type="numeric")

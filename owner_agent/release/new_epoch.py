@@ -154,7 +154,7 @@ def _remembers_more(state: Path, known: tuple[Entry, ...]) -> bool:
         except HistoryLost:
             return True
         except StoreCorrupt:
-            continue  # What cannot be read says nothing; whoever needs it is told.
+            continue  # What cannot be read says nothing here; whoever needs it will be refused.
     return False
 
 

@@ -123,7 +123,7 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
 
 
 def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> PreparedRelease:
-    """Write a release to a folder, and give that its name if there is none."""
+    """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
     kind = KINDS[records.kind]
     parts = [
@@ -216,20 +216,11 @@ def _write_part(
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
-    """Return what was prepared before: the same release, whatever was said beside it then.
-
-    Earlier versions named no draws or no keyed ones, and no linkage, and a miner may have been told
-    so: what was written stays.
-    """
+    """Return what was prepared before, the same release. Raises StoreCorrupt."""
     found = reopen(folder.parent, manifest.name)
-    if found is None or _unsaid(found.manifest) != _unsaid(manifest):
+    if found is None or found.manifest != manifest:
         raise _corrupt(folder / MANIFEST, folder)
     return found
-
-
-def _unsaid(manifest: ReleaseCreate) -> bytes:
-    unsaid = dict.fromkeys(("draws", "keyed_draws", "linkage"))
-    return _json(manifest.model_copy(update=unsaid))
 
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:

@@ -102,7 +102,7 @@ class PreparedRecords(Leaving):
 
 
 def told_draws(plan: Plan, draws: Sequence[Draw]) -> DrawIdentities:
-    """Return what the miner is told of the draws: two opaque identities per block, in order.
+    """Return what tells the miner which draws these are: two opaque identities per block, in order.
 
     Those of the draws are equal in two releases exactly if every record's draw is the same, so that
     the second adds nothing to what the study tells. The population is part of them: the same people

@@ -167,7 +167,7 @@ def _how(draw: Draw) -> str:
 
 
 def _under_which_name(draw: Draw, left: Sequence[Draw]) -> str:
-    """Say as which columns a column's values left before, if none of its names did."""
+    """Say under which other names a column's values left before."""
     if any(draw.column == old.column or draw.variable == old.variable for old in left):
         return ""
     columns = {old.column for old in left}
@@ -306,7 +306,7 @@ def beyond(state: Path, entries: Iterable[Entry]) -> tuple[str | None, tuple[str
 
 
 def require_reported(study: str, reported: frozenset[str], entries: Sequence[Entry]) -> None:
-    """Check that the ledger has the releases of which a study's reports are remembered.
+    """Check that the ledger knows the releases whose reports are remembered.
 
     What was made for a peer is remembered before the ledger has it: with peers in the study, only
     that the ledger has anything of it is checked.
@@ -320,8 +320,8 @@ def require_reported(study: str, reported: frozenset[str], entries: Sequence[Ent
         return
     some = f"{len(lost)} releases" if len(lost) > 1 else "a release"
     raise HistoryLost(
-        f"In study {study!r} the reports of {some} are remembered of which the ledger knows"
-        " nothing: it is an older one.",
+        f"In study {study!r} reports of {some} are remembered that the ledger does not know:"
+        " the ledger is an older one.",
         where=study,
         remedy=WAYS_OUT,
     )

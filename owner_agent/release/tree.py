@@ -1,4 +1,4 @@
-"""From a table to the tree that leaves: grown, cut back, and what of its leaves is told.
+"""From a table to the tree that leaves: grown, cut back, and what its leaves say.
 
 A private tree that was drawn anew each time it is looked at could be drawn until it pleases, and
 one that was drawn anew after a crash would tell more than one tree may. So it is written down as
@@ -43,9 +43,9 @@ from pramana_core.model_sharing.pruning import Pruned, PruningOptions, prune
 from pramana_core.model_sharing.requirements import released_form
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.progress import StagedProgress
-from pramana_core.wire.releases.base import KNOWLEDGE
+from pramana_core.wire.releases.base import SHARED_TREE
 from pramana_core.wire.releases.catalogue import KINDS
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 FOLDER = "private-trees"
 """In the state directory."""
@@ -129,7 +129,7 @@ class GrownTree:
 
     Attributes:
         chosen: what it was learned from, and how.
-        tree: the tree, its leaves telling what is to be told.
+        tree: the tree, whose leaves say what may leave.
         grown: the tree with nothing required of it; None of a private tree.
         pruned: what was given up, if that tree was cut back.
         others: how many other private trees were drawn here of some of its columns.
@@ -150,7 +150,7 @@ class GrownTree:
         return "nothing required" if required is None else str(required.required)
 
     @cached_property
-    def message(self) -> KnowledgeModelMessage:
+    def message(self) -> SharedTreeMessage:
         """What leaves. Raises ConfigError: names or sizes cannot be sent."""
         section, private = self.chosen.section, self.chosen.private
         asked = None if section.required is None else section.required.required
@@ -159,7 +159,7 @@ class GrownTree:
         words = protection_words(asked, classes, epsilon, section.tell)
         looked_up = [a.column for a in section.attributes if not a.declared]
         try:
-            return KnowledgeModelMessage.of(
+            return SharedTreeMessage.of(
                 self.tree,
                 asked,
                 (*words, *read_words(looked_up)),
@@ -235,7 +235,7 @@ _CRUMB = 1e-9
 class PreparedTree(Leaving):
     """A tree as it would leave: `made` is the tree, and how it came about."""
 
-    kind = KNOWLEDGE
+    kind = SHARED_TREE
     command = "owner-agent share-model --publish"
     section = SECTION
 
@@ -279,8 +279,8 @@ class PreparedTree(Leaving):
     def outgoing(self) -> Outgoing:
         """Return the tree, checked as its receiver will."""
         message = self.made.message
-        KINDS[KNOWLEDGE].require(message)
-        return Outgoing(KNOWLEDGE, message)
+        KINDS[SHARED_TREE].require(message)
+        return Outgoing(SHARED_TREE, message)
 
     @property
     def over(self) -> tuple[str, ...]:

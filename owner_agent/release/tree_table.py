@@ -107,7 +107,7 @@ class TreePlan:
             are the nearest end of it.
         classes: their classes.
         section: how the tree is made.
-        openly: columns that are no secret here: they are told as they are in other releases.
+        openly: columns that are no secret here: other releases hold them as they are.
         identity: what is learned from and how, 64 digits.
         draw_key: the owner's. No tree has pseudonyms, so that none needs the linkage secret.
     """

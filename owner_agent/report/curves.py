@@ -50,7 +50,7 @@ class Strength:
 
 @singledispatch
 def strength(channel: Transition) -> Strength | str:
-    """Return the strength of a channel of one parameter, or why there is none."""
+    """Return the strength of a channel of one parameter, or why it has no such strength."""
     if channel.replaced is not None:
         return _replacing(channel.shape[0], channel.replaced)
     return f"Its strength is not one number p ({channel.describe()})."
@@ -120,7 +120,7 @@ class StrengthCurve:
 
 
 def strength_curve(block: Block, prior: Tensor | None) -> StrengthCurve | str | None:
-    """Return the curve of a block, the reason for none, or None for a block left as it is."""
+    """Return the curve of a block, why it has no curve, or None for a block left as it is."""
     if block.channel.is_identity:
         return None
     found = strength(block.channel)

@@ -16,7 +16,7 @@ def lookalikes(site: Site, plan: PlannedSite, table: Encoded) -> tuple[str, ...]
     """Return a sentence for each column that has the values of another one.
 
     The other is in the same plan, or left before under its name. For the owner's own eyes: that two
-    columns agree is learned from the table. Nothing is told of a table with columns that could not
+    columns agree is learned from the table. Nothing is said of a table with columns that could not
     be read, nor, without the draw key, of what left before.
 
     Raises:

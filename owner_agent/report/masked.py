@@ -1,4 +1,4 @@
-"""What masking would release, what it is good for and what it gives away: before it leaves."""
+"""What masking would release, what it is good for and what it gives away, before it leaves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LINES_ONLY = "-lines-only"
 """Ends the names of measures that call a curve over what is told a gain from what is masked."""
 
 FIRST = 5
-"""So many of the records of which most is told are shown, named or not."""
+"""How many of the records that are disclosed most are shown, named or not."""
 
 MOST_NAMED = 100
 """Of more that are to be named, these."""
@@ -86,7 +86,7 @@ class MaskReport(ReleaseReport[PreparedMask]):
 
     @property
     def named(self) -> tuple[NamedRecord, ...]:
-        """The records of which most is told, by their ids.
+        """The records that are disclosed most, by their ids.
 
         Those to be named, up to `MOST_NAMED` of them, and at least `FIRST`.
         """

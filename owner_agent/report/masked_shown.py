@@ -136,7 +136,7 @@ def _details(console: Console, report: MaskReport) -> None:
     if report.leverage is not None:
         console.print(
             f"Largest weight of a record's own true value in its masked one: {report.leverage:.3g}."
-            " The page names the records of which most is told.",
+            " The page names the records that are disclosed most.",
             markup=False,
             soft_wrap=True,
         )

@@ -157,7 +157,7 @@ def number(value: float) -> str:
 
 
 def loss_text(epsilon: float, forms: Sequence[str] = ()) -> str:
-    """Write what a column has lost: an epsilon, or in which forms it left that leave none."""
+    """Write what a column has lost: an epsilon, or the forms in which it left without one."""
     return f"no bound ({', '.join(forms)})" if forms else number(epsilon)
 
 

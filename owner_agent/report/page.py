@@ -28,7 +28,7 @@ FOLDER = "report"
 """In the state directory, where reports are written unless another place is named."""
 
 VAST = 10**18
-"""A number of combinations from here on is told by its power of ten."""
+"""A number of combinations from here on is written as a power of ten."""
 
 ROUNDING = 1e-9
 """Numbers below this are what sums in floating point leave."""
@@ -162,7 +162,7 @@ def chosen_page(target: Path, name: str) -> Path:
 
 
 def require_apart(page: Path, inputs: Iterable[Path]) -> None:
-    """Refuse a page that would replace what it is made from, itself or by its JSON file.
+    """Refuse a page that, or whose JSON file, would overwrite what it is made from.
 
     Raises:
         OptionError: the page or the JSON beside it is one of `inputs`, also by way of a link.

@@ -46,7 +46,7 @@ class ReleaseReport(ABC, Generic[Made]):
     @property
     @abstractmethod
     def cautions(self) -> tuple[str, ...]:
-        """What the custodian should know besides."""
+        """What else the custodian should know."""
 
     @property
     def alarms(self) -> tuple[str, ...]:

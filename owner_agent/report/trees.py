@@ -89,7 +89,7 @@ class TreeReport(ReleaseReport[PreparedTree]):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What the custodian should know besides."""
+        """What else the custodian should know."""
         made = self.now.made
         found = self.left_out("tree")
         found += self._beyond_ranges()

@@ -39,7 +39,7 @@ from pramana_core.wire.privacy import (
 
 @dataclass(frozen=True)
 class LossChange:
-    """What something is told by before a release and after it; None: it is told as it is."""
+    """The loss before a release and after it; None: the values are released as they are."""
 
     what: str
     before: Amplification | None
@@ -65,7 +65,7 @@ class StudyForecast:
 
     @property
     def record(self) -> tuple[LossChange, LossChange]:
-        """What is told of a record over the study: columns independent, columns determined."""
+        """What the study discloses of a record: columns independent, columns determined."""
         before, after = self.forecast.before.record, self.forecast.after.record
         return _both("the study", before, after)
 
@@ -260,7 +260,7 @@ def show_study(console: Console, told: StudyForecast | str | None) -> None:
 
 
 def show_study_briefly(console: Console, told: StudyForecast | str | None) -> None:
-    """Print what is told of a record over the study, and what its budget leaves."""
+    """Print what the study discloses of a record, and what its budget leaves."""
     if isinstance(told, str):
         _show_unknown(console, told, soft_wrap=True)
     if not isinstance(told, StudyForecast):
@@ -309,7 +309,7 @@ def left_json(left: RemainingBudget | None) -> dict[str, Any]:
 
 
 def lines(told: StudyForecast) -> Iterator[tuple[str, LossChange]]:
-    """Yield what is told by what, in words: columns, this owner, all owners."""
+    """Yield in words what is disclosed by columns, by this owner and by all owners."""
     for change in told.columns:
         yield f"{change.what}, its own draws", change
     everybody = owners(told)
@@ -330,7 +330,7 @@ def cells(change: LossChange) -> tuple[str, str, str]:
 
 
 def budget(told: StudyForecast) -> Iterator[str]:
-    """Yield what the study's budget is and what it leaves; nothing where there is none."""
+    """Yield what the study's budget is and what it leaves; nothing without a budget."""
     now, then = told.forecast.before.budget, told.forecast.after.budget
     if now.max_epsilon_record is not None and then.left_for_record is not None:
         fits = told.forecast.refused is None

@@ -204,7 +204,7 @@ def _difference(planned: Variable, own: Variable) -> str:
     return " and ".join(said) or f"has its categories in another order than {planned.categories}"
 
 
-# What a study's plan says of an owner: what is told of a record, how often, and with whom.
+# What a study's plan says of an owner: what it discloses of a record, how often, and with whom.
 
 _HARDLY = 5e-4
 """Smaller shares of the records are rounding."""

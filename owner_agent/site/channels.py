@@ -350,9 +350,9 @@ class StructuralZerosSpec(Replacing):
 
 
 class MaskSpec(ChannelSpec):
-    """MASK on the items of one variable: each of its categories is a bit that may be flipped.
+    """The MASK channel of one variable: each of its categories is an item that may be flipped.
 
-    Either `p`, the probability that a bit is reported as it is, or `gamma` (FRAPP 7).
+    Either `p`, the probability that an item is reported as it is, or `gamma` (FRAPP 7).
     """
 
     one_of: ClassVar[tuple[str, ...]] = ("p", "gamma")
@@ -364,8 +364,8 @@ class MaskSpec(ChannelSpec):
         """Return the channel of one variable."""
         if len(variables) > 1:
             raise ChannelError(
-                f"MASK flips the items of one variable; the block has {len(variables)}.",
-                remedy="Give each variable a mask of its own; amplifications multiply.",
+                f"A MASK channel is of one variable; the block has {len(variables)}.",
+                remedy="Give each variable a MASK channel of its own; amplifications multiply.",
             )
         if self.p is not None:
             return OneHot.from_probability(variables[0].size, self.p)

@@ -1,4 +1,4 @@
-"""`[mask]` of the site file: which columns are masked, which are told beside them, and how."""
+"""`[mask]` of the site file: which columns are masked, which are released as they are, and how."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class MaskSection(Section):
     @model_validator(mode="after")
     def _bounds_of_masked_columns(self) -> Self:
         if unknown := sorted(set(self.bounds) - set(self.confidential)):
-            raise ValueError(f"bounds are of confidential columns, and {unknown[0]!r} is none")
+            raise ValueError(f"bounds are of confidential columns, and {unknown[0]!r} is not one")
         return self
 
     @model_validator(mode="after")

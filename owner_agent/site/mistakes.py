@@ -38,7 +38,7 @@ def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _is_meant(error: ErrorDetails, found: list[ErrorDetails]) -> bool:
-    """Whether a mistake is told of the way in which a value was meant to be written.
+    """Whether a mistake is about the way in which a value was meant to be written.
 
     A value may be written in several ways, as a name or as a table. It fails at each of them; the
     one that was meant fails by what is inside, not by its kind, or deepest inside.

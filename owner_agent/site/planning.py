@@ -77,7 +77,7 @@ def planned(site: Site) -> PlannedSite:
             problems.append(error)
         else:
             blocks.append(block)
-            # What is unprotected is told beside what cannot be built.
+            # What is unprotected is named beside what cannot be built.
             problems += _unprotected([block], sensitive)
     raise_together(problems)
     plan = _sendable(Plan(tuple(blocks)))
@@ -184,7 +184,7 @@ def _refuse_second_channel(section: VariableSection) -> None:
 
 
 def _nothing_to_randomize(site: Site) -> ConfigError:
-    """Return the error of a site file whose columns leave in other ways, with their commands."""
+    """Return the error of a site file whose columns leave only by other commands, naming these."""
     only, commands = [], []
     if site.file.mask is not None:
         only.append("columns to mask")

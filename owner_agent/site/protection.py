@@ -182,7 +182,7 @@ def require_estimable(block: Block) -> None:
     Of a sampled block every subset must be estimable and every variable in one of them (but for
     those of a study's plan, which was designed as a whole); the whole joint distribution need not
     be. Of a block reported in items every single variable must be:
-    the condition grows with every further one, and whoever asks for many is told.
+    the condition grows with every further one, and whoever asks for many is warned.
     """
     for part in _estimated_parts(block):
         true, reported = part.channel.shape
@@ -198,7 +198,7 @@ def require_estimable(block: Block) -> None:
 
 
 def _estimated_parts(block: Block) -> list[Block]:
-    """Return the blocks whose channels must have inverses for a block to be of use.
+    """Return the blocks whose channels must be invertible for a block to be of use.
 
     Raises:
         PlanError: a variable of a sampled block is in none of its subsets.
@@ -226,7 +226,7 @@ def _split_product(block: Block) -> list[Block]:
 
 
 def _different(block: Block, sensitive: frozenset[str] = frozenset()) -> list[Block]:
-    """Return choices of a sampled block as blocks of their own, of those that are alike the first.
+    """Return a sampled block's choices as blocks of their own; of equal ones only the first.
 
     Alike are those of one channel, of the same sizes and with the same variables sensitive.
     """

@@ -133,7 +133,7 @@ def require_expressible(size: int) -> None:
 
 
 def require_countable(size: int, whose: str = "of categories") -> None:
-    """Refuse variables reported together whose cells have no number of 64 bits.
+    """Refuse variables reported together with more cells than 64 bits can number.
 
     Raises:
         ChannelError: there are more.

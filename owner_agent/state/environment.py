@@ -20,7 +20,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class WaitingTimes:
-    """In seconds, for how long an agent waits for others, and how often it does what it repeats."""
+    """How long an agent waits for others, and how often it repeats things, in seconds."""
 
     work: float = 600.0
     """For another owner's answer that needs work; a session file says otherwise."""
@@ -31,7 +31,7 @@ class WaitingTimes:
     least: float = 5.0
     """For any answer, even at the very end of a session."""
     grace: float = 15.0
-    """Longer than a session may last, to be told why it ended."""
+    """Longer than a session may last, so as to hear why it ended."""
     idle: float = 120.0
     """Until it gives up a session, before it learns, that the initiator does not go on with."""
     asking: float = 20.0

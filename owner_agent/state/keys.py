@@ -73,7 +73,7 @@ def fingerprint(name: KeyName, secret: bytes) -> str:
 
 
 def linkage_fingerprint(secret: bytes, study: str) -> str:
-    """Return what a miner is told of a linkage secret: HMAC-SHA-256 of the study under it.
+    """Return the fingerprint of a linkage secret for a miner: HMAC-SHA-256 of the study under it.
 
     Equal for two owners of a study exactly if they share the secret. Nobody who lacks the secret
     can compute it, or tell by it whether owners share one in two studies, if it is a random one.
@@ -185,7 +185,7 @@ class KeyStore:
             ) from None
 
     def linkage_fingerprint(self, study: str) -> str | None:
-        """Return what a miner is told of the linkage secret, if there is one.
+        """Return the linkage secret's fingerprint for a miner, if there is one.
 
         Raises KeyFileError as `load`.
         """

@@ -1,4 +1,4 @@
-"""From text to codes; what does not fit is told by column, rows and counts, never by value.
+"""From text to codes; errors name column, rows and counts, and never a value.
 
 Values are quoted for columns that are not sensitive, where seeing them helps and harms nobody.
 """
@@ -86,7 +86,7 @@ def _inspected(site: Site, plan: PlannedSite, tell: Callable[[Mask], str]) -> In
 
 
 def encode(site: Site, plan: PlannedSite) -> Encoded:
-    """Read and encode a site's table; of records that are impossible only the number is told.
+    """Read and encode a site's table; of impossible records only the number is reported.
 
     Raises:
         TableError: the table cannot be read, record ids are missing or repeated,
@@ -155,7 +155,7 @@ def encode_column(table: TextTable, section: VariableSection, variable: Variable
 def _impossible_combinations(
     plan: PlannedSite, columns: Mapping[str, Codes], tell: Callable[[Mask], str]
 ) -> list[PramanaError]:
-    """Return a problem for each block some of whose records are what it calls impossible."""
+    """Return a problem for each block with records that it declares impossible."""
     problems: list[PramanaError] = []
     for block in plan.plan.blocks:
         if not columns.keys() >= set(block.names):

@@ -87,7 +87,7 @@ def read_categories(
     unknown = (codes < 0) & ~empty
     if unknown.any():
         raise UnknownCategory(
-            f"Column {name!r} holds values that are none of its {len(listed)}"
+            f"Column {name!r} holds values that are not among its {len(listed)}"
             f" categories in {rows_text(unknown)}.",
             where=name,
             remedy=f"Correct those cells, or add the categories to [{section}] of the site file.",

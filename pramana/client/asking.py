@@ -39,7 +39,7 @@ def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:
 
     Raises:
         OptionError: an option that the miner would not take.
-        StructureError: a structure that is none.
+        StructureError: the structure is not one.
     """
     if not learner.job_kinds:
         known = ", ".join(sorted(found.__name__ for found in estimators()))

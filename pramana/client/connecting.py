@@ -274,7 +274,7 @@ class Miner:
         """Return a study as it stands.
 
         Raises:
-            NotFound: there is none of this name that the token may see.
+            NotFound: the token may see no study of this name.
         """
         if not isinstance(name, str):
             raise OptionError(f"name must be a study's name, not {shown(name)}.", where="name")

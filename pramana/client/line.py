@@ -35,7 +35,7 @@ class MinerConnection:
         return self.calls.url
 
     def ask(self, kind: type[AnswerT], method: str, path: str, **options: Any) -> AnswerT:
-        """Send a request and read its answer; what is refused is told in one sentence."""
+        """Send a request and read its answer; a refusal is raised in one sentence."""
         with one_sentence():
             return self.calls.call(kind, method, path, **options)
 

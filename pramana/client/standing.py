@@ -1,4 +1,4 @@
-"""How a study stands: whose records are there, and what it has told of them, as values to read."""
+"""The state of a study as values: whose records are there, and what it has disclosed of them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Alignment:
     Attributes:
         state: `identical`, all owners reported the same records; `partial`, only `in_all` of
             `in_any`; `disjoint`, no record is at every owner; `waiting`, owners are `missing`;
-            `no-records`, all releases in use are knowledge models, which have none.
+            `no-records`, all releases in use are shared trees, which have none.
         in_all: the records at every owner; None where the caller may not know.
         in_any: the records at any owner; likewise.
         missing: owners that have no release in use.
         secrets: `same`, the releases were made under one linkage secret; `different`, one person
             has other pseudonyms at some owners, and nothing is known of whose people are whose;
-            `unknown`, an earlier version of an agent told no fingerprint.
+            `unknown`, a release names no fingerprint of its secret.
     """
 
     state: AlignmentState
@@ -84,7 +84,7 @@ class Alignment:
             case "waiting":
                 return f"waiting for {', '.join(self.missing) or 'a first release'}"
             case "no-records":
-                return "no records: all releases in use are knowledge models"
+                return "no records: all releases in use are shared trees"
             case "identical":
                 return f"the same {self.in_all:,} records at every owner"
             case "partial" if self.in_all is not None:
@@ -147,7 +147,7 @@ class Disclosure:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return what was told of the record, by each owner and of each column, a row each.
+        """Return what was disclosed of the record, by each owner and of each column, a row each.
 
         Columns: `of` (`record`, `record, columns independent`, `owner`, `column`, `masked
         column`), `owner`, `variable`, `epsilon`, `gamma`, `grows_to`. What was told as it is has an

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
@@ -280,13 +279,10 @@ class Study:
             asked = cast(RegressionSpec, model.spec).options().model
             return source_of(model.records, asked, tuple(masking))
         if isinstance(model, ModelSharingMessage):
-            bounds = [math.inf if one.epsilon is None else one.epsilon for one in model.trees]
-            # A miner of an earlier version does not say what the trees tell of one person.
-            epsilon = max(bounds) if model.told is None else model.told.to_amplification().epsilon
             method = cast(ModelSharingSpec, model.spec).method
-            return trees_source(model.records, epsilon, method)
+            return trees_source(model.records, model.told.to_amplification().epsilon, method)
         digests = {one.id: one.content_digest for one in self._all(Release, "/releases")}
-        told = self.told() if model.told is None else model.told.to_amplification()
+        told = model.told.to_amplification()
         return LearnedFrom(
             records=model.records,
             plans=tuple(digests[name] for name in model.releases if name in digests),

@@ -67,7 +67,7 @@ def write_report(
         errors=_error_picture(outcome.rows),
         channels=_channels(sites, outcome.records),
         model=model,
-        told=None if model.told is None else model.told.to_amplification().told,
+        told=model.told.to_amplification().told,
         prior=PRIOR,
         infinity=math.inf,
         number=lambda value: "n/a" if value is None else f"{value:.4f}",

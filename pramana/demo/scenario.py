@@ -107,7 +107,7 @@ def from_table(table: Path, sites: Path, structure: Path) -> Scenario:
 
     Raises:
         ConfigError: a file that cannot be read or says something unknown.
-        StructureError: the structure is none.
+        StructureError: the structure is not one.
         TableError: the table cannot be read or lacks a column.
     """
     content = _read_sites(sites)

@@ -152,7 +152,7 @@ class Estimator(PlotMixin, ABC):
             if not isinstance(reports, EstimatedCounts):
                 reports = estimate(reports, plan)
             with progress_bar("learning") as bar:
-                # Only tables that are taken here are told of, whoever took others before.
+                # Warnings are about the tables that are taken here, whoever took others before.
                 counts = replace(reports, marginals=reports.marginals.part())
                 self._learn(counts, bar)
         told = [source.amplification for source in reports.sources]
@@ -171,7 +171,7 @@ class Estimator(PlotMixin, ABC):
         return self
 
     def _require_no_y(self, reports: object, plan: object) -> None:
-        """Refuse what people pass besides the reports. Raises PlanError."""
+        """Refuse what is no plan of the reports, and a plan beside counts. Raises PlanError."""
         if isinstance(reports, Plan):
             return  # in the wrong order, which is said below
         if isinstance(plan, Domain):

@@ -98,7 +98,7 @@ class Classifier(Estimator, Generic[ModelT]):
             TableError: what was passed is no table.
             MissingColumn: a feature that the model needs is missing or empty, or a column that it
                 uses is missing and that is to be an error.
-            OptionError: `missing_columns` is none of these words.
+            OptionError: `missing_columns` is not one of these words.
             UnknownCategory: a cell holds something that is not a category of its feature.
         """
         codes = self._fitted.predict(self._codes(frame, missing_columns))
@@ -143,7 +143,7 @@ class Classifier(Estimator, Generic[ModelT]):
         Raises:
             TableError: y has another length than the frame.
             MissingColumn: neither y nor the target's column is there.
-            UnknownCategory: a true class that is none of the classes.
+            UnknownCategory: a true class that is not one of the classes.
             Others: see `predict`.
 
         Examples:

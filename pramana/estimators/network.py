@@ -204,7 +204,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
 
         Raises:
             OptionError: an option out of its range, or one that others have no use for.
-            StructureError: the structure is none.
+            StructureError: the structure is not one.
         """
         variables = None if self.variables is None else names_of(self.variables, "variables")
         order = None if self.order is None else names_of(self.order, "order")
@@ -303,7 +303,7 @@ class BayesNet(NetworkAnswers, NetworkForms, Estimator):
         It is that of `to_json`, of `pramana network convert --to json`, or a model of the miner's.
 
         Raises:
-            InputError: the text is none of these.
+            InputError: the text is not one of these.
         """
         body = parse(text)
         if isinstance(body, Mapping) and body.get("format") == FORMAT:

@@ -32,7 +32,7 @@ ROOMS = ("pramana.estimators", "pramana.model_sharing")
 """Where there are estimators; their modules are loaded when a model is read."""
 
 _LONGEST = 40
-"""Of a name that may be anything so much is told."""
+"""So many letters are shown of a name that may be anything."""
 
 _KNOWN: dict[str, type] = {}
 """The estimators whose modules are loaded, by their name."""

@@ -125,7 +125,7 @@ def picture_of(model: object, links: Sequence[LearnedLink] = ()) -> Picture:
         links: what was learned of a network's links.
 
     Raises:
-        OptionError: it is none of these.
+        OptionError: it is not one of these.
     """
     from pramana_core.learn.bayes_classifier.exchange import bayes_chart
     from pramana_core.learn.bayes_classifier.model import BayesClassifier

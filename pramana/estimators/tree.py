@@ -148,7 +148,7 @@ class DecisionTree(Classifier[Tree]):
             decimals: of the percentages.
 
         Raises:
-            OptionError: a depth or a number of decimals that is none.
+            OptionError: a depth or a number of decimals that is not a number in its range.
         """
         require_limit(max_depth, Annotated[int, Ge(0)] | None, "max_depth")
         require_limit(decimals, Annotated[int, Ge(0), Le(_MOST_DECIMALS)], "decimals")

@@ -40,7 +40,7 @@ def written(text: str, path: str | Path | None) -> str | None:
     """Write text to a file, or return it where no path is given.
 
     Raises:
-        InputError: the path is none, or cannot be written.
+        InputError: the path is not a path, or cannot be written.
     """
     if path is None:
         return text

@@ -32,7 +32,7 @@ def lacking(
 
 
 def misnamed(table: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return those names that a table lacks and has a further column called alike."""
+    """Return the names that a table lacks but has a similarly named column for."""
     others = [name for name in table.columns if name not in names]
     return [name for name in names if name not in table.columns and alike(name, others)]
 
@@ -55,7 +55,7 @@ def tell_of_missing(
         predicted: whether what the table lacks is what is predicted.
 
     Raises:
-        OptionError: `missing_columns` is none of these.
+        OptionError: `missing_columns` is not one of these.
         MissingColumn: there are such columns, and they are an error.
     """
     if missing_columns not in get_args(MissingColumns):

@@ -122,7 +122,7 @@ def label_of(value: object) -> str:
 
 @dataclass(frozen=True)
 class _Cells:
-    """How the cells of a column are read: the codes of empty and of unknown ones besides."""
+    """How the cells of a column are read, with codes for empty and for unknown ones."""
 
     variable: Variable
     reader: CategoryReader

@@ -86,7 +86,7 @@ def options_told(
 def _require_options(
     name: str, known: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]
 ) -> None:
-    """Raise OptionError for arguments that a signature has not, or that it needs besides."""
+    """Raise OptionError for arguments that a signature does not have, or that are missing."""
     try:
         known.bind(*args, **named)
     except TypeError as error:

@@ -56,7 +56,7 @@ def columns_of(
     Raises:
         TableError: no table, cells that are missing, or a column that cannot be masked or told.
         MissingColumn: a name that the frame lacks.
-        OptionError: no confidential column, or one that is told, too.
+        OptionError: no confidential column, or one that is among the told ones, too.
     """
     table = as_frame(frame, "frame")
     hidden = _once(confidential, "confidential")
@@ -112,7 +112,7 @@ def _require_numbers(table: pd.DataFrame, names: Sequence[str]) -> None:
 
 
 def _holds(given: Any) -> str:
-    """Return what a column holds that is none of numbers, and what to do about it."""
+    """Return what a column holds beside numbers, and what to do about it."""
     import pandas as pd
 
     kind = pd.api.types

@@ -98,7 +98,7 @@ class Difference:
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
-        """The smallest is told of."""
+        """The smallest is the one that a warning names."""
         return not self.sure, not self.alike, max(self.gone, self.added)
 
     @property
@@ -161,7 +161,7 @@ _SESSION: deque[Sketch] = deque(maxlen=20)
 
 
 def earlier_ones(earlier: object) -> list[MaskedFrame]:
-    """Return what was masked before, as it is passed. Raises OptionError if it is none."""
+    """Return what was masked before, as it is passed. Raises OptionError otherwise."""
     several = earlier if isinstance(earlier, list | tuple) else [earlier]
     found = []
     for one in several if earlier is not None else ():

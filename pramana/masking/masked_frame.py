@@ -263,7 +263,7 @@ def _instead(method: str) -> str:
     """Say what a method does that predicts nothing."""
     if methods()[method].released_values:
         return "draws true values of people alike in the told columns, at times a record's own."
-    return "puts noise on the true values themselves, each of which is told but for that."
+    return "puts noise on the true values themselves, which are released but for that."
 
 
 def _counted(warnings: Sequence[str]) -> str:
@@ -349,7 +349,7 @@ def _read(path: str | Path) -> MaskedFrame:
 
     place = require_path(path)
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
         table = pq.read_table(place)
         described = _Described.model_validate_json((table.schema.metadata or {})[MARK])

@@ -148,7 +148,7 @@ def class_codes(schema: TreeSchema, frame: Frame, y: Any) -> npt.NDArray[np.intp
     found = values.map(_label).map(known)
     if unknown := int(found.isna().sum()):
         raise UnknownCategory(
-            f"y has {unknown} labels that are none of the classes {quoted(known)}.", where="y"
+            f"y has {unknown} labels that are not among the classes {quoted(known)}.", where="y"
         )
     return np.asarray(found, dtype=np.intp)
 

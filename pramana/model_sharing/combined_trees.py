@@ -48,7 +48,7 @@ from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +184,7 @@ class CombinedTrees(ClassTeller, Estimator):
             the estimator itself.
 
         Raises:
-            InputError: there are none, or one is no message.
+            InputError: the list is empty, or holds something that is not such a message.
             TableUnreadable: there is no such file.
             ModelError: paths are not those of a tree or do not keep what is promised, or trees tell
                 different classes or ask for different attributes.
@@ -267,7 +267,7 @@ class CombinedTrees(ClassTeller, Estimator):
             )
         return combine_options(self.get_params())
 
-    def _combined(self, made: CombinedModel, contents: list[KnowledgeModelMessage]) -> None:
+    def _combined(self, made: CombinedModel, contents: list[SharedTreeMessage]) -> None:
         self.model_ = made.model
         self.n_trees_, self.n_pseudo_records_ = len(made.owners), made.pseudo_records
         self.notes_ = made.notes
@@ -306,7 +306,7 @@ class CombinedTrees(ClassTeller, Estimator):
         self._trees = None
 
     def source_told(self) -> str:
-        """Return in words what was combined, and what bounds what it tells.
+        """Say what was combined, and what bounds the disclosure.
 
         Raises:
             NotFitted: nothing was combined.

@@ -23,7 +23,7 @@ from pramana_core.model_sharing.combination.combining import CombineOptions, Met
 from pramana_core.model_sharing.combination.votes import VoteOptions
 from pramana_core.model_sharing.exchange.schemas import LONGEST_LABEL
 from pramana_core.model_sharing.global_models.learning import GlobalOptions
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,13 +152,13 @@ _FIELD = "model"
 _WANTED = "a tree of pm.share_tree, its message, JSON text of it, or a file of it"
 
 
-def written(content: KnowledgeModelMessage) -> str:
+def written(content: SharedTreeMessage) -> str:
     """Return a message as the text of a file."""
     inner = content.model_dump(mode="json")
     return write_json({"format": FORMAT, "version": VERSION, "kind": KIND, "content": inner})
 
 
-def content_of(given: Any, argument: str) -> KnowledgeModelMessage:
+def content_of(given: Any, argument: str) -> SharedTreeMessage:
     """Return the message of whatever was passed.
 
     Args:
@@ -166,13 +166,13 @@ def content_of(given: Any, argument: str) -> KnowledgeModelMessage:
         argument: the parameter it was passed as.
 
     Raises:
-        InputError: it is none of these.
+        InputError: it is not one of these.
         TableUnreadable: there is no such file, or it is of a later version.
     """
     content = getattr(given, "content", None)
-    if isinstance(content, KnowledgeModelMessage):
+    if isinstance(content, SharedTreeMessage):
         return content
-    if isinstance(given, KnowledgeModelMessage):
+    if isinstance(given, SharedTreeMessage):
         return given
     if isinstance(given, Mapping):
         return _of_document(given, argument)
@@ -183,7 +183,7 @@ def content_of(given: Any, argument: str) -> KnowledgeModelMessage:
     raise InputError(f"{argument} must be {_WANTED}, not {shown(given)}.", where=argument)
 
 
-def contents_of(messages: Any) -> list[KnowledgeModelMessage]:
+def contents_of(messages: Any) -> list[SharedTreeMessage]:
     """Return the messages that were passed. Raises InputError, TableUnreadable."""
     alone = isinstance(messages, str | bytes | Path | Mapping) or hasattr(messages, "content")
     given = [messages] if alone else messages
@@ -197,7 +197,7 @@ def contents_of(messages: Any) -> list[KnowledgeModelMessage]:
     return [content_of(one, f"messages[{place}]") for place, one in enumerate(listed)]
 
 
-def read_message(text: str | bytes, argument: str) -> KnowledgeModelMessage:
+def read_message(text: str | bytes, argument: str) -> SharedTreeMessage:
     """Return the message of JSON text. Raises InputError."""
     try:
         document = parse_json(text)
@@ -208,7 +208,7 @@ def read_message(text: str | bytes, argument: str) -> KnowledgeModelMessage:
     return _of_document(document, argument)
 
 
-def _of_file(path: Path, argument: str) -> KnowledgeModelMessage:
+def _of_file(path: Path, argument: str) -> SharedTreeMessage:
     told = f"{argument} {quoted([str(path)])}"
     try:
         if path.is_dir():
@@ -216,7 +216,7 @@ def _of_file(path: Path, argument: str) -> KnowledgeModelMessage:
                 f"{told} must be a file, not a folder; list the files in it.", where=argument
             )
         if not path.is_file():
-            raise TableUnreadable(f"{told} must be a file; there is none.", where=argument)
+            raise TableUnreadable(f"{told} must be a file that exists.", where=argument)
         text = path.read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "no name of a file"
@@ -224,7 +224,7 @@ def _of_file(path: Path, argument: str) -> KnowledgeModelMessage:
     return read_message(text, told)
 
 
-def _of_document(document: Mapping[str, Any], argument: str) -> KnowledgeModelMessage:
+def _of_document(document: Mapping[str, Any], argument: str) -> SharedTreeMessage:
     """Read a message, bare or in a file's wrapping, or the release that has it."""
     if document.get("format") == MODEL_FORMAT:
         raise InputError(
@@ -240,7 +240,7 @@ def _of_document(document: Mapping[str, Any], argument: str) -> KnowledgeModelMe
     elif isinstance(document.get(_FIELD), Mapping):
         document = document[_FIELD]
     try:
-        return KnowledgeModelMessage.model_validate(dict(document))
+        return SharedTreeMessage.model_validate(dict(document))
     except ValidationError as error:
         raise InputError(
             f"{argument} is no message of a shared tree: {faults(error)}.", where=argument
@@ -320,7 +320,7 @@ def source_of(records: int, epsilon: float, method: str) -> LearnedFrom:
 
 
 def records_frame(table: MixedTable) -> pd.DataFrame:
-    """Return records as a frame, categories as such."""
+    """Return records as a frame with categorical columns."""
     import pandas as pd
 
     columns: dict[str, Any] = {}

@@ -21,7 +21,7 @@ from pramana_core.model_sharing.requirements import measures_words, tree_measure
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.pictures.svg import Layout
 from pramana_core.privacy.amplification import Amplification
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ class SharedModel(ClassTeller):
     """
 
     tree: SharedTree
-    content: KnowledgeModelMessage
+    content: SharedTreeMessage
     pruned: Pruned | None = field(default=None, repr=False)
 
     @property
@@ -83,7 +83,7 @@ class SharedModel(ClassTeller):
 
         `leaves_before` and `leaves_after`, how many paths there are; `records_moved`, how many
         records are on paths that were merged by pruning; `accuracy_before` and `accuracy_after`,
-        the share of the frame's records whose class is told right, which is more than of new ones.
+        the share of the frame's records whose class is predicted right: more than of new ones.
 
         Raises:
             OptionError: this was loaded, or no tree was pruned.

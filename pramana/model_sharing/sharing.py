@@ -34,7 +34,7 @@ from pramana_core.model_sharing.requirements import (
 )
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.terminal import progress_bar
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 # What is required of every path, as people write it.
 
@@ -135,9 +135,7 @@ def private_model(
     with one_sentence(), progress_bar("growing a tree"):
         made = grow_private_tree(schema, table, classes, float(epsilon), noise)
     words = protection_words(None, schema.classes, made.epsilon)
-    content = KnowledgeModelMessage.of(
-        made.tree, None, words, counts="noised", epsilon=made.epsilon
-    )
+    content = SharedTreeMessage.of(made.tree, None, words, counts="noised", epsilon=made.epsilon)
     return SharedModel(made.tree, content)
 
 
@@ -283,7 +281,7 @@ def share_tree(
         released = released_form(tree, tell)
         open_ones = undeclared(schema, ranges, categories)
         words = (*protection_words(asked, schema.classes, tell=tell), *read_words(open_ones))
-        content = KnowledgeModelMessage.of(released, asked, words, records=table.records)
+        content = SharedTreeMessage.of(released, asked, words, records=table.records)
         return SharedModel(released, content, pruned)
 
 

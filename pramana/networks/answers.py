@@ -59,7 +59,7 @@ class NetworkAnswers:
         Raises:
             NotFitted: nothing was learned.
             OptionError, UnknownVariable: target is no node, or nothing is left to predict; or
-                `missing_columns` is none of these words.
+                `missing_columns` is not one of these words.
             UnknownCategory, MissingColumn: the frame does not fit the network's nodes, or lacks
                 some and that is an error.
             LimitExceeded: what is missing is too much to be summed out exactly.

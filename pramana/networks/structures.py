@@ -58,7 +58,7 @@ def structure_of(given: StructureLike, variables: Sequence[str] | None = None) -
     """Return a structure as it was given; `variables` without a link are nodes of it, too.
 
     Raises:
-        StructureError: it is none of what is understood, or has a cycle, a link twice, or no link
+        StructureError: it is in none of the forms above, or has a cycle, a link twice, or no link
             where the nodes are not named.
     """
     parents = _parents(given)
@@ -90,7 +90,7 @@ def scoring_of(scoring: object) -> Scoring:
 
 
 def without_errors(network: BayesNet, node: str, parents: tuple[str, ...]) -> LearnedFamily:
-    """Return a node's table as a family of which nothing else is known."""
+    """Return a node's table as a family whose errors are unknown."""
     table = network.tables[node]
     unknown = np.full(table.shape, np.nan)
     return LearnedFamily(node, parents, unknown, table, unknown, unknown, unknown, unknown)

@@ -56,7 +56,7 @@ class Account:
 
     @cached_property
     def amplification(self) -> Amplification:
-        """What is told of a whole record over all owners and draws (see `Reports`)."""
+        """What all owners and draws disclose of a whole record (see `Reports`)."""
         if self.told and not any(one.randomized for one in self.told):
             return NO_BOUND
         return self._sums.record.determined
@@ -90,7 +90,7 @@ class Account:
         return self.amplification.grown(required_prior(prior))
 
     def to_frame(self, prior: float = PRIOR) -> pd.DataFrame:
-        """Return what is told of each variable, a row each.
+        """Return what is disclosed of each variable, a row each.
 
         Columns: `draws`, how many different draws tell of it; `gamma` and `epsilon`, their sum
         over all owners (infinite where it was told as it is); `posterior`, the most that a belief
@@ -197,7 +197,7 @@ def accountant(*what: Told, different_people: bool = False) -> Account:
 
 
 def _listed(what: Sequence[Told]) -> list[tuple[str, Plan | StudyPlan | Reports]]:
-    """Return everything that was passed, with its owner's name or none."""
+    """Return everything that was passed, with its owner's name, or an empty one."""
     found: list[tuple[str, Plan | StudyPlan | Reports]] = []
     for one in what:
         if isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str):

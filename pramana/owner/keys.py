@@ -101,7 +101,7 @@ class Keys:
         """Read the secrets of a folder.
 
         Raises:
-            KeyFileError: there are none, or not both; others may read them.
+            KeyFileError: a key is missing, or others may read it.
         """
         store = KeyStore(_path(folder, "folder"))
         with _told_by_the_disk(folder, "read"):
@@ -230,7 +230,7 @@ def _exists(store: KeyStore, name: str) -> bool:
 def _linkage(path: Path) -> bytes:
     if not path.is_file():
         raise KeyFileError(
-            f"linkage must be the file of a linkage secret, and {str(path)!r} is none; an owner who"
+            f"linkage must be the file of a linkage secret, and {str(path)!r} is not; an owner who"
             " has it writes it with keys.export_linkage(path).",
             where="linkage",
         )

@@ -54,7 +54,7 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
 
 
 def one_of(given: Mapping[str, object]) -> tuple[str, object] | None:
-    """Return which of several demands is given, and it; None for none. Raises OptionError."""
+    """Return which one of several demands is given, with its value, or None. Raises OptionError."""
     found = [(name, value) for name, value in given.items() if value is not None]
     if len(found) > 1:
         names = list(given)

@@ -103,7 +103,7 @@ def plan(
 
 
 def _rest(said: Mapping[str, Sequence[str]], domain: Domain) -> list[str]:
-    """Return the variables of which no argument says anything; others are named once.
+    """Return the variables that no argument names, after checking that none is named twice.
 
     Raises:
         UnknownVariable: an argument names what is not a variable.

@@ -315,7 +315,7 @@ def estimate(
             inverse; and otherwise `moment`. A design's `estimator` is the one that its errors were
             predicted for.
         order: the most variables that interact, for `log-linear` and `pooled`. By default a
-            table of three to eight variables that records report together is told with all their
+            table of three to eight variables that records report together has all their
             interactions; others are filled in, and the frame of a table says so.
 
     Returns:

@@ -197,9 +197,9 @@ def require_version(version: object, newest: int, place: Path) -> None:
 
 
 def _opened(place: Path) -> tuple[_Described, pq.ParquetFile]:
-    """Return what stands beside the columns, and the file, of which no column was read yet."""
+    """Return the metadata and the open file; no column is read yet."""
     if not place.is_file():
-        raise TableUnreadable(f"path {str(place)!r} must be a file; there is none.", where="path")
+        raise TableUnreadable(f"path {str(place)!r} must be a file that exists.", where="path")
     try:
         file = pq.ParquetFile(place)
         metadata = (file.schema_arrow.metadata or {})[_MARK]
@@ -394,7 +394,7 @@ def _require_sampled(block: Block, codes: Mapping[str, Codes], argument: str) ->
 
 
 def names_of(given: object, argument: str, *, one: bool = False) -> tuple[str, ...]:
-    """Return a list of names, or what pandas and numpy have of them, such as `frame.columns`.
+    """Return names given as a list, or as pandas and numpy have them, such as `frame.columns`.
 
     Args:
         given: what was passed.

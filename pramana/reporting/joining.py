@@ -34,7 +34,7 @@ def join(*reports: Reports, how: How = "identical") -> Reports | list[Reports]:
 
     Records are the same people where their pseudonyms are the same, which needs owners who share
     the linkage secret, the study and the form of the record ids. The joined reports have the plans
-    of all owners; what is told of a record is what the owners tell together. Parts of one study
+    of all owners; what is disclosed of a record adds over the owners. Parts of one study
     plan become one block again, for one coin chose what each record reports (see `pm.accountant`).
 
     Args:

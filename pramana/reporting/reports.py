@@ -302,7 +302,7 @@ class Reports:
         return self.amplification.epsilon
 
     def privacy(self, prior: float = PRIOR) -> pd.DataFrame:
-        """Return what is told of each variable, a row each.
+        """Return what is disclosed of each variable, a row each.
 
         Columns: `together`, the block that it is randomized in; `channel` in words; `reported`,
         the share of records that report it; `kept`, the probability that a reported value is the

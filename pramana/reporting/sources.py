@@ -32,7 +32,7 @@ def sources_of(reports: Sources, plan: Plan | None) -> tuple[Reports, ...]:
 
     Raises:
         TableError: it is neither reports nor a table.
-        PlanError: a plan is missing, is none, or is another than that of the reports.
+        PlanError: a plan is missing, is not a plan, or is not that of the reports.
         EmptyTable: an empty list.
         DomainError: two sources list other categories of one variable.
         RecordsDoNotAlign: somebody of one source is in another, too.

@@ -1,4 +1,4 @@
-"""Charts of tables: estimated counts with their errors, and what is told of each variable."""
+"""Charts of tables: estimated counts with their errors, and what is disclosed of each variable."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ ROWS = 12
 """Of a longer table so many rows are shown."""
 
 _LARGEST = 1_000_000
-"""Letters of SVG that a notebook takes in; of a larger picture it is told how to draw it."""
+"""Letters of SVG that a notebook shows; in place of a larger picture it says how to draw it."""
 
 _SHRUNK = 0.6
 """A picture is shown at least this large; if the cell is narrower still, it scrolls."""

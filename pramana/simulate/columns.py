@@ -101,7 +101,7 @@ def made(
     Args:
         column: the cells, empty text for empty ones.
         name: its name.
-        done: is told what was done.
+        done: is called with what was done.
         asked: whether it was asked for by its name, so that it is a number even where each record
             has its own.
     """

@@ -58,7 +58,7 @@ def _seconds(
 def ending(
     on_step: OnShare, seconds: float | None, clock: Callable[[], float] = time.monotonic
 ) -> OnShare:
-    """Return what is told the progress, and ends what takes longer than so many seconds.
+    """Return a receiver of progress that ends what takes longer than so many seconds.
 
     Raises (when it is called):
         LimitExceeded: the time is over.

@@ -299,14 +299,14 @@ class FoldResult:
 
     Attributes:
         run, fold: which, from 1.
-        accuracy: the share of the held out records whose class is told right.
+        accuracy: the share of the held-out records whose class is predicted right.
         class_match: the share of them that the global basis model gives the same class.
         path_match: the share of paths that the tree and the basis tree have in common; None where
             one of them is no tree.
         basis_accuracy: the accuracy of the global basis model.
         majority: the accuracy of the training records' most frequent class.
         refused: how many owners could not meet the requirement and released nothing.
-        learned: whether there was a model. Without one the most frequent class is told.
+        learned: whether there was a model. Without one the most frequent class is predicted.
         leaves: of a released tree, on average; None where none was released.
         pseudo_records: how many the model was learned from; None where it was from none.
         seconds: how long it took.

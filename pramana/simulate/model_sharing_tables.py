@@ -1,4 +1,4 @@
-"""Tables for a simulation of shared models: numbers stay numbers, and incomplete records go."""
+"""Tables for a simulation of shared trees: numbers stay numbers, and incomplete records go."""
 
 from __future__ import annotations
 

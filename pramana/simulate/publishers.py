@@ -205,7 +205,7 @@ def publisher_of(named: Publisher | str | None = None) -> Publisher:
     Where none is named the environment variable `PRAMANA_PUBLISHER` decides.
 
     Raises:
-        NotInstalled: there is none.
+        NotInstalled: there is no such Python.
     """
     if named is not None and not isinstance(named, str):
         return named

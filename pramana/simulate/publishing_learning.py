@@ -25,7 +25,7 @@ class PublishedModel:
 
     Its attributes have generalized values, so that records it is asked about are generalized to
     the same levels first: which these are is public. The paper does not say how its test records
-    are told by such a model; without this they would have values that the model has never seen.
+    are classified by such a model; without this they would have values that it has never seen.
 
     Attributes:
         schema: of the records as they are.

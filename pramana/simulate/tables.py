@@ -49,7 +49,7 @@ def read_source(
         MissingColumn: a column wanted is not there.
         OptionError: an empty name among those wanted, or a number of intervals outside 2 to
             `MOST_INTERVALS`.
-        TableError: a column wanted has a value that is none of its plan's categories, one value
+        TableError: a column wanted has a value that its plan does not list, one value
             only, or a name for almost every record; or fewer than two columns can be used.
     """
     if intervals is not None and not _FEWEST <= intervals <= MOST_INTERVALS:

@@ -198,7 +198,7 @@ class MaskingError(InputError, code="masking-invalid", title="The columns cannot
     """Numeric columns cannot be masked as asked, or it would release true values."""
 
 
-class ModelError(InputError, code="model-invalid", title="The shared model is wrong"):
+class ModelError(InputError, code="model-invalid", title="The shared tree is wrong"):
     """A tree or a global model whose parts contradict one another."""
 
 

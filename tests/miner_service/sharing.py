@@ -1,4 +1,4 @@
-"""Knowledge models as an owner would release them."""
+"""Shared trees as an owner would release them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pramana_core.model_sharing.exchange.documents import TreeDocument
 from pramana_core.model_sharing.growing.growing import GrowthOptions, grow_tree
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.wire.releases import ReleaseCreate, release_digest
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 SCHEMA = TreeSchema(
     Variable("ill", ("no", "yes", "maybe")),
@@ -71,7 +71,7 @@ def tree(paths: Any = PATHS, **other: Any) -> dict[str, Any]:
 
 
 def model(told: Any = None, **more: Any) -> dict[str, Any]:
-    """A knowledge model's JSON; by default it promises what it meets."""
+    """A shared tree's JSON; by default it promises what it meets."""
     return {
         "tree": tree() if told is None else told,
         "requirement": {"k": 40, "c": 8, "l": 3, "exact": False},
@@ -88,7 +88,7 @@ def private(epsilon: float = 1.0, told: Any = None, **more: Any) -> dict[str, An
 
 def body(told: dict[str, Any], name: str = "t1") -> dict[str, Any]:
     """The manifest of a release."""
-    digest = release_digest(KnowledgeModelMessage.model_validate(told).digest, [])
+    digest = release_digest(SharedTreeMessage.model_validate(told).digest, [])
     made = ReleaseCreate.model_validate(
         {"name": name, "kind": "knowledge-model", "model": told, "digest": digest}
     )

@@ -585,7 +585,7 @@ def test_what_peers_say_and_sign(pin):
     pin("peer digest", peer_messages.digest_of(statements))
 
 
-KNOWLEDGE_MODEL: dict[str, Any] = {
+TREE_CONTENT: dict[str, Any] = {
     "tree": {
         "target": {"name": "ill", "categories": ["no", "yes"]},
         "attributes": [{"name": "age", "type": "numeric", "low": 0, "high": 120, "whole": True}],
@@ -773,14 +773,14 @@ def messages() -> dict[str, Any]:
         ),
         (
             ReleaseCreate,
-            {"name": "third", "kind": "knowledge-model", "model": KNOWLEDGE_MODEL, "digest": SHA},
+            {"name": "third", "kind": "knowledge-model", "model": TREE_CONTENT, "digest": SHA},
         ),
         (
             Release,
             release
             | {"plan": None, "plan_digest": None, "consistency": None}
             | {"records": 0, "parts": 0, "parts_received": []}
-            | {"kind": "knowledge-model", "model": KNOWLEDGE_MODEL, "model_digest": SHA},
+            | {"kind": "knowledge-model", "model": TREE_CONTENT, "model_digest": SHA},
         ),
     ]
     return {

@@ -21,7 +21,7 @@ from pramana_core.design.families import (
     cut_and_paste,
     gamma_diagonal,
     independent,
-    mask,
+    mask_channel,
     random_gamma_diagonal,
 )
 from pramana_core.domain import Domain
@@ -92,7 +92,7 @@ def papers_mechanisms(domain: Domain) -> tuple[Mechanism, ...]:
     return (
         det_gd(domain),
         Mechanism("RAN-GD", random_gamma_diagonal(needs)),
-        Mechanism("MASK", mask(needs)),
+        Mechanism("MASK", mask_channel(needs)),
         Mechanism("C&P", cut_and_paste(CUT)(needs)),
         Mechanism(f"C&P, rho {RHO}", Plan((Block(tuple(domain), pasted),))),
     )

@@ -1,5 +1,5 @@
 """What leaves for one peer and what arrives from it: randomized, written down first, checked,
 costed.
 
-What is told of exact counts is in `owner_agent.peer`.
+What exact counts disclose is in `owner_agent.peer`.
 """

@@ -111,7 +111,7 @@ def _coin(study_plan: StudyPlan | None, owner: str, cost: BlockCost) -> CoinDisc
 
 
 def session_lines(told: StudyDisclosure) -> Iterator[str]:
-    """Yield what is told in words; nothing where no column is sent to anybody."""
+    """Yield in words what is disclosed; nothing where no column is sent to anybody."""
     if not told.columns:
         return
     yield "What the columns sent in this session tell of a record, to all peers together:"
@@ -130,7 +130,7 @@ def session_lines(told: StudyDisclosure) -> Iterator[str]:
 
 
 def session_json(told: StudyDisclosure) -> dict[str, Any]:
-    """Return what is told for scripts; a column told as it is has null, as what is infinite."""
+    """Return for scripts what is disclosed; a column sent as it is has null, for infinite."""
     return {
         "prior": PRIOR,
         "columns": [

@@ -1,4 +1,4 @@
-"""Requests of peers that were let in, on disk, so that none counts twice after a restart either.
+"""Requests that were let in, kept on disk, so that none counts twice even after a restart.
 
 A request is remembered for as long as its time could still be taken, and some. What is older is
 forgotten; of one peer only so many are taken meanwhile, so that the file stays small.

@@ -177,7 +177,7 @@ class Proposal(PeerMessage):
     # A return type would stand in the schema in place of the fields.
     @model_serializer(mode="wrap")
     def _without_absence(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave the key out where owners follow no plan, so that what they sign is as it was."""
+        """Leave the key out where owners follow no plan: it is not signed then."""
         written: dict[str, Any] = write(self)
         return {k: v for k, v in written.items() if k != "study_plan" or v is not None}
 
@@ -373,7 +373,7 @@ Phase = Literal[
 class Status(PeerMessage):
     """How far an owner is with a session.
 
-    `part` is told once learned, `agreed` (what all signed) once written, `problem` once ended.
+    `part` is there once learned, `agreed` (what all signed) once written, `problem` once ended.
     """
 
     wire_name = "Status"

@@ -50,7 +50,7 @@ class Step(Generic[Request, Answer]):
         method: of the HTTP request.
         path: of the HTTP request, with `{session}` for the session's number.
         answer: what is answered.
-        request: what is told; None if nothing is.
+        request: the message sent; None if there is none.
         phase: where the session must be; only its initiator may ask, and what fails ends it. If
             None, the participant's method decides who may ask, and when.
         repeatable: whether it takes no work, and asking twice is the same as asking once.
@@ -137,7 +137,7 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def stopped_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that the other owners are told."""
+    """Let SIGTERM end a command as Ctrl-C does, so that the other owners hear of it."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

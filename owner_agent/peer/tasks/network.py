@@ -38,7 +38,7 @@ _ARRAYS = ("estimate", "probability", "se", "se_records", "low", "high")
 
 @dataclass(frozen=True, eq=False)
 class MergedNetwork:
-    """The whole network with what was told of its links."""
+    """The whole network with what the owners said of its links."""
 
     learned: LearnedBayesNet
     links: tuple[StatedLink, ...]
@@ -106,7 +106,7 @@ def merge(
         ) from error
     told = [link for part in parts.values() for link in part.links]
     if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):
-        raise PeerDeviated("The links that the owners tell of are not those of the network.")
+        raise PeerDeviated("The links that the owners describe are not those of the network.")
     links = sorted(told, key=lambda link: structure.links.index((link.parent, link.child)))
     return MergedNetwork(learned, tuple(links))
 

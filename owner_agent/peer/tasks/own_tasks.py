@@ -51,7 +51,7 @@ from pramana_core.progress import Progress
 # Each runs on the marginals that the initiator has, and returns the files that it keeps.
 
 _PERCENT = 100
-"""Where a task has more than one stage, its progress is told in hundredths of the whole."""
+"""Where a task has more than one stage, its progress is counted in hundredths of the whole."""
 
 
 class Table(LearningTask[TableTask]):
@@ -259,7 +259,7 @@ def _table_csv(table: MarginalTable) -> str:
 
 
 def _weights_csv(model: LinearClassifier) -> str:
-    """Return a row for each weight of each plane; an error or end there is none of is empty."""
+    """Return a row for each weight of each plane; an absent error or end is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["class", "column", "weight", "se_population", "se_records", "low", "high"])

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class RecordDisclosure(Protocol):
-    """What is told of this owner's true records where its families are shared."""
+    """What sharing the families discloses of this owner's true records."""
 
     def enter(self, holding: LocalRecords, proposal: Proposal, now: datetime) -> None:
-        """Write it down durably, before it is told, or raise why it may not be."""
+        """Write it down durably, before it is disclosed, or raise why it may not be."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ Json = Annotated[
 
 
 def learner(options: type, name: str, told: str) -> Any:
-    """Return a command's option for one of a learner's, with its limits after what is told."""
+    """Return a command's option for one of a learner's, with its limits after its help."""
     limits = limits_of(types_of(options)[name])
     return typer.Option(help=f"{told} ({limits})." if limits else f"{told}.")
 

@@ -23,9 +23,6 @@ GENESIS = "0" * 64
 LONGEST = 4096
 """Bytes that a line has at most, with its end; so much room is kept for each."""
 
-BEGINS = "audit_begins"
-"""The action of a first line that continues a log from before there were hashes."""
-
 TORN = "audit_torn_line_cut_off"
 """The action of a line that says that half a line, left by a crash, was cut off before it."""
 

@@ -22,10 +22,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pramana_core.audit.chain import BEGINS, LONGEST, TORN, Head, Link, link_after, read_link
+from pramana_core.audit.chain import LONGEST, TORN, Head, Link, link_after, read_link
 from pramana_core.audit.verifying import Anchor
 from pramana_core.errors import StoreCorrupt
 from pramana_core.full_disks import NO_ROOM, no_room, storing
+
+_WHAT = "the audit log"
 
 # What a chained log held at an earlier moment, found by halving the file.
 
@@ -35,21 +37,24 @@ def head_before(descriptor: int, moment: datetime) -> Head:
 
     Times of lines ascend, but for clocks that were set back; then it is where the chain ended at
     some moment near that one.
+
+    Raises:
+        StoreCorrupt: a line that is looked at is not a line of a chain.
     """
     low, high = 0, os.fstat(descriptor).st_size
     while high - low > 2 * LONGEST:
         middle = (low + high) // 2
         at = middle + os.pread(descriptor, LONGEST, middle).find(b"\n") + 1
-        if _is_before(_line_at(descriptor, at), moment):
+        if _is_before(_link_of(_line(descriptor, at)), moment):
             low = at
         else:
             high = middle
     found, at = Head(), low
     while (line := _line(descriptor, at)).endswith(b"\n"):
-        link = read_link(line)
+        link = _link_of(line)
         if not _is_before(link, moment):
             break
-        found, at = link.head if link is not None else found, at + len(line)
+        found, at = link.head, at + len(line)
     return found
 
 
@@ -58,13 +63,21 @@ def _line(descriptor: int, at: int) -> bytes:
     return text[: text.find(b"\n") + 1]
 
 
-def _line_at(descriptor: int, at: int) -> Link | None:
-    return read_link(_line(descriptor, at))
+def _link_of(line: bytes) -> Link:
+    """Read a line of a chain. Raises StoreCorrupt."""
+    link = read_link(line)
+    if link is None:
+        raise StoreCorrupt(
+            "A line of the audit log is not one of its chain.",
+            where=_WHAT,
+            remedy="Keep the file, find out who wrote to it (`pramana audit verify`), and move it"
+            " away; a new log begins then.",
+        )
+    return link
 
 
-def _is_before(link: Link | None, moment: datetime) -> bool:
-    """Whether a line was there before; what is none of the chain was there before all of it."""
-    return link is None or datetime.fromisoformat(link.time) < moment
+def _is_before(link: Link, moment: datetime) -> bool:
+    return datetime.fromisoformat(link.time) < moment
 
 
 # Blocks set aside behind the end of a file: its length and what readers see stay as they are.
@@ -116,8 +129,6 @@ SPARE = 16
 _AHEAD = 256 * 1024
 """Bytes that are set aside at once where there is room for them."""
 
-_WHAT = "the audit log"
-
 
 @dataclass
 class AuditLog:
@@ -129,8 +140,8 @@ class AuditLog:
         durable: whether each line is on disk before `write` returns. Otherwise lines reach the
             disk when the system writes them, and at each anchor.
 
-    Every method raises StorageFull where there is no room, and StoreCorrupt where the file's last
-    line is none of a chain.
+    Every method raises StorageFull where there is no room, and StoreCorrupt where a line that it
+    reads, such as the last, is not one of the chain.
     """
 
     path: Path
@@ -240,38 +251,17 @@ class AuditLog:
             os.close(descriptor)
 
     def _end(self, descriptor: int) -> Head:
-        """Return where the chain ends; mend what a crash or an earlier version left there."""
+        """Return where the chain ends; cut off half a line that a crash left there."""
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, 2 * LONGEST, max(size - 2 * LONGEST, 0))
         whole, _, torn = tail.rpartition(b"\n")
-        last = read_link(whole[whole.rfind(b"\n") + 1 :] + b"\n")
-        end, head = size - len(torn), Head() if last is None else last.head
-        missing: list[dict[str, Any]] = []
-        if last is None and end > 0:
-            missing.append({"action": BEGINS, "before": self._unchained(descriptor, end)})
-        if torn:
-            missing.append({"action": TORN, "cut": _digest(len(torn), hashlib.sha256(torn))})
-        for entry in missing:
-            link = self._append(descriptor, head, entry, end)
-            head, end = link.head, end + len(link.text())
-        return head
-
-    def _unchained(self, descriptor: int, end: int) -> dict[str, Any]:
-        """Return the digest of a log from before there were hashes."""
-        digest, read = hashlib.sha256(), 0
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            file.seek(0)
-            while read < end and (line := file.readline(min(end - read, LONGEST + 1))):
-                if read_link(line) is not None:
-                    raise StoreCorrupt(
-                        "The last line of the audit log is none of its chain.",
-                        where=_WHAT,
-                        remedy="Keep the file, find out who wrote to it (`pramana audit verify`),"
-                        " and move it away; a new log begins then.",
-                    )
-                digest.update(line)
-                read += len(line)
-        return _digest(end, digest)
+        end, head = size - len(torn), Head()
+        if end > 0:
+            head = _link_of(whole[whole.rfind(b"\n") + 1 :] + b"\n").head
+        if not torn:
+            return head
+        cut = {"bytes": len(torn), "sha256": hashlib.sha256(torn).hexdigest()}
+        return self._append(descriptor, head, {"action": TORN, "cut": cut}, end).head
 
     def _append(self, descriptor: int, head: Head, entry: Mapping[str, Any], at: int) -> Link:
         """Write the next line at a place, and cut off what half a line left behind it."""
@@ -305,23 +295,15 @@ class AuditLog:
         with self._counting:
             self._roomy = left // LONGEST - SPARE
 
-    def _named(self, descriptor: int) -> str | None:
-        """Return the hash of the first line of the chain."""
+    def _named(self, descriptor: int) -> str:
+        """Return the hash of the first line."""
         number = os.fstat(descriptor).st_ino
         if self._name is None or self._name[0] != number:
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 file.seek(0)
-                links = (read_link(line) for line in file)
-                first = next((link for link in links if link is not None), None)
-            if first is None:
-                return None
-            self._name = number, first.hash
+                self._name = number, _link_of(file.readline(LONGEST + 1)).hash
         return self._name[1]
 
 
 def _lines(head: Head) -> int:
     return head.entries
-
-
-def _digest(size: int, digest: Any) -> dict[str, Any]:
-    return {"bytes": size, "sha256": digest.hexdigest()}

@@ -6,14 +6,13 @@ whole. Both show against an anchor that somebody else remembers.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from pramana_core.audit.chain import BEGINS, GENESIS, LONGEST, Head, Link, read_link
+from pramana_core.audit.chain import GENESIS, LONGEST, Head, Link, read_link
 from pramana_core.errors import OptionError
 
 # What somebody else remembers of a log: how many lines it had at a moment, and its last hash.
@@ -115,8 +114,7 @@ class Verified:
 class Broken:
     """A log that was tampered with, or torn.
 
-    `line` counts from 1, unchained lines of an earlier version included; `entries` is how many
-    lines of the chain are as they were written, up to `head`.
+    `line` counts from 1; `entries` is how many lines are as they were written, up to `head`.
     """
 
     entries: int
@@ -169,7 +167,6 @@ class _Reader:
     def read(self) -> Verified | Broken:
         try:
             lines = self._lines()
-            self._first(lines)
             for line in lines:
                 self._follow(line, lines)
             self._compare_ends()
@@ -189,26 +186,6 @@ class _Reader:
                 why = "it has no end: it was being written when the service was stopped"
                 raise _Break(self._line, "torn", why)
             yield piece
-
-    def _first(self, lines: Iterator[bytes]) -> None:
-        """Read the first line of the chain, and what was there before there were hashes."""
-        before, size = hashlib.sha256(), 0
-        for line in lines:
-            link = read_link(line)
-            if link is None:
-                before.update(line)
-                size += len(line)
-                continue
-            if size == 0 and link.number == 0:
-                self._follow(line, lines)
-            elif not _begins_after(link, size, before.hexdigest()):
-                why = "it is not as it was written" if size else "lines before it are missing"
-                raise _Break(1, "changed" if size else "removed", why)
-            else:
-                self._accept(link)
-            return
-        if size:
-            raise _Break(1, "changed", "no line of the file is one of a chain")
 
     def _follow(self, line: bytes, rest: Iterator[bytes]) -> None:
         link = read_link(line)
@@ -263,16 +240,6 @@ def _whole(lines: Iterator[bytes]) -> Iterator[bytes]:
         yield from lines
     except _Break:
         return
-
-
-def _begins_after(link: Link, size: int, sha256: str) -> bool:
-    told = {"bytes": size, "sha256": sha256}
-    entry = dict(link.entry)
-    return (
-        (link.number, link.previous) == (0, Head().hash)
-        and entry.get("action") == BEGINS
-        and entry.get("before") == told
-    )
 
 
 def _told(anchor: Anchor, what: str) -> str:

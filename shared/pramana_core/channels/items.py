@@ -42,7 +42,7 @@ ITEMS = 16
 
 @dataclass(frozen=True)
 class OneHot(ListedTransition):
-    """Every item of a one-hot variable flipped by itself (MASK on categories, FRAPP 7).
+    """Every item of a one-hot variable flipped by itself (the MASK channel, FRAPP 7).
 
     P[l, y] = q^d (1 - q)^(K - d), q = flip_units / 2^32 and d the number of items in which the
     set y differs from {l}.
@@ -81,7 +81,7 @@ class OneHot(ListedTransition):
 
     @classmethod
     def from_probability(cls, size: int, p: float) -> OneHot:
-        """Build from `p`, the probability that an item is reported as it is (MASK's p)."""
+        """Build from `p`, the probability that an item is reported as it is."""
         require_probability("The probability of keeping an item", p)
         return cls(size, round((1 - p) * RESOLUTION))
 

@@ -41,8 +41,8 @@ def independent(needs: Requirements) -> Plan:
     return _each(needs, Symmetric.from_gamma)
 
 
-def mask(needs: Requirements) -> Plan:
-    """Every category an item that is flipped by itself (MASK, FRAPP 7)."""
+def mask_channel(needs: Requirements) -> Plan:
+    """Every variable by the MASK channel: each category is flipped by itself (FRAPP 7)."""
     return _each(needs, OneHot.from_gamma)
 
 
@@ -154,7 +154,7 @@ def _of_one_owner(count: int) -> Iterator[tuple[str, Build]]:
     if count > 1:
         yield "gamma-diagonal", gamma_diagonal
         yield "random-gamma-diagonal", random_gamma_diagonal
-    yield "mask", mask
+    yield "mask", mask_channel
     for keep in range(1, min(count, 4) + 1):
         yield f"cut-and-paste-{keep}", cut_and_paste(keep)
 

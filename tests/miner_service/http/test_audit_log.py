@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from miner_service.http.access.auditing import AuditMiddleware, _Line
 from pramana_core.audit.log import AuditLog
 from pramana_core.audit.verifying import Broken, Verified, verify
@@ -177,15 +175,3 @@ def test_a_request_that_fails_unforeseen_is_noted_too(miner, monkeypatch, assert
     response = miner.admin("POST", "/v1/studies", json={"name": "asia"})
     assert_problem(response, 500, "internal")
     assert actions(miner) == [("create_study", 500)]
-
-
-@pytest.mark.parametrize("ending", [b"", b'{"action": "hal'])
-def test_a_log_of_an_earlier_version_is_continued(start, ending):
-    miner = start()
-    old = b'{"time": "2025-01-01", "action": "put_part", "outcome": 201}\n'
-    log_of(miner).write_bytes(old + ending)
-    miner.study("asia")
-    assert log_of(miner).read_bytes().startswith(old)
-    found = verify(log_of(miner))
-    assert isinstance(found, Verified)
-    assert found.entries == 3 + bool(ending)

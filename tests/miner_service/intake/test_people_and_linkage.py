@@ -139,9 +139,12 @@ def test_the_same_release_with_another_fingerprint_is_another_release(
     assert north.announce("s", release("r1", range(10), ONE)) == first
     for body in (release("r1", range(10), OTHER).body, release("r1", range(10)).body):
         assert_problem(north("POST", "/v1/studies/s/releases", json=body), 409, "conflict")
-    # One of an earlier version of the agent stays as it was.
-    old = north.announce("s", release("old", range(10)))
-    assert north.announce("s", release("old", range(10), ONE)) == old
+    north.announce("s", release("unsaid", range(10)))
+    assert_problem(
+        north("POST", "/v1/studies/s/releases", json=release("unsaid", range(10), ONE).body),
+        409,
+        "conflict",
+    )
 
 
 def test_a_manifest_without_a_fingerprint_is_written_as_ever(release):

@@ -153,7 +153,7 @@ def test_an_agent_that_lost_its_ledger_is_found_though_its_records_changed_too(s
     # By another key nothing was drawn that could be compared.
     path = north.publish("asia", said_keyed(release("r3", "other", ids, ill=reports), "another"))
     assert north.get(path)["repeated"] == []
-    # Nor is one of an earlier version, which names no key, except with the same records.
+    # Nor is one that names no key, except with the same records.
     path = north.publish("asia", release("r4", ill=before))
     assert [one["compared"] for one in north.get(path)["repeated"]] == [1]
 
@@ -254,22 +254,6 @@ def test_what_was_found_stays_said_when_releases_are_withdrawn(study, release):
         assert north("POST", f"{path}/withdraw").status_code == 200
     assert told(analyst) == known
     assert known["changed"][0]["records"] == differ
-
-
-def test_releases_sealed_by_an_earlier_version_count_as_not_compared(study, release):
-    miner, analyst, north = study
-    before, after, _ = corrected()
-    paths = [north.publish("asia", release(f"r{n}", ill=c)) for n, c in enumerate((before, after))]
-    with miner.services.database.write() as session:
-        session.connection().exec_driver_sql("UPDATE releases SET repeated = NULL")
-    assert north.get(paths[1])["repeated"] is None
-    changed, warnings = said(analyst)
-    assert [one["not_compared"] for one in changed] == [1]
-    assert len(warnings) == 1
-    # From now on they are read.
-    third = north.publish("asia", release("r2", ill=after))
-    (entry,) = north.get(third)["repeated"]
-    assert (entry["compared"], entry["releases"]) == (2, [north.get(paths[0])["id"]])
 
 
 def test_a_release_that_cannot_be_read_keeps_no_other_from_being_sealed(study, release):

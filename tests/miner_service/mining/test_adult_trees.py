@@ -15,7 +15,7 @@ from pramana_core.model_sharing.growing.growing import grow_tree
 from pramana_core.model_sharing.requirements import released_form
 from pramana_core.model_sharing.schemas import schema_of
 from pramana_core.wire.learning.jobs import ModelSharingSpec
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 from tests.places import DATA
 
 OWNERS, RECORDS, SECONDS = 10, 45_222, 60
@@ -35,7 +35,7 @@ def test_trees_of_ten_owners_are_combined_within_a_minute():
     sources = []
     for number, own in enumerate(parts):
         tree = released_form(grow_tree(schema, records.rows(own), classes[own]))
-        message = KnowledgeModelMessage(tree=TreeDocument.of(tree), protection=[])
+        message = SharedTreeMessage(tree=TreeDocument.of(tree), protection=[])
         sources.append(TreeSource(f"owner-{number}", f"release-{number}", message))
     trees = [source.model.require_promised() for source in sources]
     spec = ModelSharingSpec(kind="model-sharing", method="labelled", seed=1)

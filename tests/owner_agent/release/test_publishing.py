@@ -651,11 +651,7 @@ def test_a_damaged_outbox_is_not_sent(bench, killed, name):
     assert bench.miner.sealed() == []
 
 
-def test_a_release_prepared_before_draws_were_named_is_sent_as_it_was_written(
-    bench, killed, monkeypatch
-):
-    """The version before wrote no draws; it ended between the outbox and the ledger."""
-
+def test_a_release_prepared_with_other_draws_is_not_sent(bench, killed, monkeypatch):
     def die(*_):
         raise killed
 
@@ -667,10 +663,9 @@ def test_a_release_prepared_before_draws_were_named_is_sent_as_it_was_written(
     written = json.loads(path.read_text())
     assert written.pop("draws") is not None
     path.write_text(json.dumps(written))
-    published(bench)
-    (release,) = bench.miner.sealed()
-    assert release["manifest"].draws is None
-    assert release["manifest"].name == written["name"]
+    with pytest.raises(StoreCorrupt, match=f"{MANIFEST} is not what was written"):
+        published(bench)
+    assert bench.miner.sealed() == []
 
 
 def test_an_interrupted_write_leaves_nothing_behind(bench, monkeypatch, killed):

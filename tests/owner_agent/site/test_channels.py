@@ -293,7 +293,7 @@ def test_a_large_subset_is_a_mixture(tmp_path):
             r"No subset of block 'a\*b\*c' has \['c'\]",
         ),
         ("cut-and-paste, keep = 2, rho = 0.4", (2,) * 63, ChannelError, r"2\^62"),
-        ("mask, p = 0.9", (2, 2), ChannelError, "items of one variable.*has 2"),
+        ("mask, p = 0.9", (2, 2), ChannelError, "MASK channel is of one variable.*has 2"),
         (
             "symmetric, gamma = 19",
             (2,) * 33,

@@ -57,7 +57,7 @@ def test_a_site_may_mask_without_variables_and_beside_them(tmp_path):
         (MASK + "max_told = 1\n", "mask.max_told"),
         (MASK + "max_told = nan\n", "mask.max_told"),
         (MASK + "bounds = { income = { low = 0 } }\n", "of confidential columns, and 'income' is"),
-        (MASK + "bounds = { age = { low = 0 } }\n", "of confidential columns, and 'age' is none"),
+        (MASK + "bounds = { age = { low = 0 } }\n", "of confidential columns, and 'age' is not"),
         (MASK + "bounds = { debt = { low = 1, high = 0 } }\n", "1 is not below 0"),
         (MASK + "bounds = { debt = { low = 1, high = 1 } }\n", "1 is not below 1"),
         (MASK + "bounds = { debt = {} }\n", "bounds need low, high or both"),

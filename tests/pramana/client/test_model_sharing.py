@@ -87,5 +87,5 @@ def test_trees_are_neither_aligned_nor_counted(world, wrong):
 def test_an_alignment_of_trees_says_that_there_are_no_records(world):
     alignment = world.study().alignment()
     assert alignment.state == "no-records"
-    assert alignment.told() == "no records: all releases in use are knowledge models"
+    assert alignment.told() == "no records: all releases in use are shared trees"
     assert alignment.to_frame().empty

@@ -16,7 +16,7 @@ from pramana.model_sharing.sharing import noise_of
 from pramana_core.errors import NotInstalled, OptionError
 from pramana_core.model_sharing.private import GeneratorNoise
 from pramana_core.model_sharing.requirements import meets, released_form
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 LISTED = {
     "class": ["1st", "2nd", "3rd", "crew"],
@@ -97,7 +97,7 @@ def test_nothing_is_merged_where_a_tree_is_grown(people: pd.DataFrame):
 
 def test_the_message_is_what_a_miner_takes(shared: pm.SharedModel):
     message = json.loads(json.dumps(shared.message))
-    tree = KnowledgeModelMessage.model_validate(message).require_promised()
+    tree = SharedTreeMessage.model_validate(message).require_promised()
     assert tree == shared.tree
     assert message["requirement"]["k"] == 20
     assert all(path["distribution"] is None for path in message["tree"]["paths"])

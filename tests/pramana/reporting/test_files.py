@@ -132,7 +132,7 @@ def test_other_files_are_no_reports(tmp_path):
     for name in ("frame.parquet", "text", "odd"):
         with pytest.raises(TableUnreadable, match=r"must be a file that Reports\.save wrote"):
             Reports.load(tmp_path / name)
-    with pytest.raises(TableUnreadable, match="there is none"):
+    with pytest.raises(TableUnreadable, match="must be a file that exists"):
         Reports.load(tmp_path / "nowhere")
 
 

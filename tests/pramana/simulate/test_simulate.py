@@ -760,7 +760,7 @@ def _offered(command: Any) -> set[str]:
 
 def test_the_document_has_every_option_and_no_other():
     text = (ROOT / "docs/simulate.md").read_text(encoding="utf-8")
-    randomizing, sharing = text.split("\n## Shared models\n")
+    randomizing, sharing = text.split("\n## Shared trees\n")
     commands = dict(get_command(app).commands["simulate"].commands)
     assert _options_of_rows(sharing) == _offered(commands.pop("model-sharing"))
     assert set(commands) == {"bayes-net", "rules", "tree", "linear", "classifier"}

@@ -232,7 +232,7 @@ def test_a_manifest_without_a_kind_is_one_of_randomized_records():
     made = ReleaseCreate.model_validate(told)
     assert made.kind == "randomized-records"
     assert made.release_kind.plan(made.release_kind.read(made.content)) == PLAN
-    # Written as it was before there were kinds: what an outbox holds stays the same bytes.
+    # The kind is not written: what an outbox holds stays the same bytes.
     assert list(made.model_dump(mode="json")) == [
         "name", "plan", "records", "parts", "digest", "draws",
     ]  # fmt: skip

@@ -80,8 +80,6 @@ def read_linear_json(text: str) -> LinearClassifier:
         for plane in document.planes
     ]
     told = {name: value for name, value in document if name != "kind"}
-    if isinstance(document.accuracy, _EarlierAccuracy):
-        told["accuracy"] = None
     return LinearClassifier(**told | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
 
 
@@ -114,14 +112,6 @@ class _Plane(DocumentPart):
     weights: list[_Weight]
 
 
-class _EarlierAccuracy(DocumentPart):
-    """That of the records that were learned from, in documents of earlier versions: not read."""
-
-    estimate: float
-    se: float | None
-    se_records: float | None
-
-
 class _Document(DocumentPart):
     kind: Literal["linear-classifier"]
     target: Variable
@@ -133,7 +123,7 @@ class _Document(DocumentPart):
     records: int
     sampled: int | None
     seed: int
-    accuracy: Accuracy | _EarlierAccuracy | None
+    accuracy: Accuracy | None
     notes: tuple[str, ...]
 
 

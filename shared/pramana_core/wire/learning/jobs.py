@@ -35,7 +35,7 @@ from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name
 from pramana_core.wire.learning.options import WithOptions, options_from, options_in
 from pramana_core.wire.problems import ProblemDetail
-from pramana_core.wire.releases.knowledge import RequirementMessage
+from pramana_core.wire.releases.shared_tree import RequirementMessage
 from pramana_core.wire.study_plans import MAX_OWNERS
 
 # Model sharing: what is asked of the miner on released trees, and what is answered of them.
@@ -111,7 +111,7 @@ class UsedTreeMessage(Message):
     """A released tree that a model was made of, as its owner describes it, and how they agree.
 
     `paths` and `counted` are its paths and the records they count; `requirement`, `counts` and
-    `epsilon` are what the release promises (see `KnowledgeModelMessage`). `class_match` is the
+    `epsilon` are what the release promises (see `SharedTreeMessage`). `class_match` is the
     share of pseudo-data, or where there are none of records drawn evenly, of which the model and
     this tree tell the same class, with its standard error; `path_match` the share of their paths
     that both have, null where the model is not one tree. Neither says how often the model is

@@ -90,8 +90,7 @@ class ModelHead(Message):
     `lack_of_fit` has a test of each log-linear model that counts were taken from; `filled_in` the
     first sets of variables whose tables were made of smaller ones, because no record reports them
     together or more of them may not interact. `told` is what the releases tell of one person's
-    whole record, over all owners; its gamma and epsilon are null where nothing bounds it. Of models
-    made by earlier versions it is null itself: not recorded.
+    whole record, over all owners; its gamma and epsilon are null where nothing bounds it.
     """
 
     id: str
@@ -104,7 +103,7 @@ class ModelHead(Message):
     lack_of_fit: Annotated[list[LackOfFitMessage], Field(default_factory=list)]
     filled_in: Annotated[list[list[str]], Field(default_factory=list)]
     created: datetime
-    told: AmplificationMessage | None = None
+    told: AmplificationMessage
 
     @property
     def filled_in_told(self) -> str:

@@ -22,7 +22,7 @@ ReleaseKindName = Literal["randomized-records", "masked-records", "knowledge-mod
 
 RANDOMIZED: ReleaseKindName = "randomized-records"
 MASKED: ReleaseKindName = "masked-records"
-KNOWLEDGE: ReleaseKindName = "knowledge-model"
+SHARED_TREE: ReleaseKindName = "knowledge-model"
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=400, strict=True)]
 """A sentence of an owner's agent on what a release protects."""

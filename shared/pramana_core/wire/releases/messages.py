@@ -14,8 +14,8 @@ from pramana_core.wire.channels import PlanMessage
 from pramana_core.wire.privacy import DrawIds, require_one_each
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKind, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
 from pramana_core.wire.releases.masked import MaskedTableMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 
 
 class PartManifest(Message):
@@ -31,13 +31,13 @@ class ReleaseBody(Message):
     """What a message on a release says of its kind, and what the release holds.
 
     Of the contents there is the one of the kind: a `plan` of randomized records, the `table` of
-    masked ones, or a knowledge `model`.
+    masked ones, or a shared tree, `model`.
     """
 
     kind: ReleaseKindName = RANDOMIZED
     plan: PlanMessage | None = None
     table: MaskedTableMessage | None = None
-    model: KnowledgeModelMessage | None = None
+    model: SharedTreeMessage | None = None
 
     @model_validator(mode="after")
     def _of_one_kind(self) -> ReleaseBody:
@@ -115,8 +115,8 @@ class ReleaseCreate(ReleaseBody):
 
     # A return type would stand in the API's document in place of the fields.
     @model_serializer(mode="wrap")
-    def _as_ever(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out what is not there, and the kind that every release had at first."""
+    def _of_its_kind(self, write: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Leave out what is not there, and the kind where it is that of randomized records."""
         written: dict[str, Any] = write(self)
         first = {"name": written.pop("name")} if "name" in written else {}
         if self.kind == RANDOMIZED:
@@ -168,9 +168,9 @@ class RepeatedReports(Message):
 class Release(ReleaseBody):
     """A release as the miner has it: what its kind holds, and the digest of that.
 
-    `consistency` and `repeated` are found when it is sealed; releases sealed by earlier versions
-    have none. `repeated` lists the randomized blocks whose draws an earlier release names, too.
-    `linkage` is the fingerprint of its linkage secret, as it was announced: for its owner only.
+    `consistency` and `repeated` are found when it is sealed; `repeated` lists the randomized blocks
+    whose draws an earlier release names, too. `linkage` is the fingerprint of its linkage secret,
+    as it was announced: for its owner only.
     """
 
     id: str
@@ -229,7 +229,7 @@ class SameReleases(Message):
     """Two owners' releases that are the same, or nearly so.
 
     `same` of `of` records, the larger release's, have the same pseudonym and the same values in all
-    columns. Of knowledge models, which have no records and are the same in all, both are 0.
+    columns. Of shared trees, which have no records and are the same in all, both are 0.
     """
 
     owners: list[Name]
@@ -242,7 +242,7 @@ class SameReleases(Message):
         """Say what is the same, and what follows."""
         owners = " and ".join(self.owners)
         if not self.of:
-            what = "their knowledge models are equal in all"
+            what = "their shared trees are equal in all"
         else:
             what = (
                 f"{self.same:,} of {self.of:,} records have the same pseudonym and the same values"
@@ -266,7 +266,7 @@ class Alignment(Message):
     `identical`: all owners reported the same set of records. `partial`: only `in_all` of
     `in_any`. `disjoint`: no record is at every owner. `waiting`: no such release is sealed
     yet, or an owner that joined has none in use, of whatever kind (`missing`). `no-records`: all
-    releases in use are knowledge models, of which no records can align.
+    releases in use are shared trees, of which no records can align.
 
     `secrets` says whether the releases were made under one linkage secret, by their fingerprints.
     Where they are `different`, one person has different pseudonyms, and that none is in common

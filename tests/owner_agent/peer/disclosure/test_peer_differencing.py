@@ -465,13 +465,10 @@ def test_other_records_are_another_grouping_for_a_column_never_told(empty_world,
         ([("a", "b", "r"), ("c", "d", "r"), ("a", "bd", "r")], 1),
         ([("a", "", "r"), ("c", "", "r")], 1),
         ([("a", "", "r"), ("c", "", "s")], 2),
-        # Of tables from before records were kept, those against no column stand alone.
-        ([("a", "b", None), ("c", "b", "r")], 1),
-        ([("a", "", None), ("c", "", "r")], 2),
     ],
 )
 def test_groupings_are_counted_over_all_columns(tables, groupings):
-    digests = {"r": "1" * 64, "s": "2" * 64, None: None}
+    digests = {"r": "1" * 64, "s": "2" * 64}
     known = [
         disclosure(content, against, column=content, variable=content).model_copy(
             update={"records": digests[records]}
@@ -491,6 +488,7 @@ def disclosure(content="a", against="", column="D", variable="D", study="asia"):
         names=list(against),
         session="0" * 32,
         told=datetime(2031, 5, 6, tzinfo=UTC),
+        records="0" * 64,
     )
 
 
@@ -538,19 +536,13 @@ def test_a_digest_is_of_records_and_groups_alone():
 
 
 @pytest.mark.slow
-def test_what_earlier_versions_told_can_be_left_uncounted(world, parameters_task):
-    """They kept no digests: the remedy that the message names, taken at its word."""
+def test_what_sessions_told_is_refused_where_it_is_lost(world, parameters_task):
     world.run(world.proposal(parameters_task))
     path = world.folder("south") / ".pramana" / "disclosures.json"
     path.unlink()
     with pytest.raises(StoreCorrupt, match="nobody knows") as raised:
         recalled(path.parent)
-    assert "write {} into it, with mode 600" in str(raised.value.remedy)
-    path.write_text("{}")
-    path.chmod(0o600)
-    assert recalled(path.parent) == []
-    world.run(world.proposal(parameters_task, session="cd" * 16))
-    assert len(recalled(path.parent)) == 2
+    assert "Restore it from your backup" in str(raised.value.remedy)
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def test_counts_told_by_another_process_meanwhile_are_not_told_twice(noisy, monk
     drawing = functools.partial(noise.noisy_tables, draw=slow)
     monkeypatch.setattr("owner_agent.peer.learning.noisy_tables", drawing)
     task = {"kind": "parameters", "structure": SPLIT}
-    with pytest.raises(Conflict, match="Another process of south told some of the same counts"):
+    with pytest.raises(Conflict, match="Another process of south shared some of the same counts"):
         world.run(world.proposal(task, session="cd" * 16))
     assert "part" not in world.participants["south"].session.own
     assert noises(world) == [{"C": 0.5, "D": 0.5}]

@@ -171,8 +171,8 @@ def test_an_announcement_that_is_not_what_was_offered(world, parameters_task, ch
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"offers": "0" * 64}, "east was told of other offers"),
-        ({"proposal": "0" * 64}, "east was told of other offers"),
+        ({"offers": "0" * 64}, "east received other offers"),
+        ({"proposal": "0" * 64}, "east received other offers"),
     ],
 )
 def test_owners_that_were_told_different_things(world, ended, change, match):
@@ -288,7 +288,7 @@ def test_another_result_than_agreed_is_not_written(world, learned):
     # Ready, but under a name that nobody takes for a result.
     assert all(".unfinished-" in path for path in world.results("south"))
     agreed[0] = stated_again(world, "north", ResultAgreement, agreed[0].content, digest="0" * 64)
-    with pytest.raises(PeerDeviated, match="south and north were told different parts"):
+    with pytest.raises(PeerDeviated, match="south and north received different parts"):
         partners[1].ask(COMMIT, SESSION, Statements(all=agreed))
     assert world.results("south") == {}
 

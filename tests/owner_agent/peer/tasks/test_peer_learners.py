@@ -278,7 +278,7 @@ def test_what_was_learned_is_shown(world):
     for number, (task, words) in enumerate(
         [(RULES, ["confidence", "C=yes", "lift"]), (TREE, ["|--- C = yes", "class:"]),
          (LINEAR, ["(intercept)", "B=high", "weight"]),
-         ({**RULES, "minimum_confidence": 1.0}, ["rules, ", "there are none"])]
+         ({**RULES, "minimum_confidence": 1.0}, ["rules, ", ": none."])]
     ):  # fmt: skip
         outcome, _ = run(world, task, session=f"{number}" * 32)
         out = io.StringIO()

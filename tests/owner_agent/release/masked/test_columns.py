@@ -42,7 +42,7 @@ def test_a_table_of_another_format_is_the_same(shop, rows, written):
         (3, "SECRET", TableError, r"no finite number in 1 row \(row 2\)"),
         (4, "inf", TableError, "no finite number"),
         (3, "1e200", TableError, "'expenditure' has 1 values that are missing, infinite or beyond"),
-        (2, "SECRET", UnknownCategory, r"none of its 2 categories in 1 row \(row 2\)"),
+        (2, "SECRET", UnknownCategory, r"not among its 2 categories in 1 row \(row 2\)"),
         (0, "", TableError, "record id"),
         (0, "C-00000", TableError, "more than once"),
     ],

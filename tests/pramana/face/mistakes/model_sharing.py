@@ -292,7 +292,7 @@ MISTAKES: Mistakes = {
     TableUnreadable: {
         "trees of a file that is not there": (
             lambda: combine("nowhere.json"),
-            "'nowhere.json' must be a file; there is none",
+            "'nowhere.json' must be a file that exists",
         ),
         "trees of a folder": (
             lambda: combine("."),

@@ -220,7 +220,7 @@ MISTAKES: Mistakes = {
     TableUnreadable: {
         "loading what is not there": (
             lambda: pm.load("/nowhere/model.json"),
-            "path '/nowhere/model.json' … there is none",
+            "path '/nowhere/model.json' … must be a file that exists",
         ),
         "loading a pickled model": (
             lambda: pm.load(written(pickle.dumps({"model": 1}))),

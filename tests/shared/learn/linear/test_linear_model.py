@@ -291,11 +291,3 @@ def test_a_picture_escapes_names_and_draws_weights_of_zero() -> None:
     text = draw_weights(model)
     ET.fromstring(text)
     assert "&lt;t&gt;&amp; = &lt;b&gt;" in text
-
-
-def test_an_accuracy_of_an_earlier_version_is_not_read() -> None:
-    """It was that of the records that were learned from."""
-    model = classifier()
-    document = json.loads(write_linear_json(model))
-    document["accuracy"] = {"estimate": 0.899, "se": 0.01, "se_records": 0.005}
-    assert read_linear_json(json.dumps(document)) == replace(model, accuracy=None)

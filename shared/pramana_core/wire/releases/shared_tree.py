@@ -1,4 +1,4 @@
-"""Knowledge models, the content of a release that has no records: a tree, and what is promised."""
+"""Shared trees, the content of a release that has no records: a tree, and what is promised."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pramana_core.model_sharing.requirements import Requirement
 from pramana_core.model_sharing.tree import SharedTree
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_RECORDS, MAX_VARIABLES, Label, Message
 from pramana_core.wire.releases.base import (
-    KNOWLEDGE,
     MAX_SENTENCES,
+    SHARED_TREE,
     DescribedContent,
     ReleaseKind,
     Sentence,
@@ -46,8 +46,8 @@ class RequirementMessage(Message):
         return Requirement(k=self.k, c=self.c, l=self.l, exact=self.exact)
 
 
-class KnowledgeModelMessage(DescribedContent):
-    """What a release of a knowledge model holds: a decision tree, and what its owner says of it.
+class SharedTreeMessage(DescribedContent):
+    """What a release of a shared tree holds: a decision tree, and what its owner says of it.
 
     `requirement` is what every path is promised to meet, and is checked on the counts that are
     told. `counts` says how these came about: counted (`exact`), taken from the paths that were
@@ -69,7 +69,7 @@ class KnowledgeModelMessage(DescribedContent):
     columns: Annotated[list[Label], Field(max_length=MAX_VARIABLES + 1)] | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> KnowledgeModelMessage:
+    def _consistent(self) -> SharedTreeMessage:
         if (self.counts == "noised") != (self.epsilon is not None):
             raise ValueError("there must be an epsilon if the counts are noised, and else none")
         if (self.tree is None) == (self.columns is None):
@@ -79,7 +79,7 @@ class KnowledgeModelMessage(DescribedContent):
     @classmethod
     def of(
         cls, tree: SharedTree, asked: Requirement | None, protection: Sequence[str], **told: Any
-    ) -> KnowledgeModelMessage:
+    ) -> SharedTreeMessage:
         """Return the message of a tree as it leaves.
 
         Args:
@@ -157,17 +157,17 @@ class KnowledgeModelMessage(DescribedContent):
                 where="records",
             )
 
-    def without_tree(self) -> KnowledgeModelMessage:
+    def without_tree(self) -> SharedTreeMessage:
         """Return what is kept when the release is withdrawn: nothing that records were asked."""
         return self.model_copy(
             update={"tree": None, "columns": self.names, "records": None, "protection": []}
         )
 
 
-KNOWLEDGE_MODEL: ReleaseKind[KnowledgeModelMessage, KnowledgeModelMessage] = ReleaseKind(
-    name=KNOWLEDGE,
+SHARED_TREES: ReleaseKind[SharedTreeMessage, SharedTreeMessage] = ReleaseKind(
+    name=SHARED_TREE,
     field="model",
-    message=KnowledgeModelMessage,
+    message=SharedTreeMessage,
     names=lambda model: model.names,
     categories=lambda model: model.categories,
     read=itself,
@@ -175,7 +175,7 @@ KNOWLEDGE_MODEL: ReleaseKind[KnowledgeModelMessage, KnowledgeModelMessage] = Rel
     plan=lambda _model: None,
     epsilon=lambda model: model.epsilon,
     unbounded=lambda model: None if model.epsilon is not None else NO_BOUND,
-    unexamined="A knowledge model has no records that could be examined.",
-    require=KnowledgeModelMessage.require_promised,
-    remainder=KnowledgeModelMessage.without_tree,
+    unexamined="A shared tree has no records that could be examined.",
+    require=SharedTreeMessage.require_promised,
+    remainder=SharedTreeMessage.without_tree,
 )

@@ -1,4 +1,4 @@
-"""Knowledge models come in: announced, checked, sealed, accounted for, withdrawn."""
+"""Shared trees come in: announced, checked, sealed, accounted for, withdrawn."""
 
 from __future__ import annotations
 

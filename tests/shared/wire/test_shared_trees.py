@@ -1,4 +1,4 @@
-"""Knowledge models on the wire: their identity, and what is left of them when withdrawn."""
+"""Shared trees on the wire: their identity, and what is left of them when withdrawn."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pramana_core.errors import ModelError
 from pramana_core.wire.learning.jobs import ModelSharingSpec
 from pramana_core.wire.releases import Release, ReleaseCreate, release_digest
 from pramana_core.wire.releases.catalogue import KINDS
-from pramana_core.wire.releases.knowledge import KnowledgeModelMessage
+from pramana_core.wire.releases.shared_tree import SharedTreeMessage
 from tests.miner_service.sharing import model, private, tree
 
 
-def read(told: dict[str, Any]) -> KnowledgeModelMessage:
-    return KnowledgeModelMessage.model_validate(told)
+def read(told: dict[str, Any]) -> SharedTreeMessage:
+    return SharedTreeMessage.model_validate(told)
 
 
 def test_the_digest_is_that_of_what_is_told_but_the_owners_words():
     message = read(model())
     written = json.loads(message.canonical_json())
     assert written["tree"]["paths"][0]["class"] == "no"
-    assert KnowledgeModelMessage.model_validate(written) == message
+    assert SharedTreeMessage.model_validate(written) == message
     told = {key: value for key, value in written.items() if key != "protection"}
     text = json.dumps(told, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert message.digest == hashlib.sha256(text.encode()).hexdigest()
