@@ -31,8 +31,8 @@ from .owner.accounting import Account as Account
 from .owner.accounting import accountant as accountant
 from .owner.keys import Keys as Keys
 from .owner.randomizing import randomize as randomize
+from .planning.designing import Design as Design
 from .planning.designing import design as design
-from .planning.designs import Design as Design
 from .planning.plans import Block as Block
 from .planning.plans import CutAndPaste as CutAndPaste
 from .planning.plans import Dense as Dense

@@ -49,7 +49,7 @@ LAZY = {"matplotlib", "numba", "sklearn", "dask", "pyagrum", "opendp"}
 
 SAMPLERS = {
     "pramana_core.estimation.evidence",
-    "pramana_core.estimation.pooled_independence",
+    "pramana_core.estimation.pooled_tables",
     "pramana_core.estimation.table_estimates",
     "pramana_core.estimation.tables_modelled",
     "pramana_core.learn.common.documents",
@@ -60,7 +60,7 @@ SAMPLERS = {
     "pramana_core.learn.networks.search.scores",
     "pramana_core.learn.networks.search.structure_learning",
     "pramana_core.marginals.counts",
-    "pramana_core.mask.synthetic",
+    "pramana_core.mask.catalogue",
     "pramana_core.model_sharing.combination.combining",
     "pramana_core.model_sharing.combination.votes",
     "pramana_core.model_sharing.generating",

@@ -67,7 +67,7 @@ def settings_of(
         OptionError: an option is.
     """
     from miner_service.settings import Settings
-    from miner_service.settings.reading import SECTIONS, read_settings
+    from miner_service.settings.settings import SECTIONS, read_settings
 
     sections = read_settings(file) if file is not None else {}
     password = os.environ.get(PASSWORD_FILE)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from miner_service.settings import Settings
-from miner_service.store.files.address import read_address
 from miner_service.store.files.local import LocalSegments
-from miner_service.store.files.objects import ObjectSegments
+from miner_service.store.files.objects import ObjectSegments, read_address
 from miner_service.store.files.segments import Segments
 
 

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
+from functools import cached_property, singledispatch
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pramana_core.channels import (
+    LISTED_ENTRIES,
     RESOLUTION,
     Choice,
     Coordinated,
@@ -20,15 +23,208 @@ from pramana_core.channels import (
     StructuralZeros,
     Transition,
 )
+from pramana_core.errors import LimitExceeded
 from pramana_core.marginals.counts import Tensor
-from pramana_core.privacy.structures_of_columns import ChannelStructure, ColumnsStructure
+from pramana_core.privacy.structures_of_columns import (
+    ChannelStructure,
+    ColumnsStructure,
+    PlausibleTruths,
+    require_possible,
+)
 from pramana_core.privacy.structures_of_composites import (
     GroupedStructure,
     MixtureStructure,
     PossibleStructure,
     RevealedStructure,
 )
-from pramana_core.privacy.structures_of_samples import SampledSet, SampledStructure
+
+# Records of which only one randomly chosen part is reported.
+
+_AXES = 64
+"""The most axes a tensor can have; that many variables have more cells than can be listed."""
+
+
+_CELLS = 1 << 1000
+"""With more cells than this, a share of one is too small for a float."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledSet:
+    """What one set of axes reports: the axes, ascending, their probability and structure.
+
+    No axes: nothing is reported.
+    """
+
+    axes: tuple[int, ...]
+    weight: float
+    structure: ChannelStructure
+
+
+@dataclass(frozen=True, eq=False)
+class SampledStructure(ChannelStructure):
+    """A draw that does not look at the data picks the axes that are reported; the rest is withheld.
+
+    The report tells which axes it is about; `choices` have different ones. It changes the belief in
+    a cell only through the cell's part: the posterior is the prior within the part times the
+    part's posterior.
+
+    `listed` answers where a question has no answer by parts.
+    """
+
+    sizes: tuple[int, ...]
+    choices: tuple[SampledSet, ...]
+    listed: ChannelStructure
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.sizes)
+
+    @cached_property
+    def gamma(self) -> float:
+        return max(structure.gamma for structure in self._distinct)
+
+    def information(self, prior: Tensor | None) -> float:
+        given = self._given(prior)
+        return sum(
+            c.weight * c.structure.information(None if given is None else self._marginal(given, c))
+            for c in self.choices
+        )
+
+    def extremes(self, prior: Tensor | None) -> tuple[Tensor, Tensor]:
+        given = self._given(prior)
+        low, high = np.ones(1), np.zeros(1)
+        for choice in self.choices:
+            least, most = (self._spread(v, choice) for v in self._of_part(given, choice))
+            self._require_listable(_broadcast(low.shape, least.shape))
+            low, high = np.minimum(low, least), np.maximum(high, most)
+        if given is not None:
+            cells = given.reshape(self.sizes)
+            low, high = low * cells, high * cells
+        return self._flat(low), self._flat(high)
+
+    def bayes_mass(self, weights: Tensor | None) -> float:
+        given = self._given(weights)
+        if given is None:
+            # The best guess names any one of the cells that share the part guessed.
+            return sum(
+                c.weight * c.structure.bayes_mass(None) * c.structure.size / self.size
+                for c in self.choices
+            )
+        return sum(
+            c.weight * c.structure.bayes_mass(self._marginal(given, c, best=True))
+            for c in self.choices
+        )
+
+    def plausible(self, prior: Tensor | None, threshold: float) -> PlausibleTruths:
+        given = self._given(prior)
+        if given is not None:
+            return self.listed.plausible(given, threshold)
+        found = []
+        for choice in self.choices:
+            cells = self.size // choice.structure.size
+            # Beyond this many cells no share of the uniform prior is above the threshold.
+            above = (
+                0.0 if threshold == 0 else math.inf if cells > 1 / threshold else threshold * cells
+            )
+            part = choice.structure.plausible(None, above)
+            found.append(PlausibleTruths(part.fewest * cells, part.least, part.most))
+        return PlausibleTruths.over(found)
+
+    def uniform(self) -> Tensor:
+        possible = np.ones(1, dtype=bool)
+        for choice in self.choices:
+            part = choice.structure.uniform() > 0
+            if part.all():
+                # Spreading it would list cells of which it says nothing.
+                continue
+            spread = self._spread(part, choice)
+            self._require_listable(_broadcast(possible.shape, spread.shape))
+            possible = possible & spread
+        if possible.size == 1:
+            return super().uniform()
+        flat = self._flat(possible.astype(np.float64))
+        uniform: Tensor = flat / flat.sum()
+        return uniform
+
+    def _given(self, prior: Tensor | None) -> Tensor | None:
+        """Return the prior, listing the uniform one only where some cells are impossible.
+
+        A choice sees the margin of a prior only, so that cells are checked here, as a whole.
+        """
+        if self.size > _CELLS:
+            raise LimitExceeded(
+                f"A record of {len(self.sizes)} variables has too many cells for a belief in each.",
+                where="channel",
+                remedy="Ask for gamma and the bounds that follow from it, or for fewer variables.",
+            )
+        if not self._some_impossible:
+            return prior
+        uniform = self.uniform()
+        if prior is None:
+            return uniform
+        require_possible(prior, uniform > 0)
+        return prior
+
+    @cached_property
+    def _some_impossible(self) -> bool:
+        return any(np.any(structure.uniform() == 0) for structure in self._distinct)
+
+    @cached_property
+    def _distinct(self) -> list[ChannelStructure]:
+        """The structures of the choices, one that many choices share once."""
+        return list({id(choice.structure): choice.structure for choice in self.choices}.values())
+
+    def _of_part(self, given: Tensor | None, choice: SampledSet) -> tuple[Tensor, Tensor]:
+        """Return the extremes of the posterior of a part, over the prior of the part.
+
+        With the uniform prior each of the cells that share a part has an equal share of it.
+        """
+        if given is None:
+            low, high = choice.structure.extremes(None)
+            cells = self.size // choice.structure.size
+            return low / cells, high / cells
+        marginal = self._marginal(given, choice)
+        low, high = choice.structure.extremes(marginal)
+        occurs = np.where(marginal > 0, marginal, 1.0)
+        return low / occurs, high / occurs
+
+    def _marginal(self, given: Tensor, choice: SampledSet, *, best: bool = False) -> Tensor:
+        """Return the sum (or the largest) over the axes a choice withholds, flat."""
+        gone = tuple(a for a in range(len(self.sizes)) if a not in choice.axes)
+        cells = given.reshape(self.sizes)
+        left = cells.max(axis=gone) if best else cells.sum(axis=gone)
+        return np.ravel(left)
+
+    def _spread(self, values: npt.NDArray[Any], choice: SampledSet) -> npt.NDArray[Any]:
+        """Return values over a choice's part as a tensor that broadcasts over all cells."""
+        if values.size == 1:
+            return values.reshape(1)
+        if len(self.sizes) > _AXES:
+            self._require_listable(self.sizes)
+        return values.reshape([s if a in choice.axes else 1 for a, s in enumerate(self.sizes)])
+
+    def _flat(self, tensor: Tensor) -> Tensor:
+        if tensor.size == 1:
+            return tensor.reshape(1)
+        self._require_listable(self.sizes)
+        return np.broadcast_to(tensor, self.sizes).ravel()
+
+    def _require_listable(self, shape: tuple[int, ...]) -> None:
+        if math.prod(shape) > LISTED_ENTRIES:
+            raise LimitExceeded(
+                f"A posterior for each of {math.prod(shape)} cells is too much to list; at most"
+                f" {LISTED_ENTRIES} are.",
+                where="channel",
+                remedy="Report the chosen parts by symmetric channels, or ask for each part alone.",
+            )
+
+
+def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of two tensors together, each of one cell or of all axes."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    if len(shorter) < len(longer):
+        return longer
+    return tuple(map(max, longer, shorter))
 
 
 @singledispatch

@@ -20,10 +20,11 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from miner_service.store import migrations, sqlite, tables
+from miner_service.store import migrations, sqlite
+from miner_service.store import sql_database as tables
 from miner_service.store.migrations import HEAD, REVISIONS, upgrading
 from miner_service.store.schema import Base, StudyRow
-from miner_service.store.tables import revision_of
+from miner_service.store.sql_database import revision_of
 from pramana_core.errors import Conflict, NotInstalled, StoreCorrupt
 
 NEXT = str(int(HEAD) + 1)

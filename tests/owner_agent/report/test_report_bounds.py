@@ -28,8 +28,8 @@ from pramana_core.errors import OptionError
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import Amplification
 from pramana_core.privacy import structures as dispatch
+from pramana_core.privacy.structures import SampledSet, SampledStructure
 from pramana_core.privacy.structures_of_composites import PossibleStructure
-from pramana_core.privacy.structures_of_samples import SampledSet, SampledStructure
 
 
 def block(names, sizes, channel):

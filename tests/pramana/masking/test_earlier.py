@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pramana as pm
-from pramana.masking.earlier import _SESSION
+from pramana.masking.masking import _SESSION
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pramana as pm
-from pramana.masking.earlier import _SESSION
 from pramana.masking.masked_frame import MARK
+from pramana.masking.masking import _SESSION
 from pramana_core.errors import OptionError
 from pramana_core.mask.core.cautions import gravity_of
 

@@ -4,7 +4,6 @@ The methods are in `pramana_core.mask.methods`; what one of them did is measured
 `pramana_core.mask.measures`.
 """
 
-from pramana_core.mask.advice.dependence import Evidence
-from pramana_core.mask.advice.recommending import Recommendation, recommend
+from pramana_core.mask.advice.recommending import Evidence, Recommendation, recommend
 
 __all__ = ["Evidence", "Recommendation", "recommend"]

@@ -1,6 +1,6 @@
 """The masking methods of the papers, by name.
 
-Those made of synthetic records are in `pramana_core.mask.synthetic`; `pramana_core.mask.METHODS`
+Those made of synthetic records are in `pramana_core.mask.catalogue`; `pramana_core.mask.METHODS`
 has both.
 """
 

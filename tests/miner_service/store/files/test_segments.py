@@ -245,7 +245,7 @@ class TestObjectSegments(Promises):
         small = replace(settings.storage, cache_bytes=2 * len(BODY))
         segments = open_segments(replace(settings, storage=small))
         segments.prepare()
-        monkeypatch.setattr("miner_service.store.files.address.FRESH_SECONDS", -1.0)
+        monkeypatch.setattr("miner_service.store.files.objects.FRESH_SECONDS", -1.0)
         for release in ("r-1", "r-2", "r-3"):
             segments.put_data(release, written(segments))
         cache = settings.data_dir / "cache"

@@ -9,9 +9,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from owner_agent.peer.app import create_peer_app
-from owner_agent.peer.identity import seen as seen_module
-from owner_agent.peer.identity.identity import BODY_HEADER, CLOCKS_APART, Call, signed_headers
-from owner_agent.peer.identity.seen import SeenRequests
+from owner_agent.peer.identity import identity as seen_module
+from owner_agent.peer.identity.identity import (
+    BODY_HEADER,
+    CLOCKS_APART,
+    Call,
+    SeenRequests,
+    signed_headers,
+)
 from pramana_core.errors import StorageFull, StoreCorrupt, TooManyRequests
 from tests.full_disk import files_no_longer_than
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from pramana.setups.relationships import DATASETS
 from pramana_core.errors import MaskingError
-from pramana_core.mask.advice.dependence import (
+from pramana_core.mask.advice.recommending import (
     Features,
     by_curves,
     by_lines,
@@ -19,9 +19,9 @@ from pramana_core.mask.advice.dependence import (
     dependence,
     explained,
     gained,
+    recommend,
     standardized,
 )
-from pramana_core.mask.advice.recommending import recommend
 
 FALSE_ALARM = 1e-6
 SMALL = 500

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pramana_core.mask.advice.dependence import FALSE_ALARM, Features, spread
-from pramana_core.mask.advice.recommending import recommend
+from pramana_core.mask.advice.recommending import FALSE_ALARM, Features, recommend, spread
 
 
 def row(seed, size, *, heavy=False, n=300):

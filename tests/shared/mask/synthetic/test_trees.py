@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from pramana_core.errors import NotInstalled, OptionError
+from pramana_core.mask.catalogue import _drawn, _leaves, synthetic_copula, synthetic_trees
 from pramana_core.mask.core.inputs import normal_scores
-from pramana_core.mask.synthetic import _drawn, _leaves, synthetic_copula, synthetic_trees
 
 FALSE_ALARM = 1e-6
 
