@@ -66,8 +66,7 @@ def settings_of(
         ConfigError: the file of settings is wrong.
         OptionError: an option is.
     """
-    from miner_service.settings import Settings
-    from miner_service.settings.settings import SECTIONS, read_settings
+    from miner_service.settings import SECTIONS, Settings, read_settings
 
     sections = read_settings(file) if file is not None else {}
     password = os.environ.get(PASSWORD_FILE)

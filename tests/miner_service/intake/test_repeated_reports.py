@@ -14,7 +14,7 @@ import pytest
 
 from miner_service.intake import intake
 from miner_service.intake import unbounded as examining
-from miner_service.settings.settings import StorageSettings
+from miner_service.settings import StorageSettings
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan

@@ -1,4 +1,7 @@
-"""The settings of a miner: where it keeps its data, where it listens, and the sections of these."""
+"""The settings of a miner: where it keeps its data, where it listens, how much it accepts.
+
+A class for each section, frozen and checked when it is made. Nothing is opened here.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,6 @@ from typing import Any, get_args, get_type_hints
 from pramana_core.alike import alike
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.wire.base import MAX_PARTS
-
-# The check that all sections of the settings share.
 
 
 def require_positive(section: Any, zero: Sequence[str] = ()) -> None:

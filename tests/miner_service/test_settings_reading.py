@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from miner_service.cli.operations import settings_of
-from miner_service.settings import Settings
-from miner_service.settings.settings import SECTIONS, read_settings
+from miner_service.settings import SECTIONS, Settings, read_settings
 from pramana_core.errors import ConfigError
 from tests.places import ROOT
 
