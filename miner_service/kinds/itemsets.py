@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_pairs, require_table
-from miner_service.kinds.base import Content, part_of, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
 from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
@@ -29,7 +29,7 @@ from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Flags
-from pramana_core.progress import Progress
+from pramana_core.progress import Progress, part_of
 from pramana_core.ties import descending
 from pramana_core.wire.learning.jobs import AssociationRulesSpec
 from pramana_core.wire.learning.models import AssociationRulesMessage
