@@ -20,7 +20,7 @@ from miner_service.kinds.affordability import (
 )
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
-from miner_service.kinds.counting import RecordLayout, estimated, largest_family
+from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
@@ -142,14 +142,9 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
         named: list[str] | None = getattr(spec, self.learner.features)
         return named
 
-    def require_affordable(
-        self,
-        spec: SpecT,  # noqa: ARG002
-        variables: tuple[str, ...],
-        layout: RecordLayout,  # noqa: ARG002
-        limits: Limits,
-    ) -> None:
+    def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:  # noqa: ARG002
         """Bound the variables; each kind bounds what it counts besides."""
+        variables = extent.variables
         if len(variables) > limits.search_variables:
             where = self.learner.features
             raise LimitExceeded(
@@ -159,9 +154,8 @@ class _ClassifierKind(CountsKind[SpecT, MessageT]):
                 remedy=f"Name those that matter in `{where}`.",
             )
 
-    def less(
-        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterator[Reduction[SpecT]]:
+    def less(self, spec: SpecT, extent: Extent) -> Iterator[Reduction[SpecT]]:
+        variables, layout, _records = extent
         names = sorted(variables[:-1], key=lambda name: -layout.domain[name].size)
         yield fewer(names, self.learner.features, lambda most: self.of(spec, names[:most]))
         for what, now in self.lowered(spec, len(names)):
@@ -209,18 +203,13 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
     def shown(cls, model: Any) -> Mapping[str, Any]:
         return {"through": said_of_model(model)}
 
-    def require_affordable(
-        self,
-        spec: DecisionTreeSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
-    ) -> None:
+    def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
         """Bound the variables, the table of each split, and what its counts come from.
 
         These are tables of whole paths where a node is counted anew, or those of a model.
         """
-        super().require_affordable(spec, variables, layout, limits)
+        variables, layout, _records = extent
+        super().require_affordable(spec, extent, limits)
         attributes = layout.domain.project(variables[:-1])
         largest = max(attributes.shape) * layout.domain[spec.target].size
         if largest > INFORMATION_CELLS:
@@ -242,10 +231,9 @@ class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
         )
         require_table(spec, family, layout, limits, where="max_depth")
 
-    def work(
-        self, spec: DecisionTreeSpec, variables: tuple[str, ...], layout: RecordLayout, records: int
-    ) -> Work:
+    def work(self, spec: DecisionTreeSpec, extent: Extent) -> Work:
         """Return the work of a tree's nodes: each looks at the table of every attribute left."""
+        variables, layout, records = extent
         attributes = layout.domain.project(variables[:-1])
         if not estimated(spec).told(variables, layout):
             # A network tells the counts of every path.
@@ -308,11 +296,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
     learner, template, on_page = LINEAR, "linear.html.j2", ("svg",)
 
     def require_affordable(
-        self,
-        spec: LinearClassifierSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: LinearClassifierSpec, extent: Extent, limits: Limits
     ) -> None:
         """Bound columns, classes, and the table of all variables or else those of a model of them.
 
@@ -320,6 +304,7 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
             LimitExceeded: they are too many.
             UnknownVariable, OptionError: `numeric` does not fit the features.
         """
+        variables, layout, _records = extent
         domain = layout.domain.project(variables)
         features = domain.project(variables[:-1])
         options = spec.options()
@@ -339,14 +324,9 @@ class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifie
             return
         require_network(spec, spec.target, features.names, 1, layout, limits)
 
-    def work(
-        self,
-        spec: LinearClassifierSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: LinearClassifierSpec, extent: Extent) -> Work:
         """Return the work of the counts that planes are fitted to, and of the planes."""
+        variables, layout, records = extent
         domain, options = layout.domain.project(variables), spec.options()
         columns = 1 + _columns(options, domain.project(variables[:-1]))
         classes = domain[spec.target].size
@@ -395,29 +375,19 @@ class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMe
         structure = draw_structure(model.structure).svg() if model.links else ""
         return {"name": NAMES[model.model], "structure": structure}
 
-    def require_affordable(
-        self,
-        spec: BayesClassifierSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
-    ) -> None:
+    def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
         """Bound the variables, the largest table that may be asked for, and all parameters.
 
         Raises:
             LimitExceeded: they are too many.
         """
-        super().require_affordable(spec, variables, layout, limits)
+        variables, layout, _records = extent
+        super().require_affordable(spec, extent, limits)
         most = spec.options().depends_on
         require_network(spec, spec.target, variables[:-1], most, layout, limits)
 
-    def work(
-        self,
-        spec: BayesClassifierSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: BayesClassifierSpec, extent: Extent) -> Work:
+        variables, layout, records = extent
         return counting.network(spec, variables, layout, records, spec.options().depends_on)
 
     def lowered(self, spec: BayesClassifierSpec, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002

@@ -15,7 +15,7 @@ from miner_service.kinds.affordability import (
 )
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
-from miner_service.kinds.counting import RecordLayout
+from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -131,26 +131,19 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
         return tuple(spec.structure)
 
     def require_affordable(
-        self,
-        spec: BayesNetParametersSpec,
-        _nodes: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: BayesNetParametersSpec, extent: Extent, limits: Limits
     ) -> None:
-        require_small(spec, layout, limits)
+        require_small(spec, extent.layout, limits)
 
     def less(
-        self, spec: BayesNetParametersSpec, _nodes: tuple[str, ...], _layout: RecordLayout
+        self,
+        spec: BayesNetParametersSpec,
+        extent: Extent,  # noqa: ARG002
     ) -> Iterable[Reduction[BayesNetParametersSpec]]:
         return counting.less_order(spec)
 
-    def work(
-        self,
-        spec: BayesNetParametersSpec,
-        _nodes: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: BayesNetParametersSpec, extent: Extent) -> Work:
+        _nodes, layout, records = extent
         work = Work()
         for node, parents in spec.structure.items():
             family = (node, *parents)
@@ -174,13 +167,9 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
         spec.search.options()
 
     def require_affordable(
-        self,
-        spec: BayesNetStructureSpec,
-        nodes: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: BayesNetStructureSpec, extent: Extent, limits: Limits
     ) -> None:
-        require_affordable_search(spec, nodes, layout, limits)
+        require_affordable_search(spec, extent.variables, extent.layout, limits)
 
     def variables(self, spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
         """Return the nodes of a search: by default, all that is reported."""
@@ -197,14 +186,9 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
             )
         return nodes
 
-    def work(
-        self,
-        spec: BayesNetStructureSpec,
-        nodes: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: BayesNetStructureSpec, extent: Extent) -> Work:
         """Return the work of a search: of links it looks at, and of these in bootstrap samples."""
+        nodes, layout, records = extent
         search = spec.search.options()
         pairs = math.comb(len(nodes), 2)
         sized = sorted(nodes, key=lambda name: -layout.domain[name].size)
@@ -226,8 +210,9 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
         return found + drawn + last
 
     def less(
-        self, spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout
+        self, spec: BayesNetStructureSpec, extent: Extent
     ) -> Iterator[Reduction[BayesNetStructureSpec]]:
+        nodes, layout, _records = extent
         if spec.draws:
             yield lower(
                 spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0
