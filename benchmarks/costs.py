@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 
 from miner_service.kinds import kind_of
 from miner_service.kinds.costs import RATES, Cost, Unit, Work, duration, size
-from miner_service.kinds.counting import RecordLayout
+from miner_service.kinds.counting import Extent, RecordLayout
 from miner_service.kinds.counts import CountsKind
 from miner_service.kinds.masked import MaskedTables, RecordsKind, TableExtent
 from pramana_core.channels import RESOLUTION, Choice, Identity, Sampled, Symmetric, most_accurate
@@ -246,7 +246,7 @@ def work_of(case: Case) -> Work:
     layout = RecordLayout((case.plan,))
     counts = cast("CountsKind[Any, Any]", kind)
     variables = counts.variables(spec, layout.domain)
-    return counts.work(spec, variables, layout, case.records)
+    return counts.work(spec, Extent(variables, layout, case.records))
 
 
 def run(case: Case) -> tuple[float, float, str]:

@@ -200,9 +200,8 @@ def _evidence(network: BayesNet, given: list[str]) -> dict[str, str]:
 
 
 def _described(document: NetworkDocument) -> dict[str, Any]:
-    from dataclasses import asdict
 
-    from pramana_core.learn.networks.exchange.documents import finite
+    from pramana_core.learn.networks.exchange.documents import link_json
 
     network = document.network
     return {
@@ -215,7 +214,7 @@ def _described(document: NetworkDocument) -> dict[str, Any]:
             for name, parents in network.structure.families
         ],
         "free_parameters": _free(network),
-        "links": [{**asdict(link), "inflation": finite(link.inflation)} for link in document.links],
+        "links": [link_json(link) for link in document.links],
     }
 
 

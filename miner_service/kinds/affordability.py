@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from miner_service.kinds.counting import RecordLayout, estimated, largest_family
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
-from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.estimation.evidence import TEST_CELLS
 from pramana_core.learn.common.documents import write_json
@@ -222,7 +222,7 @@ def _most_parameters(domain: Domain, most: int) -> int:
     return total
 
 
-# What jobs that learn to predict a class have in common, and the documents of their models.
+# The documents of models.
 
 
 class WithDocument(Protocol):
@@ -231,35 +231,6 @@ class WithDocument(Protocol):
     @property
     def document(self) -> dict[str, Any]:
         """What JSON is made of."""
-
-
-def require_among(target: str, others: Sequence[str] | None, where: str) -> None:
-    """Check that a class is told from other variables.
-
-    Raises:
-        OptionError: one of them is named twice, or is the class itself.
-    """
-    names = others or ()
-    if len(set(names)) < len(names) or target in names:
-        raise OptionError(
-            "A variable is named twice, or is the class itself.",
-            where=where,
-            remedy=f"Name in `{where}` other variables than the class, each once.",
-        )
-
-
-def predicted_from(target: str, others: Sequence[str] | None, reported: Domain) -> tuple[str, ...]:
-    """Return the variables of such a job, the class last: by default all that are reported.
-
-    Raises:
-        OptionError: nothing but the class is reported.
-    """
-    names = [name for name in others or reported.names if name != target]
-    if not names:
-        raise OptionError(
-            "Only the class is reported: there is nothing to predict it from.", where="target"
-        )
-    return (*names, target)
 
 
 def read_document(message: WithDocument) -> str:

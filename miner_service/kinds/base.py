@@ -231,18 +231,6 @@ def said_of_copies(alignment: Alignment) -> str:
     return "".join(f" {one.told}" for one in alignment.same)
 
 
-def part_of(on_step: Progress, start: int, length: int) -> Progress:
-    """Report a part of a job as its share of the whole, in hundredths; a search may step back."""
-    furthest = start
-
-    def step(done: int, total: int) -> None:
-        nonlocal furthest
-        furthest = max(furthest, start + length * done // max(total, 1))
-        on_step(furthest, 100)
-
-    return step
-
-
 # A model on one page with nothing loaded: its picture, its parts and their errors.
 
 

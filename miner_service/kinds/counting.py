@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from miner_service.kinds.costs import Reduction, Work, lower
 from pramana_core.domain import Domain, Variable
@@ -166,6 +166,14 @@ def _asked(block: Block, names: Collection[str]) -> list[str]:
 def _reported(block: Block, names: Collection[str]) -> int:
     asked = _asked(block, names)
     return (block.restrict(asked) or block.channel).shape[1] if asked else 1
+
+
+class Extent(NamedTuple):
+    """What a job counts: its variables, how their records are reported, and how many these are."""
+
+    variables: tuple[str, ...]
+    layout: RecordLayout
+    records: int
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from miner_service.kinds.base import (
     said_of_copies,
 )
 from miner_service.kinds.costs import Reduction, Work
-from miner_service.kinds.counting import RecordLayout, estimated
+from miner_service.kinds.counting import Extent, RecordLayout, estimated
 from miner_service.settings import Limits
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
@@ -45,13 +45,11 @@ MessageT = TypeVar("MessageT", bound=ModelHead)
 
 @dataclass(frozen=True)
 class CountsJob(PreparedJob):
-    """A job that can run: its variables, the blocks it needs of the releases, and its order."""
+    """A job that can run: what it counts, the blocks it needs of the releases, and its order."""
 
-    variables: tuple[str, ...]
+    extent: Extent
     planned: tuple[PlannedRelease, ...]
     blocks: tuple[tuple[PlannedRelease, tuple[Block, ...]], ...]
-    layout: RecordLayout
-    records: int
     order: int | None
 
 
@@ -98,21 +96,15 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         """Return the variables it counts, given all that are reported; may raise."""
 
     @abstractmethod
-    def require_affordable(
-        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
-    ) -> None:
+    def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:
         """Raise LimitExceeded if what is asked of these variables is too much."""
 
     @abstractmethod
-    def work(
-        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout, records: int
-    ) -> Work:
+    def work(self, spec: SpecT, extent: Extent) -> Work:
         """Return how much work it is, of these variables and so many records."""
 
     @abstractmethod
-    def less(
-        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout
-    ) -> Iterable[Reduction[SpecT]]:
+    def less(self, spec: SpecT, extent: Extent) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less of it."""
 
     @abstractmethod
@@ -148,19 +140,16 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
             _require_one_source(blocks, alignment)
             records = alignment.in_all or 0
             layout = RecordLayout((_together(blocks),))
-        order = self._affordable_order(spec, variables, layout, limits)
+        extent = Extent(variables, layout, records)
+        order = self._affordable_order(spec, extent, limits)
         sources = tuple(release.source for release in releases)
-        return CountsJob(
-            sources, alignment, variables, tuple(releases), blocks, layout, records, order
-        )
+        return CountsJob(sources, alignment, extent, tuple(releases), blocks, order)
 
     def settled(self, spec: SpecT, prepared: CountsJob) -> SpecT:
         """Return a specification that can run, with the order that it is learned with."""
         return spec.model_copy(update={"order": prepared.order})
 
-    def _affordable_order(
-        self, spec: SpecT, variables: tuple[str, ...], layout: RecordLayout, limits: Limits
-    ) -> int | None:
+    def _affordable_order(self, spec: SpecT, extent: Extent, limits: Limits) -> int | None:
         """Return the order given, or the highest default one that can be afforded.
 
         None where it hangs on the table: of log-linear models, and of itemsets.
@@ -170,26 +159,27 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         """
         order = spec.order if spec.models else spec.interacting
         if order is None and estimated(spec).settles_order and self.settles_order:
-            for order in range(default_order(layout.plans), LEAST_ORDER, -1):
+            for order in range(default_order(extent.layout.plans), LEAST_ORDER, -1):
                 higher = spec.model_copy(update={"order": order})
                 with suppress(LimitExceeded):
-                    self.require_affordable(higher, variables, layout, limits)
+                    self.require_affordable(higher, extent, limits)
                     return order
             order = LEAST_ORDER
         spec = spec.model_copy(update={"order": order})
-        self.require_affordable(spec, variables, layout, limits)
+        self.require_affordable(spec, extent, limits)
         return order
 
     def work_of(self, spec: SpecT, prepared: CountsJob) -> Work:
         """Return how much work a specification is on the records of a job that can run."""
-        named = self.variables(spec, prepared.layout.domain)
+        extent = prepared.extent
+        named = self.variables(spec, extent.layout.domain)
         # One that is named and need not be counted is not in the layout.
-        variables = tuple(name for name in named if name in prepared.variables)
-        return self.work(spec, variables, prepared.layout, prepared.records)
+        variables = tuple(name for name in named if name in extent.variables)
+        return self.work(spec, extent._replace(variables=variables))
 
     def less_of(self, spec: SpecT, prepared: CountsJob) -> Iterable[Reduction[SpecT]]:
         """Return the ways to ask for less."""
-        return self.less(spec, prepared.variables, prepared.layout)
+        return self.less(spec, prepared.extent)
 
     def learned(
         self,
@@ -205,7 +195,13 @@ class CountsKind(JobKind[SpecT, CountsJob, MessageT]):
         """
         steps = Repeating(on_step)
         marginals = marginals_of(
-            spec, prepared.planned, prepared.blocks, aligner, load, prepared.variables, steps.again
+            spec,
+            prepared.planned,
+            prepared.blocks,
+            aligner,
+            load,
+            prepared.extent.variables,
+            steps.again,
         )
         content = self.learn(spec, marginals, steps)
         told = _fitting(marginals.lack_of_fit)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_pairs, require_table
-from miner_service.kinds.base import Content, part_of, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
-from miner_service.kinds.counting import RecordLayout, estimated, largest_family
+from miner_service.kinds.counting import Extent, estimated, largest_family
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -29,7 +29,7 @@ from pramana_core.learn.rules.mining import mine_itemsets
 from pramana_core.learn.rules.rules import derive_rules
 from pramana_core.marginals.counts import Marginals
 from pramana_core.marginals.support_counts import Flags
-from pramana_core.progress import Progress
+from pramana_core.progress import Progress, part_of
 from pramana_core.ties import descending
 from pramana_core.wire.learning.jobs import AssociationRulesSpec
 from pramana_core.wire.learning.models import AssociationRulesMessage
@@ -141,13 +141,10 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         return tuple(name for name, _ in items)
 
     def require_affordable(
-        self,
-        spec: AssociationRulesSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: AssociationRulesSpec, extent: Extent, limits: Limits
     ) -> None:
         """Bound the variables, the items and, where tables tell itemsets, the largest of these."""
+        variables, layout, _records = extent
         items = items_wanted(layout.domain.project(variables), spec.present, spec.items)
         if len(variables) > limits.search_variables or len(items) > MOST_ITEMS:
             raise LimitExceeded(
@@ -164,14 +161,9 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         _, family = largest_family(layout, variables, spec.max_length)
         require_table(spec, family, layout, limits, where="max_length")
 
-    def work(
-        self,
-        spec: AssociationRulesSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: AssociationRulesSpec, extent: Extent) -> Work:
         """Return the work of the supports of as many itemsets as may well be frequent."""
+        variables, layout, records = extent
         domain = layout.domain.project(variables)
         items = items_wanted(domain, spec.present, spec.items)
         share = len(variables) / max(len(items), 1) if spec.present is None else 0.25
@@ -188,8 +180,9 @@ class AssociationRulesKind(CountsKind[AssociationRulesSpec, AssociationRulesMess
         return counting.table(spec, asked, layout, records, tables)
 
     def less(
-        self, spec: AssociationRulesSpec, variables: tuple[str, ...], layout: RecordLayout
+        self, spec: AssociationRulesSpec, extent: Extent
     ) -> Iterator[Reduction[AssociationRulesSpec]]:
+        variables, layout, _records = extent
         yield lower(
             spec.max_length, "max_length", lambda most: spec.model_copy(update={"max_length": most})
         )

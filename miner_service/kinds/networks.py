@@ -13,9 +13,9 @@ from miner_service.kinds.affordability import (
     require_affordable_search,
     require_small,
 )
-from miner_service.kinds.base import Content, part_of, render
+from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer, lower
-from miner_service.kinds.counting import RecordLayout
+from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import Limits
 from pramana_core.domain import Domain
@@ -24,14 +24,14 @@ from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_paramet
 from pramana_core.learn.networks.exchange.bif import write_bif, write_dot
 from pramana_core.learn.networks.exchange.documents import (
     NetworkDocument,
-    finite,
+    link_json,
     read_network_json,
 )
 from pramana_core.learn.networks.exchange.drawing import draw_structure
 from pramana_core.learn.networks.search.structure_learning import LearnedLink, learn_structure
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals
-from pramana_core.progress import Progress
+from pramana_core.progress import Progress, part_of
 from pramana_core.wire.learning.jobs import BayesNetParametersSpec, BayesNetStructureSpec
 from pramana_core.wire.learning.models import (
     BayesNetMessage,
@@ -64,45 +64,22 @@ def _parameters(
 
 
 def _content(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> Content:
-    nodes = [
-        NodeMessage(
-            name=node, categories=list(network.domain[node].categories), parents=list(parents)
-        )
-        for node, parents in network.structure.families
-    ]
-    parameters = [
-        ParameterMessage(
-            node=p.node,
-            value=p.value,
-            parents=p.parents,
-            estimate=p.estimate,
-            probability=p.probability,
-            se=p.se,
-            se_records=p.se_records,
-            interval=p.interval,
-        )
-        for p in network.parameters()
-    ]
-    return {"nodes": nodes, "links": _link_messages(network, links), "parameters": parameters}
-
-
-def _link_messages(network: LearnedBayesNet, links: Sequence[LearnedLink]) -> list[LinkMessage]:
-    """Return every link of a network with what was found out of it."""
-    found = {(link.parent, link.child): link for link in links}
-    messages = []
-    for parent, child in network.structure.links:
-        link = found.get((parent, child))
-        messages.append(
-            LinkMessage(
-                parent=parent,
-                child=child,
-                gain=None if link is None else link.gain,
-                inflation=None if link is None else finite(link.inflation),
-                confidence=None if link is None else link.confidence,
-                compelled=None if link is None else link.compelled,
+    """Return what a model says of a network, and of every link what was found out of it."""
+    nothing = dict.fromkeys(("gain", "inflation", "confidence", "compelled"))
+    found = {(link.parent, link.child): link_json(link) for link in links}
+    return {
+        "nodes": [
+            NodeMessage(
+                name=node, categories=list(network.domain[node].categories), parents=list(parents)
             )
-        )
-    return messages
+            for node, parents in network.structure.families
+        ],
+        "links": [
+            LinkMessage(**{"parent": parent, "child": child, **found.get((parent, child), nothing)})
+            for parent, child in network.structure.links
+        ],
+        "parameters": [ParameterMessage(**vars(one)) for one in network.parameters()],
+    }
 
 
 def _write_bif(model: BayesNetMessage) -> str:
@@ -154,26 +131,19 @@ class ParametersKind(_NetworkKind[BayesNetParametersSpec]):
         return tuple(spec.structure)
 
     def require_affordable(
-        self,
-        spec: BayesNetParametersSpec,
-        _nodes: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: BayesNetParametersSpec, extent: Extent, limits: Limits
     ) -> None:
-        require_small(spec, layout, limits)
+        require_small(spec, extent.layout, limits)
 
     def less(
-        self, spec: BayesNetParametersSpec, _nodes: tuple[str, ...], _layout: RecordLayout
+        self,
+        spec: BayesNetParametersSpec,
+        extent: Extent,  # noqa: ARG002
     ) -> Iterable[Reduction[BayesNetParametersSpec]]:
         return counting.less_order(spec)
 
-    def work(
-        self,
-        spec: BayesNetParametersSpec,
-        _nodes: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: BayesNetParametersSpec, extent: Extent) -> Work:
+        _nodes, layout, records = extent
         work = Work()
         for node, parents in spec.structure.items():
             family = (node, *parents)
@@ -197,13 +167,9 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
         spec.search.options()
 
     def require_affordable(
-        self,
-        spec: BayesNetStructureSpec,
-        nodes: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: BayesNetStructureSpec, extent: Extent, limits: Limits
     ) -> None:
-        require_affordable_search(spec, nodes, layout, limits)
+        require_affordable_search(spec, extent.variables, extent.layout, limits)
 
     def variables(self, spec: BayesNetStructureSpec, reported: Domain) -> tuple[str, ...]:
         """Return the nodes of a search: by default, all that is reported."""
@@ -220,14 +186,9 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
             )
         return nodes
 
-    def work(
-        self,
-        spec: BayesNetStructureSpec,
-        nodes: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: BayesNetStructureSpec, extent: Extent) -> Work:
         """Return the work of a search: of links it looks at, and of these in bootstrap samples."""
+        nodes, layout, records = extent
         search = spec.search.options()
         pairs = math.comb(len(nodes), 2)
         sized = sorted(nodes, key=lambda name: -layout.domain[name].size)
@@ -249,8 +210,9 @@ class StructureKind(_NetworkKind[BayesNetStructureSpec]):
         return found + drawn + last
 
     def less(
-        self, spec: BayesNetStructureSpec, nodes: tuple[str, ...], layout: RecordLayout
+        self, spec: BayesNetStructureSpec, extent: Extent
     ) -> Iterator[Reduction[BayesNetStructureSpec]]:
+        nodes, layout, _records = extent
         if spec.draws:
             yield lower(
                 spec.draws, "draws", lambda most: spec.model_copy(update={"draws": most}), least=0

@@ -13,7 +13,7 @@ from miner_service.kinds import counting
 from miner_service.kinds.affordability import require_table
 from miner_service.kinds.base import Content, render
 from miner_service.kinds.costs import Reduction, Work, fewer
-from miner_service.kinds.counting import RecordLayout
+from miner_service.kinds.counting import Extent
 from miner_service.kinds.counts import CountsKind
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.domain import Domain, Variable
@@ -97,12 +97,9 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
             raise OptionError("A variable is named twice.", where="variables")
 
     def require_affordable(
-        self,
-        spec: ContingencyTableSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        limits: Limits,
+        self, spec: ContingencyTableSpec, extent: Extent, limits: Limits
     ) -> None:
+        variables, layout, _records = extent
         domain = layout.domain.project(variables)
         cells = domain.size
         if cells > limits.model_parameters:
@@ -122,20 +119,16 @@ class ContingencyTableKind(CountsKind[ContingencyTableSpec, ContingencyTableMess
             )
         require_table(spec, variables, layout, limits, where="variables")
 
-    def work(
-        self,
-        spec: ContingencyTableSpec,
-        variables: tuple[str, ...],
-        layout: RecordLayout,
-        records: int,
-    ) -> Work:
+    def work(self, spec: ContingencyTableSpec, extent: Extent) -> Work:
+        variables, layout, records = extent
         cells = layout.domain.project(variables).size
         written = Work({"told": cells * (len(variables) + 8)}, 4_000 * cells)
         return counting.table(spec, variables, layout, records) + written
 
     def less(
-        self, spec: ContingencyTableSpec, variables: tuple[str, ...], layout: RecordLayout
+        self, spec: ContingencyTableSpec, extent: Extent
     ) -> Iterator[Reduction[ContingencyTableSpec]]:
+        variables, layout, _records = extent
         # Of the most categories first: then any so many are allowed.
         largest = sorted(variables, key=lambda name: -layout.domain[name].size)
         yield fewer(

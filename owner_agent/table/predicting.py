@@ -34,7 +34,8 @@ from pramana_core.errors import (
     TableUnreadable,
     UnknownCategory,
 )
-from pramana_core.learn.prediction import Predictor, interval_cuts, read_predictor
+from pramana_core.learn.learners import read_predictor
+from pramana_core.learn.prediction import Predictor, interval_cuts
 from pramana_core.marginals.counts import Codes, Tensor
 from pramana_core.progress import Progress
 from pramana_core.wire.parts import code_dtype

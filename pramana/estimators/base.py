@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from pramana.estimators.saved import (
     FORMAT,
@@ -32,6 +32,8 @@ from pramana_core.learn.common.documents import write_json
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress
 from pramana_core.terminal import progress_bar
+
+OptionsT = TypeVar("OptionsT")
 
 _DIGITS = 12
 """So much of a plan's digest is printed."""
@@ -239,6 +241,11 @@ class Estimator(PlotMixin, ABC):
     def _options_written(self) -> dict[str, Any]:
         """Return the options as JSON can say them."""
         return {name: plain(value) for name, value in self.get_params().items()}
+
+    def _options_of(self, options: type[OptionsT], **instead: Any) -> OptionsT:
+        """Return those that have limits, as the packages below have them. Raises OptionError."""
+        names = [field.name for field in fields(options)]  # type: ignore[arg-type]
+        return options(**{name: plain(getattr(self, name)) for name in names} | instead)
 
     def _set_source(self, source: LearnedFrom) -> None:
         self.n_records_ = source.records

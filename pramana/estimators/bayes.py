@@ -10,17 +10,14 @@ import numpy as np
 from pramana.estimators.base import Estimator
 from pramana.estimators.classifiers import Classifier
 from pramana.estimators.saved import plain
-from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.learn.bayes_classifier.exchange import (
-    bayes_classifier_json,
     write_bayes_classifier_text,
 )
-from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.model import BayesClassifier as Learned
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions, BayesModel
+from pramana_core.learn.learners import BAYES
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Tensor
-from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -62,8 +59,7 @@ class BayesClassifier(Classifier[Learned]):
         array(['yes', 'no'], dtype=object)
     """
 
-    kind = "bayes-classifier"
-    options_of = BayesClassifierOptions
+    learner = BAYES
 
     def __init__(
         self,
@@ -79,18 +75,6 @@ class BayesClassifier(Classifier[Learned]):
         self.model = model
         self.max_parents = max_parents
         self.alpha = alpha
-
-    def _learned(
-        self,
-        counts: EstimatedCounts,
-        features: list[str] | None,
-        options: Any,
-        on_step: Progress,
-    ) -> Learned:
-        return learn_bayes_classifier(counts.marginals, self.target, features, options, on_step)
-
-    def _document(self) -> dict[str, Any]:
-        return bayes_classifier_json(self.model_)
 
     @classmethod
     def from_job(cls, job: Mapping[str, Any]) -> Estimator:
@@ -172,8 +156,6 @@ class NaiveBayes(BayesClassifier):
             crew    no         0.43 0.40  0.46      0.27
             crew   yes         0.33 0.28  0.38     -0.27
     """
-
-    kind = "bayes-classifier"
 
     def __init__(
         self,

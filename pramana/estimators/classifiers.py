@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from pramana.estimators.base import Estimator
-from pramana.estimators.saved import plain
 from pramana.frames.absent import MissingColumns, lacking, tell_of_missing
 from pramana.frames.codes import encode, takes_empty
 from pramana.frames.tables import Frame, as_frame, shown
@@ -19,7 +16,8 @@ from pramana.reporting.reports import Reports
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
 from pramana_core.learn.common.documents import write_json
-from pramana_core.learn.prediction import Predictor, read_predictor
+from pramana_core.learn.learners import ClassLearner
+from pramana_core.learn.prediction import Predictor
 from pramana_core.marginals.counts import Codes
 from pramana_core.progress import Progress
 
@@ -49,12 +47,18 @@ class Classifier(Estimator, Generic[ModelT]):
         notes_: what the reader of the model must know.
     """
 
-    options_of: ClassVar[type]
-    """The options, with their limits and defaults, as the packages below have them."""
+    learner: ClassVar[ClassLearner[Any, Any]]
+    """What learns, with its options, as the packages below have it."""
 
     target: str
     features: Sequence[str] | None
     model_: ModelT
+
+    def __init_subclass__(cls) -> None:
+        if "learner" in vars(cls):
+            cls.kind = cls.learner.kind
+            cls.job_names = {"features": cls.learner.features}
+        super().__init_subclass__()
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -214,22 +218,21 @@ class Classifier(Estimator, Generic[ModelT]):
     def _learn(self, counts: EstimatedCounts, on_step: Progress) -> None:
         self._require_variables(counts.domain)
         names = None if self.features is None else list(self.features)
-        self.model_ = self._learned(counts, names, self._options(), on_step)
+        self.model_ = self.learner.learn(
+            counts.marginals,
+            self.target,
+            names,
+            self._options(),
+            seed=getattr(self, "seed", 0),
+            on_step=on_step,
+        )
 
-    @abstractmethod
-    def _learned(
-        self,
-        counts: EstimatedCounts,
-        features: list[str] | None,
-        options: Any,
-        on_step: Progress,
-    ) -> ModelT:
-        """Return the model that is learned."""
+    def _document(self) -> dict[str, Any]:
+        return self.learner.document(self.model_)
 
     def _options(self) -> Any:
         """Return the options that have limits. Raises OptionError."""
-        named = {field.name: plain(getattr(self, field.name)) for field in fields(self.options_of)}
-        return self.options_of(**named)
+        return self._options_of(self.learner.options)
 
     def _require_variables(self, domain: Domain) -> None:
         """Check the target and the features. Raises OptionError, UnknownVariable."""
@@ -275,7 +278,7 @@ class Classifier(Estimator, Generic[ModelT]):
             )
 
     def _take(self, document: Mapping[str, Any]) -> None:
-        self.model_ = cast("ModelT", read_predictor(write_json(document)))
+        self.model_ = self.learner.read(write_json(document))
 
     def __sklearn_tags__(self) -> Tags:
         """Say to scikit-learn what this is: a classifier of text and categories."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pramana.estimators.classifiers import Classifier
-from pramana.estimators.saved import plain
 from pramana.frames.tables import Frame, shown
-from pramana.reporting.estimating import EstimatedCounts
 from pramana_core.errors import OptionError
-from pramana_core.learn.linear.exchange import linear_json
-from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.model import Accuracy, Plane
 from pramana_core.learn.linear.model import LinearClassifier as Planes
 from pramana_core.learn.linear.options import Counts, Encoding, Keep, LinearOptions, Loss
-from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -72,8 +67,7 @@ class LinearClassifier(Classifier[Planes]):
         array([[0.309, 0.691]])
     """
 
-    kind = "linear-classifier"
-    options_of = LinearOptions
+    learner = LINEAR
 
     def __init__(
         self,
@@ -102,28 +96,13 @@ class LinearClassifier(Classifier[Planes]):
         self.keep = keep
         self.seed = seed
 
-    def _learned(
-        self,
-        counts: EstimatedCounts,
-        features: list[str] | None,
-        options: Any,
-        on_step: Progress,
-    ) -> Planes:
-        return learn_linear(
-            counts.marginals, self.target, features, options, seed=self.seed, on_step=on_step
-        )
-
     def _options(self) -> LinearOptions:
-        named = {field.name: plain(getattr(self, field.name)) for field in fields(LinearOptions)}
-        return LinearOptions(**named | {"numeric": _numbers(self.numeric)})
+        return self._options_of(LinearOptions, numeric=_numbers(self.numeric))
 
     def job_options(self) -> dict[str, Any]:
         """Return what a miner is asked for to learn the same."""
         asked = super().job_options()
         return asked | {"numeric": asked["numeric"] or {}}
-
-    def _document(self) -> dict[str, Any]:
-        return linear_json(self.model_)
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pramana.estimators.base import Estimator
-from pramana.estimators.saved import LearnedFrom, plain
+from pramana.estimators.saved import LearnedFrom
 from pramana.frames.mixed import copies_of, is_masked, mixed_columns, numbers_of
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, shown
@@ -298,10 +297,7 @@ class Regression(Estimator):
                 f"target must be the name of a column, not {shown(self.target)}.", where="target"
             )
         self._chosen()
-        named = {
-            field.name: plain(getattr(self, field.name)) for field in fields(RegressionOptions)
-        }
-        return RegressionOptions(**named)
+        return self._options_of(RegressionOptions)
 
     def _chosen(self) -> list[str]:
         """Return the features by name, none if all are meant. Raises OptionError."""

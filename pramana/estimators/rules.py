@@ -132,15 +132,7 @@ class FrequentItemsets(Estimator):
         self.model_ = self._found(counts, on_step)
 
     def _found(self, counts: EstimatedCounts, on_step: Progress) -> RuleFindings:
-        options = RuleOptions(
-            self.minimum_support,
-            self.max_length,
-            self.decisions,
-            self.confidence,
-            self.false_discovery,
-            self.against,
-            self.consistent,
-        )
+        options = self._options_of(RuleOptions)
         items = _wanted(counts.domain, self.variables, self.present, self.items)
         return RuleFindings(mine_itemsets(counts.marginals, items, options, on_step))
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from annotated_types import Ge, Le
 
 from pramana.estimators.classifiers import Classifier
-from pramana.reporting.estimating import EstimatedCounts
 from pramana.showing.charts import plotted
 from pramana_core.learn.common.options import require_limit
-from pramana_core.learn.tree.documents import tree_json
+from pramana_core.learn.learners import TREE
 from pramana_core.learn.tree.drawing import draw_tree
-from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree as Tree
 from pramana_core.learn.tree.node import Node
 from pramana_core.learn.tree.options import Criterion, TreeOptions
 from pramana_core.learn.tree.text import write_tree_text
-from pramana_core.progress import Progress
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,9 +73,7 @@ class DecisionTree(Classifier[Tree]):
         array(['yes', 'no'], dtype=object)
     """
 
-    kind = "decision-tree"
-    job_names: ClassVar = {"features": "attributes"}
-    options_of = TreeOptions
+    learner = TREE
 
     def __init__(
         self,
@@ -100,18 +95,6 @@ class DecisionTree(Classifier[Tree]):
         self.least_records = least_records
         self.prune = prune
         self.shrinkage = shrinkage
-
-    def _learned(
-        self,
-        counts: EstimatedCounts,
-        features: list[str] | None,
-        options: Any,
-        on_step: Progress,
-    ) -> Tree:
-        return learn_tree(counts.marginals, self.target, features, options, on_step)
-
-    def _document(self) -> dict[str, Any]:
-        return tree_json(self.model_)
 
     def get_depth(self) -> int:
         """Return the most questions on a path; 0 for a tree that asks nothing."""

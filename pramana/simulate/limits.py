@@ -34,7 +34,7 @@ def _seconds(
     from pydantic import ValidationError
 
     from miner_service.kinds import kind_of
-    from miner_service.kinds.counting import RecordLayout
+    from miner_service.kinds.counting import Extent, RecordLayout
     from pramana_core.estimation.core.loglinear import default_order
     from pramana_core.wire.learning.jobs import BayesNetStructureSpec
 
@@ -52,7 +52,8 @@ def _seconds(
     except ValidationError:  # no miner takes names as long as these, so nothing is predicted
         return 0.0
     kind = cast("CountsKind[BayesNetStructureSpec, Any]", kind_of(spec))
-    return kind.work(spec, names, RecordLayout((plan,)), trials.records).cost().seconds
+    extent = Extent(names, RecordLayout((plan,)), trials.records)
+    return kind.work(spec, extent).cost().seconds
 
 
 def ending(

@@ -55,3 +55,15 @@ def no_cancel() -> None:
 
 def unwatched(done: int, total: int, /) -> None:
     """Report progress to nobody."""
+
+
+def part_of(on_step: Progress, start: int, length: int) -> Progress:
+    """Report a stage as its share of the whole, in hundredths; a search may step back."""
+    furthest = start
+
+    def step(done: int, total: int) -> None:
+        nonlocal furthest
+        furthest = max(furthest, start + length * done // max(total, 1))
+        on_step(furthest, 100)
+
+    return step

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from miner_service.kinds import JOB_KINDS, itemsets, linear, tables, trees
+from miner_service.kinds import JOB_KINDS, classifiers, itemsets, tables
 from miner_service.settings import MEBIBYTE, Limits
 from pramana_core.estimation.evidence import TEST_CELLS
-from pramana_core.learn.prediction import read_predictor
+from pramana_core.learn.learners import read_predictor
 from pramana_core.wire.learning.jobs import BayesNetStructureSpec, CountsSpec, RecordsSpec
 from pramana_core.wire.problems import known_problems
 from tests.places import ROOT
@@ -123,11 +123,11 @@ def test_the_page_gives_the_limits_of_each_kind():
         (itemsets.MOST_ITEMS, "items"),
         (itemsets.MOST_LISTED, "itemsets"),
         (itemsets.MOST_LISTED, "rules"),
-        (trees.MOST_NODES, "nodes of a tree"),
-        (linear.MOST_COLUMNS, "columns of a linear classifier"),
-        (linear.MOST_CLASSES, "classes"),
-        (linear.MOST_WEIGHTS, "columns times classes"),
-        (linear.MOST_DRAWN, "records drawn for one times classes"),
+        (classifiers.MOST_NODES, "nodes of a tree"),
+        (classifiers.MOST_COLUMNS, "columns of a linear classifier"),
+        (classifiers.MOST_CLASSES, "classes"),
+        (classifiers.MOST_WEIGHTS, "columns times classes"),
+        (classifiers.MOST_DRAWN, "records drawn for one times classes"),
         (tables.MOST_BYTES // MEBIBYTE, "MiB of JSON of a contingency table"),
         (Limits().prediction_records, "records in a question for predictions"),
         (Limits().prediction_cells, "of them times classes"),

@@ -17,8 +17,9 @@ from owner_agent.site.site import Site
 from owner_agent.state.keys import Keys as Secrets
 from owner_agent.state.keys import KeyStore
 from owner_agent.table.encode import encode
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import RecordsDoNotAlign, VariablesMissing
+from pramana_core.learn.common.documents import variable_json
 from pramana_core.marginals.counts import Codes
 from pramana_core.progress import Progress
 from pramana_core.study_plan import StudyPlan
@@ -96,8 +97,10 @@ def offer(
     return Offer(
         proposal=proposal.digest,
         variables=[
-            OfferedVariable(variable=_told(variable), sensitive=variable.name in sensitive)
-            for sensitive in (holding.plan.sensitive,)
+            OfferedVariable(
+                variable=VariableMessage(**variable_json(variable)),
+                sensitive=variable.name in holding.plan.sensitive,
+            )
             for variable in holding.domain
         ],
         records=len(holding.keys),
@@ -121,12 +124,3 @@ def require_aligned(offers: dict[str, Offer], study: str) -> None:
             remedy="Check that the owners share one linkage secret and one form of record ids, and"
             " have the same records.",
         )
-
-
-def _told(variable: Variable) -> VariableMessage:
-    numbers = variable.representatives
-    return VariableMessage(
-        name=variable.name,
-        categories=list(variable.categories),
-        representatives=None if numbers is None else list(numbers),
-    )

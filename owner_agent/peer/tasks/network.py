@@ -11,7 +11,6 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,9 @@ from owner_agent.peer.protocol.messages import (
 from owner_agent.peer.protocol.steps import Holdings
 from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
 from owner_agent.peer.tasks.task import Findings
-from pramana_core.domain import Domain, Variable
+from pramana_core.domain import Domain
 from pramana_core.errors import PeerDeviated, PramanaError
-from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.common.documents import variable_json, write_json
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, LearnedFamily
 from pramana_core.learn.networks.exchange.bif import write_bif
 from pramana_core.learn.networks.exchange.drawing import draw_structure
@@ -130,7 +129,10 @@ def files_of(
             for owner in proposal.participants
         ],
         "records": learned.records,
-        "nodes": [_node(learned.domain[n], parents) for n, parents in learned.structure.families],
+        "nodes": [
+            variable_json(learned.domain[name]) | {"parents": list(parents)}
+            for name, parents in learned.structure.families
+        ],
         "links": [link.model_dump(mode="json") for link in merged.links],
         "parameters": [asdict(parameter) for parameter in learned.parameters()],
     }
@@ -147,16 +149,6 @@ def digest_of_files(files: Mapping[str, bytes]) -> str:
     for name in sorted(files):
         running.update(f"{name}:{hashlib.sha256(files[name]).hexdigest()}\n".encode())
     return running.hexdigest()
-
-
-def _node(variable: Variable, parents: Sequence[str]) -> dict[str, Any]:
-    numbers = variable.representatives
-    return {
-        "name": variable.name,
-        "categories": list(variable.categories),
-        **({} if numbers is None else {"representatives": list(numbers)}),
-        "parents": list(parents),
-    }
 
 
 def _records(proposal: Proposal, parts: Mapping[str, NetworkPart]) -> int:

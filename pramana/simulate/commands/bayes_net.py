@@ -54,16 +54,9 @@ Refine = Annotated[
 ]
 
 
+@given.with_setup
 def bayes_net(
-    bif: given.Bif = None,
-    table: given.Table = None,
-    variables: given.Variables = None,
-    intervals: given.Intervals = None,
-    records: given.Records = None,
-    p: given.Probability = None,
-    channels: given.Channels = None,
-    design: given.Design = None,
-    gamma: given.Gamma = None,
+    setup: given.Setup,
     score: Score = Scoring.name,
     order: Order = "none",
     search: Method = Search.method,
@@ -75,8 +68,6 @@ def bayes_net(
     equivalent_sample_size: SampleSize = Scoring.equivalent_sample_size,
     draws: DrawsOption = 0,
     refine: Refine = Search.refine,
-    estimator: given.EstimatorOption = None,
-    owners: given.Owners = None,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     limit: Limit = None,
@@ -90,13 +81,10 @@ def bayes_net(
     from pramana.simulate.bayes_net import StructureOptions, simulate
     from pramana.simulate.commands.display import announce, show_bayes_net
     from pramana.simulate.limits import ending, predicted_seconds
-    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from pramana.simulate.study import require_place
     from pramana_core.design import goal
 
     require_place(json)
-    setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
-    )
     ordered = order == "given"
     with given.options_as_typed():
         scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
@@ -110,7 +98,4 @@ def bayes_net(
         options = replace(options, estimator=chosen)
         announce(predicted_seconds(trials, options), runs)
         outcome = simulate(trials, options, ending(watch, limit))
-    if json is not None:
-        write_result(outcome.as_dict(), json)
-    if json != STANDARD_OUTPUT:
-        show_bayes_net(outcome)
+    given.tell(outcome, json, show_bayes_net)

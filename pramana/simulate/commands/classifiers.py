@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +13,8 @@ from pramana_core.learn.linear.options import Encoding, Keep, LinearOptions, Los
 from pramana_core.learn.tree.options import Criterion, TreeOptions
 
 if TYPE_CHECKING:
-    from pramana.simulate.classifiers import Learn
-    from pramana_core.estimation.estimated import Estimator
+    from pramana_core.learn.prediction import Predictor
+    from pramana_core.marginals.counts import Marginals
 
 L2 = 1e-3
 """The weight of the squared weights unless told otherwise."""
@@ -58,19 +58,10 @@ MaxParents = Annotated[
 Alpha = Annotated[float, _bayes("alpha", "Records added to every cell")]
 
 
+@given.with_setup
 def tree(
     target: given.Target,
-    bif: given.Bif = None,
-    table: given.Table = None,
-    variables: given.Variables = None,
-    intervals: given.Intervals = None,
-    records: given.Records = None,
-    p: given.Probability = None,
-    channels: given.Channels = None,
-    design: given.Design = None,
-    gamma: given.Gamma = None,
-    estimator: given.EstimatorOption = None,
-    owners: given.Owners = None,
+    setup: given.Setup,
     criterion: CriterionOption = TreeOptions.criterion,
     max_depth: MaxDepth = TreeOptions.max_depth,
     significance: Significance = TreeOptions.significance or 1.0,
@@ -88,37 +79,15 @@ def tree(
     reports of the others is tested on it, and so is one learned from the others as they are. Exit
     codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from pramana_core.learn.tree.growth import learn_tree
-
     with given.options_as_typed():
         options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
-    setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
-    )
-    _classify(
-        "tree",
-        target,
-        lambda marginals, _seed: learn_tree(marginals, target, None, options),
-        asdict(options),
-        setup,
-        (holdout, runs, seed),
-        json,
-    )
+    _classify("tree", target, options, asdict(options), setup, (holdout, runs, seed), json)
 
 
+@given.with_setup
 def linear(
     target: given.Target,
-    bif: given.Bif = None,
-    table: given.Table = None,
-    variables: given.Variables = None,
-    intervals: given.Intervals = None,
-    records: given.Records = None,
-    p: given.Probability = None,
-    channels: given.Channels = None,
-    design: given.Design = None,
-    gamma: given.Gamma = None,
-    estimator: given.EstimatorOption = None,
-    owners: given.Owners = None,
+    setup: given.Setup,
     loss: LossOption = LinearOptions.loss,
     l2: Penalty = None,
     encoding: EncodingOption = LinearOptions.encoding,
@@ -134,21 +103,17 @@ def linear(
     the reports of the others is tested on it, and so is one learned from the others as they are.
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from pramana_core.learn.linear.fitting import learn_linear
-
     pocket = loss == "perceptron"
     with given.options_as_typed():
         penalty = l2 if l2 is not None else 0.0 if pocket else L2
         options = LinearOptions(loss=loss, l2=penalty, encoding=encoding, keep=keep)
-    # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
-    likely: Estimator | None = estimator or ("ml" if pocket and design is None else None)
-    setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, likely, owners
-    )
+    if pocket and setup.estimator is None and setup.design is None:
+        # Of negative estimates, as moments have them, the pocket algorithm could make nothing.
+        setup = replace(setup, estimator="ml")
     _classify(
         "linear",
         target,
-        lambda marginals, chance: learn_linear(marginals, target, None, options, seed=chance),
+        options,
         {"loss": loss, "l2": penalty, "encoding": encoding, "keep": keep},
         setup,
         (holdout, runs, seed),
@@ -156,19 +121,10 @@ def linear(
     )
 
 
+@given.with_setup
 def classifier(
     target: given.Target,
-    bif: given.Bif = None,
-    table: given.Table = None,
-    variables: given.Variables = None,
-    intervals: given.Intervals = None,
-    records: given.Records = None,
-    p: given.Probability = None,
-    channels: given.Channels = None,
-    design: given.Design = None,
-    gamma: given.Gamma = None,
-    estimator: given.EstimatorOption = None,
-    owners: given.Owners = None,
+    setup: given.Setup,
     model: ModelOption = BayesClassifierOptions.model,
     max_parents: MaxParents = BayesClassifierOptions.max_parents,
     alpha: Alpha = BayesClassifierOptions.alpha,
@@ -183,40 +139,30 @@ def classifier(
     the reports of the others is tested on it, and so is one learned from the others as they are.
     Exit codes: 0 done; 2 bad input; 4 too large; 6 the reports cannot support the estimate.
     """
-    from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-
     with given.options_as_typed():
         options = BayesClassifierOptions(model, max_parents, alpha)
-    setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
-    )
-    _classify(
-        "classifier",
-        target,
-        lambda marginals, _seed: learn_bayes_classifier(marginals, target, None, options),
-        asdict(options),
-        setup,
-        (holdout, runs, seed),
-        json,
-    )
+    _classify("classifier", target, options, asdict(options), setup, (holdout, runs, seed), json)
 
 
 def _classify(
-    learner: str,
+    called: str,
     target: str,
-    learn: Learn,
-    options: dict[str, Any],
+    options: object,
+    told: dict[str, Any],
     setup: given.Setup,
     repeated: tuple[float, int, int],
     json: Path | None,
 ) -> None:
+    """Simulate the learner of some options, and tell the outcome with some of them."""
     from pramana.simulate.classifiers import simulate
     from pramana.simulate.commands.display import show_classifier
-    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from pramana.simulate.study import require_place
     from pramana_core.design import goal
+    from pramana_core.learn.learners import LEARNERS
 
     require_place(json)
     holdout, runs, seed = repeated
+    learner = next(one for one in LEARNERS.values() if isinstance(options, one.options))
     with given.watched(f"{runs} runs") as watch:
         trials, estimator = setup.prepare(
             lambda domain: goal(domain, {"classifier": 1.0}, target=target),
@@ -226,8 +172,10 @@ def _classify(
             target=target,
             on_step=watch,
         )
-        outcome = simulate(learner, target, trials, learn, options, estimator, watch)
-    if json is not None:
-        write_result(outcome.as_dict(), json)
-    if json != STANDARD_OUTPUT:
-        show_classifier(outcome)
+
+        def learn(marginals: Marginals, chance: int) -> Predictor:
+            found: Predictor = learner.learn(marginals, target, None, options, seed=chance)
+            return found
+
+        outcome = simulate(called, target, trials, learn, told, estimator, watch)
+    given.tell(outcome, json, show_classifier)

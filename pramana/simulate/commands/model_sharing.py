@@ -210,7 +210,7 @@ def _simulate(
     from pramana.simulate.commands.display import show_sharing
     from pramana.simulate.model_sharing_simulation import simulate
     from pramana.simulate.model_sharing_tables import called, read_sharing_table, taxonomies_for
-    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from pramana.simulate.study import require_place
 
     require_place(json)
     read = read_sharing_table(table, target)
@@ -219,7 +219,4 @@ def _simulate(
     folds = f"{options.folds * options.runs} folds"
     with given.watched(folds) as watch, given.options_as_typed():
         outcome = simulate(read, options, watch)
-    if json is not None:
-        write_result(outcome.as_dict(), json)
-    if json != STANDARD_OUTPUT:
-        show_sharing(outcome)
+    given.tell(outcome, json, show_sharing)

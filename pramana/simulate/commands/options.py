@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import typer
 
@@ -96,21 +98,31 @@ def learner(options: type, name: str, told: str) -> Any:
     return typer.Option(help=f"{told} ({limits})." if limits else f"{told}.")
 
 
+class Outcome(Protocol):
+    """What a simulation found."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return its JSON form."""
+
+
+OutcomeT = TypeVar("OutcomeT", bound=Outcome)
+
+
 @dataclass(frozen=True)
 class Setup:
     """The options on records and randomization, as typed; one of a kind must be given."""
 
-    bif: Path | None = None
-    table: Path | None = None
-    variables: list[str] | None = None
-    intervals: int | None = None
-    records: int | None = None
-    p: float | None = None
-    channels: Path | None = None
-    design: str | None = None
-    gamma: float | None = None
-    estimator: Estimator | None = None
-    owners: str | None = None
+    bif: Bif = None
+    table: Table = None
+    variables: Variables = None
+    intervals: Intervals = None
+    records: Records = None
+    p: Probability = None
+    channels: Channels = None
+    design: Design = None
+    gamma: Gamma = None
+    estimator: EstimatorOption = None
+    owners: Owners = None
 
     def prepare(
         self,
@@ -220,6 +232,39 @@ class Setup:
         if plan is not None:
             return fitting(plan, source.domain, self._estimator)
         return symmetric(source.domain, self.p or 0.0)
+
+
+def with_setup(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Setup`, in place of the parameter `setup` that takes them."""
+    names = [field.name for field in fields(Setup)]
+
+    @wraps(command)
+    def called(**typed: Any) -> None:
+        command(setup=Setup(**{name: typed.pop(name) for name in names}), **typed)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    parameters = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for one in own
+        for option in (
+            inspect.signature(Setup, eval_str=True).parameters.values()
+            if one.name == "setup"
+            else [one]
+        )
+    ]
+    vars(called)["__signature__"] = inspect.Signature(parameters, return_annotation=None)
+    called.__annotations__ = {option.name: option.annotation for option in parameters}
+    return called
+
+
+def tell(outcome: OutcomeT, json: Path | None, show: Callable[[OutcomeT], None]) -> None:
+    """Write an outcome to the file that was asked for, and show it unless that is what is shown."""
+    from pramana.simulate.study import STANDARD_OUTPUT, write_result
+
+    if json is not None:
+        write_result(outcome.as_dict(), json)
+    if json != STANDARD_OUTPUT:
+        show(outcome)
 
 
 @contextmanager

@@ -22,18 +22,9 @@ FalseDiscovery = Annotated[
 ]
 
 
+@given.with_setup
 def rules(
-    bif: given.Bif = None,
-    table: given.Table = None,
-    variables: given.Variables = None,
-    intervals: given.Intervals = None,
-    records: given.Records = None,
-    p: given.Probability = None,
-    channels: given.Channels = None,
-    design: given.Design = None,
-    gamma: given.Gamma = None,
-    estimator: given.EstimatorOption = None,
-    owners: given.Owners = None,
+    setup: given.Setup,
     min_support: MinSupport = 0.05,
     max_length: MaxLength = RuleOptions.max_length,
     decisions: DecisionsOption = RuleOptions.decisions,
@@ -51,20 +42,14 @@ def rules(
     from pramana.simulate.commands.display import show_rules
     from pramana.simulate.designs import for_itemsets
     from pramana.simulate.rules import simulate
-    from pramana.simulate.study import STANDARD_OUTPUT, require_place, write_result
+    from pramana.simulate.study import require_place
 
     require_place(json)
     with given.options_as_typed():
         mining = RuleOptions(min_support, max_length, decisions, false_discovery=false_discovery)
-    setup = given.Setup(
-        bif, table, variables, intervals, records, p, channels, design, gamma, estimator, owners
-    )
     with given.watched(f"{runs} runs") as watch:
         trials, chosen = setup.prepare(
             lambda domain: for_itemsets(domain, min_support, max_length), runs, seed, on_step=watch
         )
         outcome = simulate(trials, mining, chosen, watch)
-    if json is not None:
-        write_result(outcome.as_dict(), json)
-    if json != STANDARD_OUTPUT:
-        show_rules(outcome)
+    given.tell(outcome, json, show_rules)

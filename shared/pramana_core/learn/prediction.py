@@ -6,12 +6,11 @@ the same text and call the same `Predictor`.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Protocol
 
@@ -19,9 +18,6 @@ import numpy as np
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
-from pramana_core.learn.bayes_classifier.exchange import read_bayes_classifier_json
-from pramana_core.learn.linear.exchange import read_linear_json
-from pramana_core.learn.tree.documents import read_tree_json
 from pramana_core.marginals.counts import Codes, Tensor
 
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
@@ -99,36 +95,6 @@ def encode_records(
         )
         for variable in domain
     }
-
-
-def read_predictor(text: str) -> Predictor:
-    """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
-
-    Raises:
-        InputError: the text is none of them.
-        Others: see `read_bayes_classifier_json`, `read_linear_json` and `read_tree_json`.
-    """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            "The text is not JSON.", remedy="Give the JSON of a model that predicts."
-        ) from error
-    kind = document.get("kind") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or kind not in _READERS:
-        raise InputError(
-            "The document is not a model that predicts.",
-            where="kind",
-            remedy=f"Its kind must be one of {sorted(_READERS)}.",
-        )
-    return _READERS[kind](text)
-
-
-_READERS: Mapping[str, Callable[[str], Predictor]] = {
-    "bayes-classifier": read_bayes_classifier_json,
-    "decision-tree": read_tree_json,
-    "linear-classifier": read_linear_json,
-}
 
 
 def interval_cuts(variable: Variable) -> tuple[float, ...] | None:

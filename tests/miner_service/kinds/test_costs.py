@@ -16,7 +16,7 @@ from miner_service.kinds.costs import (
     duration,
     size,
 )
-from miner_service.kinds.counting import RecordLayout
+from miner_service.kinds.counting import Extent, RecordLayout
 from miner_service.kinds.masked import TableExtent
 from miner_service.settings import Limits
 from miner_service.store.schema import JobRow
@@ -49,7 +49,7 @@ def withheld(number):
 def cost(plan, records=10_000, **asked):
     spec = SPEC.validate_python(asked)
     kind, layout = kind_of(spec), RecordLayout((plan,))
-    return kind.work(spec, kind.variables(spec, layout.domain), layout, records).cost()
+    return kind.work(spec, Extent(kind.variables(spec, layout.domain), layout, records)).cost()
 
 
 NAMES = [f"v{i}" for i in range(10)]
@@ -73,15 +73,15 @@ ASKED = [
 def test_more_is_predicted_to_take_more_and_each_way_to_ask_for_less_less(asked):
     spec = SPEC.validate_python(asked)
     kind, layout = kind_of(spec), RecordLayout((symmetric(10),))
-    names = kind.variables(spec, layout.domain)
-    whole = kind.work(spec, names, layout, 10_000).cost()
+    extent = Extent(kind.variables(spec, layout.domain), layout, 10_000)
+    whole = kind.work(spec, extent).cost()
     assert cost(symmetric(10), 10**9, **asked).seconds > whole.seconds
-    ways = list(kind.less(spec, names, layout))
+    ways = list(kind.less(spec, extent))
     assert ways
     for way in ways:
         least = way.make(way.least)
-        own = kind.variables(least, layout.domain)
-        assert kind.work(least, own, layout, 10_000).cost().seconds < whole.seconds, way.told(1)
+        own = extent._replace(variables=kind.variables(least, layout.domain))
+        assert kind.work(least, own).cost().seconds < whole.seconds, way.told(1)
 
 
 def test_regressions_and_parameters_cost_by_their_size():

@@ -8,13 +8,13 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from miner_service.kinds import linear, trees
+from miner_service.kinds import classifiers
 from miner_service.settings import Limits
+from pramana_core.learn.learners import read_predictor
 from pramana_core.learn.linear.exchange import linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.options import LinearOptions
 from pramana_core.learn.networks.exchange.bif import read_bif
-from pramana_core.learn.prediction import read_predictor
 from pramana_core.learn.tree import drawing
 from pramana_core.learn.tree.documents import tree_json
 from pramana_core.learn.tree.growth import learn_tree
@@ -242,11 +242,11 @@ def test_a_classifier_of_many_classes_is_refused(
 ):
     """`sport` has 3 classes; the others have a column each, and 36 cells with it."""
     study = survey()
-    monkeypatch.setattr(linear, name, most)
-    monkeypatch.setattr(linear, "CELLS", 35)
+    monkeypatch.setattr(classifiers, name, most)
+    monkeypatch.setattr(classifiers, "CELLS", 35)
     spec = {"target": "sport", "loss": "perceptron", "sample": 10}
     assert_problem(study.job(**{**LINEAR, **spec}), 413, "limit-exceeded", *words)
-    monkeypatch.setattr(linear, name, most + 1)
+    monkeypatch.setattr(classifiers, name, most + 1)
     assert study.job(**{**LINEAR, **spec}).status_code == 202
 
 
@@ -359,12 +359,12 @@ def test_what_a_tree_may_cost_is_asked_before_it_runs(survey, assert_problem, mo
     deep = {**three, "estimator": "ml"}
     assert_problem(study.job(**deep), 413, "limit-exceeded", "max_depth", "18 cells")
     assert study.learn(**deep, max_depth=1)["document"]
-    monkeypatch.setattr(trees, "CUBE_CELLS", 17)
+    monkeypatch.setattr(classifiers, "CUBE_CELLS", 17)
     assert_problem(study.job(**three), 413, "limit-exceeded", "max_depth", "18 cells")
-    monkeypatch.setattr(trees, "INFORMATION_CELLS", 5)
+    monkeypatch.setattr(classifiers, "INFORMATION_CELLS", 5)
     assert_problem(study.job(**three), 413, "limit-exceeded", "attributes", "6 cells")
     monkeypatch.undo()
-    monkeypatch.setattr(trees, "MOST_NODES", 2)
+    monkeypatch.setattr(classifiers, "MOST_NODES", 2)
     job = study.analyst.wait(study.job(**three).headers["location"])
     assert job["state"] == "succeeded", "it was learned before"
     job = study.analyst.wait(study.job(**three, significance=0.01).headers["location"])
@@ -376,7 +376,7 @@ def test_what_a_classifier_may_cost_is_asked_before_it_runs(survey, assert_probl
     study = survey(limits=Limits(job_cells=35))
     assert_problem(study.job(**LINEAR), 413, "limit-exceeded", "features", "36 cells")
     assert study.learn(**LINEAR, features=["age", "sport"])["document"]
-    monkeypatch.setattr(linear, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(classifiers, "MOST_COLUMNS", 3)
     answer = study.job(**LINEAR, features=["age", "sport", "smoker"])
     assert_problem(answer, 413, "limit-exceeded", "4 columns", "features")
     few = {"features": ["age", "sport"], "encoding": "ordinal", "seed": 3}
@@ -388,7 +388,7 @@ def test_where_all_cells_are_too_many_tables_of_few_variables_are_bounded(
     survey, assert_problem, monkeypatch
 ):
     """Those of the class and two features: 2 x 3 x 3 cells."""
-    monkeypatch.setattr(linear, "CELLS", 30)
+    monkeypatch.setattr(classifiers, "CELLS", 30)
     study = survey(limits=Limits(job_cells=17))
     answer = study.job(**LINEAR)
     assert_problem(answer, 413, "limit-exceeded", "features", "18 cells", "17 are allowed")

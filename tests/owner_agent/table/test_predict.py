@@ -14,11 +14,10 @@ from owner_agent.state.environment import Environment
 from owner_agent.table.predicting import InputSource, predict, read_model
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
+from pramana_core.learn.learners import LINEAR, TREE
 from pramana_core.learn.linear.columns import Column
-from pramana_core.learn.linear.exchange import write_linear_json
 from pramana_core.learn.linear.model import LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.tree.documents import write_tree_json
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.learn.tree.options import TreeOptions
@@ -86,10 +85,10 @@ def table(records=RECORDS, head="id,age,region"):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "tree.json").write_text(write_tree_json(tree()))
-    (tmp_path / "missing.json").write_text(write_tree_json(tree((*AGE, "?"))))
-    (tmp_path / "linear.json").write_text(write_linear_json(linear()))
-    (tmp_path / "hard.json").write_text(write_linear_json(linear("perceptron")))
+    (tmp_path / "tree.json").write_text(TREE.write(tree()))
+    (tmp_path / "missing.json").write_text(TREE.write(tree((*AGE, "?"))))
+    (tmp_path / "linear.json").write_text(LINEAR.write(linear()))
+    (tmp_path / "hard.json").write_text(LINEAR.write(linear("perceptron")))
     (tmp_path / "table.csv").write_text(table())
     return tmp_path
 
@@ -160,7 +159,7 @@ def test_columns_that_are_missing_are_named_and_may_be_refused(folder, called):
     # A tree that asks for the age alone misses no region.
     by_age = split("age", *[leaf(0.9, 0.1, 0.0)] * 4)
     alone = DecisionTree(tree().inputs, ILL, by_age, 100, TreeOptions())
-    (folder / "age.json").write_text(write_tree_json(alone))
+    (folder / "age.json").write_text(TREE.write(alone))
     code, out, _ = called(folder / "age.json", path, "--all-columns", "--json")
     assert (code, json.loads(out)["lacking"]) == (0, [])
 
@@ -401,7 +400,7 @@ def test_labels_that_need_quotes_stay_whole(folder):
     plane = Plane('b "b"', (Weight("(intercept)", -1.0), Weight("x", 2.0)))
     columns = (Column("region", "x", (0.0, 1.0)),)
     model = LinearClassifier(inputs, target, columns, (plane,), LinearOptions(), "raw", 9)
-    (folder / "q.json").write_text(write_linear_json(model))
+    (folder / "q.json").write_text(LINEAR.write(model))
     with (folder / "q.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["region"], ["south"], [label]])
     source = InputSource(folder / "q.csv")

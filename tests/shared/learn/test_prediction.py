@@ -13,11 +13,10 @@ from pramana_core.discretize import interval_labels
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.linear.exchange import write_linear_json
+from pramana_core.learn.learners import LINEAR, TREE, read_predictor
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.options import LinearOptions
-from pramana_core.learn.prediction import Predictor, encode_records, interval_cuts, read_predictor
-from pramana_core.learn.tree.documents import write_tree_json
+from pramana_core.learn.prediction import Predictor, encode_records, interval_cuts
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.marginals.counts import ReportedCounts
@@ -179,8 +178,8 @@ def marginals() -> EstimatedMarginals:
 
 
 TEXTS = {
-    "decision-tree": write_tree_json(learn_tree(marginals(), "y", None, TreeOptions())),
-    "linear-classifier": write_linear_json(learn_linear(marginals(), "y", None, LinearOptions())),
+    "decision-tree": TREE.write(learn_tree(marginals(), "y", None, TreeOptions())),
+    "linear-classifier": LINEAR.write(learn_linear(marginals(), "y", None, LinearOptions())),
 }
 
 

@@ -18,7 +18,7 @@ from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
-from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json, write_json
+from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.marginals.counts import Tensor
 from pramana_core.pictures import plots
@@ -55,13 +55,8 @@ def bayes_classifier_json(model: BayesClassifier) -> dict[str, Any]:
     }
 
 
-def write_bayes_classifier_json(model: BayesClassifier) -> str:
-    """Return a classifier as JSON text; every number is written so that nothing of it is lost."""
-    return write_json(bayes_classifier_json(model))
-
-
 def read_bayes_classifier_json(text: str) -> BayesClassifier:
-    """Read a classifier from the text of `write_bayes_classifier_json`.
+    """Read a classifier from the JSON text of `bayes_classifier_json`.
 
     Raises:
         InputError: the text is no such document, an option is out of its range, or an array does

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic_core import to_jsonable_python
 
 from pramana_core.domain import Domain, Variable
-from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json, write_json
+from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json
 from pramana_core.learn.linear.columns import Column
 from pramana_core.learn.linear.model import Accuracy, Basis, LinearClassifier, Plane, Weight
 from pramana_core.learn.linear.options import LinearOptions
@@ -53,13 +55,8 @@ def linear_json(model: LinearClassifier) -> dict[str, Any]:
     return document
 
 
-def write_linear_json(model: LinearClassifier) -> str:
-    """Return a classifier as JSON text; every number is written so that none is lost."""
-    return write_json(linear_json(model))
-
-
 def read_linear_json(text: str) -> LinearClassifier:
-    """Read a classifier from the text of `write_linear_json`.
+    """Read a classifier from the JSON text of `linear_json`.
 
     Raises:
         InputError: the text is no such document, or an option is out of its range.
@@ -70,7 +67,7 @@ def read_linear_json(text: str) -> LinearClassifier:
         _Document,
         text,
         "a linear classifier",
-        "Give the JSON of a linear classifier as `write_linear_json` or the miner gives it.",
+        "Give the JSON of a linear classifier as the miner or a session of owners wrote it.",
     )
     planes = [
         Plane(
@@ -81,6 +78,18 @@ def read_linear_json(text: str) -> LinearClassifier:
     ]
     told = {name: value for name, value in document if name != "kind"}
     return LinearClassifier(**told | {"inputs": Domain(document.inputs), "planes": tuple(planes)})
+
+
+def weights_csv(model: LinearClassifier) -> str:
+    """Return a row for each weight of each plane; an error or end there is none of is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["class", "column", "weight", "se_population", "se_records", "low", "high"])
+    for plane in model.planes:
+        for weight in plane.weights:
+            errors = [weight.se, weight.se_records, *(_ends(weight.interval) or (None, None))]
+            writer.writerow([plane.positive, weight.column, weight.estimate, *errors])
+    return text.getvalue()
 
 
 def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:

@@ -16,15 +16,10 @@ from pydantic import Field
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
 from pramana_core.learn.bayes_classifier.model import ChosenModel
-from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json, write_json
+from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json
 from pramana_core.learn.tree.model import DecisionTree
 from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.learn.tree.options import DEEPEST, TreeOptions
-
-
-def write_tree_json(tree: DecisionTree) -> str:
-    """Return a tree as JSON text; every number is written so that nothing of it is lost."""
-    return write_json(tree_json(tree))
 
 
 def tree_json(tree: DecisionTree) -> dict[str, Any]:
@@ -42,7 +37,7 @@ def tree_json(tree: DecisionTree) -> dict[str, Any]:
 
 
 def read_tree_json(text: str) -> DecisionTree:
-    """Read a tree from the JSON text of `write_tree_json`.
+    """Read a tree from the JSON text of `tree_json`.
 
     Raises:
         InputError: the text is no such document, an option is out of its range, or the nodes make

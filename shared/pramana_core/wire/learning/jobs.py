@@ -33,7 +33,7 @@ from pramana_core.model_sharing.generation_values import (
 from pramana_core.model_sharing.global_models.learning import GlobalName, GlobalOptions
 from pramana_core.regression.options import RegressionOptions
 from pramana_core.wire.base import MAX_CATEGORIES, MAX_VARIABLES, Label, Message, Name
-from pramana_core.wire.learning.options import WithOptions, options_from, options_in
+from pramana_core.wire.learning.options import Finite, WithOptions, options_from, options_in
 from pramana_core.wire.problems import ProblemDetail
 from pramana_core.wire.releases.shared_tree import RequirementMessage
 from pramana_core.wire.study_plans import MAX_OWNERS
@@ -45,7 +45,7 @@ _NotNegative = Annotated[float, Field(ge=0, le=1_000_000)]
 
 
 @options_from(GlobalOptions)
-class _Learned(WithOptions):
+class _Learned(WithOptions[CombineOptions]):
     kind: Literal["model-sharing"]
     target: Label | None = None
     owners: Annotated[list[Name], Field(min_length=1, max_length=MAX_OWNERS)] | None = None
@@ -181,7 +181,7 @@ Flag = Annotated[bool, Field(strict=True)]
 
 
 @options_from(RuleOptions)
-class _RulesWanted(WithOptions):
+class _RulesWanted(WithOptions[RuleOptions]):
     kind: Literal["association-rules"]
     minimum_support: Share
     minimum_confidence: MinimumConfidence = MINIMUM_CONFIDENCE
@@ -205,10 +205,6 @@ class AssociationRulesTask(_RulesWanted):
         | None
     ) = None
 
-    def options(self) -> RuleOptions:
-        """Return how itemsets are mined. Raises OptionError."""
-        return options_in(self, RuleOptions)
-
 
 class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
     """Find frequent itemsets and the rules between their parts (Ma 7.1, FRAPP 6).
@@ -229,16 +225,12 @@ class AssociationRulesSpec(AssociationRulesTask, CountsSpec):
 
 
 @options_from(TreeOptions)
-class DecisionTreeTask(WithOptions):
+class DecisionTreeTask(WithOptions[TreeOptions]):
     """Learn a tree that tells a class from other variables; for the options see `TreeOptions`."""
 
     kind: Literal["decision-tree"]
     target: Label
     attributes: Variables | None = None
-
-    def options(self) -> TreeOptions:
-        """Return how the tree grows. Raises OptionError."""
-        return options_in(self, TreeOptions)
 
 
 class DecisionTreeSpec(DecisionTreeTask, CountsSpec):
@@ -260,7 +252,7 @@ Numbers = Annotated[tuple[float, ...], Field(min_length=2, max_length=MAX_CATEGO
 @options_from(
     LinearOptions, numeric=Annotated[dict[Label, Numbers], Field(max_length=MAX_VARIABLES)]
 )
-class _Fitted(WithOptions):
+class _Fitted(WithOptions[LinearOptions]):
     kind: Literal["linear-classifier"]
     target: Label
     features: Variables | None = None
@@ -270,10 +262,6 @@ class LinearClassifierTask(_Fitted):
     """Learn planes that tell a class from other variables; for the options see `LinearOptions`."""
 
     seed: Annotated[Seed, Field(strict=True)] = 0
-
-    def options(self) -> LinearOptions:
-        """Return how the classifier is fitted. Raises OptionError."""
-        return options_in(self, LinearOptions)
 
 
 class LinearClassifierSpec(LinearClassifierTask, CountsSpec):
@@ -291,16 +279,12 @@ class LinearClassifierSpec(LinearClassifierTask, CountsSpec):
 
 
 @options_from(BayesClassifierOptions)
-class BayesClassifierTask(WithOptions):
+class BayesClassifierTask(WithOptions[BayesClassifierOptions]):
     """Learn a network with the class as its root; for the options see `BayesClassifierOptions`."""
 
     kind: Literal["bayes-classifier"]
     target: Label
     features: Variables | None = None
-
-    def options(self) -> BayesClassifierOptions:
-        """Return how the classifier is learned. Raises OptionError."""
-        return options_in(self, BayesClassifierOptions)
 
 
 class BayesClassifierSpec(BayesClassifierTask, CountsSpec):
@@ -328,14 +312,10 @@ class RecordsSpec(Message):
 
 
 @options_from(RegressionOptions)
-class _FittedRegression(WithOptions):
+class _FittedRegression(WithOptions[RegressionOptions]):
     kind: Literal["regression"]
     target: Label
     features: Variables | None = None
-
-    def options(self) -> RegressionOptions:
-        """Return how the regression is fitted. Raises OptionError."""
-        return options_in(self, RegressionOptions)
 
 
 class RegressionSpec(_FittedRegression, RecordsSpec):
@@ -367,13 +347,13 @@ class MaskingMessage(Message):
 # Bayesian networks.
 
 
-class LikelihoodScore(WithOptions):
+class LikelihoodScore(Finite):
     """The default score: the likelihood of the reports, its penalty the same at every noise."""
 
     name: Literal["likelihood"] = "likelihood"
 
 
-class BicScore(WithOptions):
+class BicScore(Finite):
     """BIC of estimated counts; `c_star` multiplies its penalty (Ma 5.5.2)."""
 
     name: Literal["bic"]
@@ -381,7 +361,7 @@ class BicScore(WithOptions):
     c_star: Positive = Scoring.c_star
 
 
-class BayesianScore(WithOptions):
+class BayesianScore(Finite):
     """The Bayesian score of estimated counts (Ma 5.5.1); `alpha` is per cell."""
 
     name: Literal["bayesian"]
@@ -389,7 +369,7 @@ class BayesianScore(WithOptions):
     alpha: Positive = Scoring.alpha
 
 
-class BdeuScore(WithOptions):
+class BdeuScore(Finite):
     """BDeu of estimated counts; the prior weighs as much as `equivalent_sample_size` records."""
 
     name: Literal["bdeu"]
@@ -406,19 +386,15 @@ Order = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_VARIABLE
 
 
 @options_from(Search, order=Order | None)
-class SearchMessage(WithOptions):
+class SearchMessage(WithOptions[Search]):
     """How to search: K2 along `order`, or without one hill climbing.
 
     Hill climbing goes on for `tabu` moves after the last improvement. K2 as printed only adds
     parents; refined it also drops and exchanges them.
     """
 
-    def options(self) -> Search:
-        """Return how to search. Raises OptionError."""
-        return options_in(self, Search)
 
-
-class WithParameters(WithOptions):
+class WithParameters(WithOptions[ParameterOptions]):
     """The base of messages that say how a network's parameters are learned."""
 
     def parameters(self) -> ParameterOptions:

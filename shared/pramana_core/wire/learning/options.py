@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, Union, get_args, get_origin
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, create_model
@@ -16,10 +16,21 @@ OptionsT = TypeVar("OptionsT")
 MessageT = TypeVar("MessageT", bound=BaseModel)
 
 
-class WithOptions(Message):
-    """The base of messages that carry options: their numbers are finite."""
+class Finite(Message):
+    """The base of messages whose numbers are finite."""
 
     model_config = ConfigDict(allow_inf_nan=False)
+
+
+class WithOptions(Finite, Generic[OptionsT]):
+    """The base of messages that carry options, as `options_from` gives them."""
+
+    carried: ClassVar[type[Any]]
+
+    def options(self) -> OptionsT:
+        """Return what it carries. Raises OptionError."""
+        options: OptionsT = options_in(self, self.carried)
+        return options
 
 
 def options_from(
@@ -39,13 +50,15 @@ def options_from(
             for field in fields(options)
             if field.name not in message.model_fields
         }
-        return create_model(
+        made = create_model(
             message.__name__,
             __base__=message,
             __module__=message.__module__,
             __doc__=message.__doc__,
             **more,
         )
+        setattr(made, "carried", options)  # noqa: B010 - not every message has options alone
+        return made
 
     return extended
 

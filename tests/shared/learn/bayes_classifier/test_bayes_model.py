@@ -12,13 +12,13 @@ from pramana_core.errors import DomainError, InputError, PramanaError, UnknownVa
 from pramana_core.learn.bayes_classifier.exchange import (
     draw_bayes_classifier,
     read_bayes_classifier_json,
-    write_bayes_classifier_json,
     write_bayes_classifier_text,
 )
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.learners import BAYES, read_predictor
 from pramana_core.learn.networks.exchange.bif import read_bif, write_bif
-from pramana_core.learn.prediction import encode_records, read_predictor
+from pramana_core.learn.prediction import encode_records
 from tests.shared.learn.bayes_classifier.bayes_cases import DOMAIN, FEATURES, drawn, reported
 
 KINDS = ("naive-bayes", "tan", "kdb")
@@ -79,9 +79,9 @@ def test_codes_that_do_not_fit_are_refused(model, change, error):
 
 
 def test_a_document_loses_nothing(model):
-    text = write_bayes_classifier_json(model)
+    text = BAYES.write(model)
     again = read_bayes_classifier_json(text)
-    assert write_bayes_classifier_json(again) == text
+    assert BAYES.write(again) == text
     columns = drawn(100, seed=7)
     assert (again.probabilities(columns) == model.probabilities(columns)).all()
     assert read_predictor(text).predict(columns).tolist() == model.predict(columns).tolist()
@@ -117,7 +117,7 @@ def broken(document, *path, value):
 def test_what_is_no_classifier_is_refused(path, value):
     options = BayesClassifierOptions("naive-bayes")
     made = learn_bayes_classifier(reported(drawn(300), 0.2), "kind", None, options)
-    document = json.loads(write_bayes_classifier_json(made))
+    document = json.loads(BAYES.write(made))
     with pytest.raises(PramanaError):
         read_bayes_classifier_json(broken(document, *path, value=value))
 

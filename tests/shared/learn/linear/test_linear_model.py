@@ -18,12 +18,12 @@ from pramana_core.errors import (
     UnknownCategory,
     UnknownVariable,
 )
+from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import Column
 from pramana_core.learn.linear.exchange import (
     draw_weights,
     linear_json,
     read_linear_json,
-    write_linear_json,
 )
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import Accuracy, LinearClassifier, Plane, Weight
@@ -159,7 +159,7 @@ def test_a_class_without_a_plane_is_never_predicted() -> None:
     assert found is not None
     assert found[:, 0].tolist() == [0.0, 0.0, 0.0]
     assert found.sum(axis=1) == pytest.approx(1.0)
-    assert read_linear_json(write_linear_json(model)) == model
+    assert read_linear_json(LINEAR.write(model)) == model
 
 
 def test_no_records_have_no_classes() -> None:
@@ -180,7 +180,7 @@ def learned() -> list[LinearClassifier]:
 
 def test_json_comes_back_equal() -> None:
     for model in [*learned(), classifier()]:
-        text = write_linear_json(model)
+        text = LINEAR.write(model)
         assert read_linear_json(text) == model
         assert json.loads(text) == linear_json(model)
         assert json.loads(text)["kind"] == "linear-classifier"
@@ -204,7 +204,7 @@ def test_json_says_the_interval() -> None:
     )
     told = linear_json(model)["planes"][0]["weights"]
     assert [weight["interval"] for weight in told] == [[-3.0, 4.5], [None, 2.0], None]
-    assert read_linear_json(write_linear_json(model)) == model
+    assert read_linear_json(LINEAR.write(model)) == model
     # The line to the side without an end goes as far as the picture and has no bar across.
     (whisker,) = (m for m in marks(draw_weights(model)) if m.title == "a=y: no end to 2")
     assert whisker.places == pytest.approx([2.0 * model.columns[0].deviation], abs=1e-4)

@@ -13,8 +13,9 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.learners import LINEAR
 from pramana_core.learn.linear.columns import CellGrid, DesignMatrix
-from pramana_core.learn.linear.exchange import read_linear_json, write_linear_json
+from pramana_core.learn.linear.exchange import read_linear_json
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions
@@ -126,7 +127,7 @@ def test_naive_bayes_is_the_logistic_regression_of_its_own_joint_distribution(cl
     assert found is not None
     assert np.abs(found - other.probabilities(codes)).max() < 1e-9
     assert (model.predict(codes) == other.predict(codes)).all()
-    assert read_linear_json(write_linear_json(model)) == model
+    assert read_linear_json(LINEAR.write(model)) == model
     if classes == 2:
         joint = seen.records * other.network.marginal([*model.inputs.names, "y"])
         source = CellClassCounts(CellGrid(model.inputs.shape), joint.reshape(-1, 2))

@@ -14,7 +14,8 @@ from pramana_core.design.requirement import Requirements
 from pramana_core.domain import Domain
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
-from pramana_core.learn.tree.documents import read_tree_json, write_tree_json
+from pramana_core.learn.learners import TREE
+from pramana_core.learn.tree.documents import read_tree_json
 from pramana_core.learn.tree.drawing import draw_tree
 from pramana_core.learn.tree.growth import learn_tree
 from pramana_core.learn.tree.model import DecisionTree
@@ -237,7 +238,7 @@ def test_it_is_about_as_often_right_as_the_model(seen: EstimatedMarginals) -> No
 
 def test_the_model_is_told(tree: DecisionTree) -> None:
     assert tree.through == "naive-bayes"
-    assert read_tree_json(write_tree_json(tree)) == tree
+    assert read_tree_json(TREE.write(tree)) == tree
     words = " ".join(write_tree_text(tree, show_weights=True).split())
     # No question was tested in its node, so that none has a p-value.
     assert "bits expected" in words
@@ -254,10 +255,10 @@ def test_counts_that_reports_tell_need_no_model() -> None:
     counted = ReportedCounts(columns, {v.name: v.size for v in DOMAIN})
     direct = learn_tree(EstimatedMarginals(counted, Plan.unrandomized(DOMAIN)), "y")
     assert direct.through is None
-    assert '"through"' not in write_tree_json(direct)
+    assert '"through"' not in TREE.write(direct)
     assert "Through a model" not in write_tree_text(direct, show_weights=True)
     other = dataclasses.replace(direct, through="tan")
-    assert read_tree_json(write_tree_json(other)).through == "tan"
+    assert read_tree_json(TREE.write(other)).through == "tan"
 
 
 def test_an_attribute_and_the_class_reported_together_are_counted(

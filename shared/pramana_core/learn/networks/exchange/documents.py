@@ -58,7 +58,7 @@ def network_json(
         _node(network.domain[name], parents, network.tables[name]) | errors.get(name, {})
         for name, parents in network.structure.families
     ]
-    return {"kind": "bayes-net", "nodes": nodes, "links": [_written(link) for link in links]}
+    return {"kind": "bayes-net", "nodes": nodes, "links": [link_json(link) for link in links]}
 
 
 def read_network_json(text: str) -> NetworkDocument:
@@ -88,13 +88,10 @@ def network_of_json(body: object) -> NetworkDocument:
     return NetworkDocument(network, links, document.families(network))
 
 
-def finite(inflation: float) -> float | None:
-    """Return an inflation as JSON can say it: null where it is infinite."""
-    return inflation if math.isfinite(inflation) else None
-
-
-def _written(link: LearnedLink) -> dict[str, Any]:
-    return {**asdict(link), "inflation": finite(link.inflation)}
+def link_json(link: LearnedLink) -> dict[str, Any]:
+    """Return a link as what JSON is made of; an infinite inflation is null."""
+    finite = math.isfinite(link.inflation)
+    return asdict(link) | {"inflation": link.inflation if finite else None}
 
 
 class _Link(DocumentPart, strict=False):

@@ -1,0 +1,395 @@
+"""Decision trees, linear classifiers and Bayesian classifiers.
+
+What they are is in `pramana_core.learn.learners`; here is what their jobs may cost, and their page.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from miner_service.kinds import counting
+from miner_service.kinds.affordability import (
+    read_document,
+    require_network,
+    require_table,
+    write_document,
+)
+from miner_service.kinds.base import Content, render
+from miner_service.kinds.costs import Reduction, Work, fewer, lower
+from miner_service.kinds.counting import Extent, estimated, largest_family
+from miner_service.kinds.counts import CountsKind
+from miner_service.settings import Limits
+from pramana_core.domain import Domain, Variable
+from pramana_core.errors import LimitExceeded, OptionError
+from pramana_core.estimation.core.curvature import INFORMATION_CELLS
+from pramana_core.learn.bayes_classifier.exchange import NAMES
+from pramana_core.learn.learners import BAYES, DOCUMENT, LINEAR, TREE, ClassLearner
+from pramana_core.learn.linear.columns import columns_of
+from pramana_core.learn.linear.fitting import CELLS
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.networks.exchange.documents import NetworkDocument
+from pramana_core.learn.networks.exchange.drawing import draw_structure
+from pramana_core.learn.tree.text import said_of_model
+from pramana_core.marginals.counts import CUBE_CELLS, Marginals
+from pramana_core.plan import Plan
+from pramana_core.progress import Progress
+from pramana_core.wire.learning.jobs import (
+    BayesClassifierSpec,
+    CountsSpec,
+    DecisionTreeSpec,
+    LinearClassifierSpec,
+)
+from pramana_core.wire.learning.models import (
+    BayesClassifierMessage,
+    DecisionTreeMessage,
+    LinearClassifierMessage,
+)
+
+MOST_NODES = 20_000
+"""Nobody reads a larger tree."""
+
+MOST_GUESSED = 64
+"""Noise leaves few splits beyond chance: of no more nodes is the time of a tree predicted."""
+
+MOST_COLUMNS = 2_048
+"""A linear classifier with more columns is not fitted: products of all pairs of them are needed."""
+
+MOST_CLASSES = 256
+"""Among more classes none is told: each is a plane that is fitted by itself."""
+
+MOST_WEIGHTS = 1 << 14
+"""The columns of all classes' planes together."""
+
+MOST_DRAWN = 1 << 24
+"""The records drawn from a network, times the classes."""
+
+_FORMS = ("svg", "text", "bif")
+"""The forms of a model, besides its page and its document, that can be asked for."""
+
+SpecT = TypeVar("SpecT", bound=DecisionTreeSpec | LinearClassifierSpec | BayesClassifierSpec)
+AskedT = TypeVar("AskedT", bound=CountsSpec)
+MessageT = TypeVar(
+    "MessageT", bound=DecisionTreeMessage | LinearClassifierMessage | BayesClassifierMessage
+)
+
+
+class _ClassifierKind(CountsKind[SpecT, MessageT]):
+    """A kind of job that learns to tell a class.
+
+    Attributes:
+        learner: what learns.
+        called: how a refusal calls the model.
+        template: the page of a model.
+        on_page: its forms that the page has.
+    """
+
+    learner: ClassVar[ClassLearner[Any, Any]]
+    called: ClassVar[str] = "classifier"
+    template: ClassVar[str]
+    on_page: ClassVar[Sequence[str]] = ("svg", "text")
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        forms = [form for form in _FORMS if form in cls.learner.forms]
+        written = {form: partial(cls._written, form) for form in forms}
+        cls.views = {"page": cls._page, **written, DOCUMENT: write_document}
+        cls.predictor = staticmethod(cls._model)
+
+    @classmethod
+    def _model(cls, message: MessageT) -> Any:
+        return cls.learner.read(read_document(message))
+
+    @classmethod
+    def _written(cls, form: str, message: MessageT) -> str:
+        return cls.learner.write(cls._model(message), form, message.study)
+
+    @classmethod
+    def _page(cls, message: MessageT) -> str:
+        model = cls._model(message)
+        written = {form: cls.learner.write(model, form) for form in cls.on_page}
+        return render(cls.template, message, classifier=model, **written, **cls.shown(model))
+
+    @classmethod
+    def shown(cls, model: Any) -> Mapping[str, Any]:  # noqa: ARG003
+        """Return what else a page of a model shows, besides the forms by their names."""
+        return {}
+
+    def check(self, spec: SpecT) -> None:
+        spec.options()
+        named = self._named(spec) or ()
+        if len(set(named)) < len(named) or spec.target in named:
+            where = self.learner.features
+            raise OptionError(
+                "A variable is named twice, or is the class itself.",
+                where=where,
+                remedy=f"Name in `{where}` other variables than the class, each once.",
+            )
+
+    def variables(self, spec: SpecT, reported: Domain) -> tuple[str, ...]:
+        """Return what the class is told from, by default all that is reported, and the class."""
+        names = [name for name in self._named(spec) or reported.names if name != spec.target]
+        if not names:
+            raise OptionError(
+                "Only the class is reported: there is nothing to predict it from.", where="target"
+            )
+        return (*names, spec.target)
+
+    def _named(self, spec: SpecT) -> list[str] | None:
+        named: list[str] | None = getattr(spec, self.learner.features)
+        return named
+
+    def require_affordable(self, spec: SpecT, extent: Extent, limits: Limits) -> None:  # noqa: ARG002
+        """Bound the variables; each kind bounds what it counts besides."""
+        variables = extent.variables
+        if len(variables) > limits.search_variables:
+            where = self.learner.features
+            raise LimitExceeded(
+                f"The {self.called} has {len(variables)} variables; {limits.search_variables} are"
+                " allowed.",
+                where=where,
+                remedy=f"Name those that matter in `{where}`.",
+            )
+
+    def less(self, spec: SpecT, extent: Extent) -> Iterator[Reduction[SpecT]]:
+        variables, layout, _records = extent
+        names = sorted(variables[:-1], key=lambda name: -layout.domain[name].size)
+        yield fewer(names, self.learner.features, lambda most: self.of(spec, names[:most]))
+        for what, now in self.lowered(spec, len(names)):
+            yield lower(now, what, partial(_asking, spec, what))
+        yield from counting.less_order(spec)
+
+    def of(self, spec: SpecT, names: list[str]) -> SpecT:
+        """Return a job that tells the class from some of the variables."""
+        return _asking(spec, self.learner.features, names)
+
+    @abstractmethod
+    def lowered(self, spec: SpecT, features: int) -> Iterable[tuple[str, int]]:
+        """Return the options that can be lowered for less work, of so many features."""
+
+    def learn(self, spec: SpecT, marginals: Marginals, on_step: Progress) -> Content:
+        features = [name for name in marginals.domain.names if name != spec.target]
+        seed = getattr(spec, "seed", 0)
+        model = self.learner.learn(
+            marginals, spec.target, features, spec.options(), seed=seed, on_step=on_step
+        )
+        self.require_readable(model)
+        on_step(1, 1)
+        return {"document": self.learner.document(model)}
+
+    def require_readable(self, model: Any) -> None:
+        """Bound what was learned. Raises LimitExceeded."""
+
+
+def _asking(spec: AskedT, what: str, value: object) -> AskedT:
+    return spec.model_copy(update={what: value})
+
+
+def _counted_once(plan: Plan) -> bool:
+    """Whether all reports fit into one table, from which every node's counts are cut out."""
+    return math.prod(plan.reported_sizes.values()) <= CUBE_CELLS
+
+
+class DecisionTreeKind(_ClassifierKind[DecisionTreeSpec, DecisionTreeMessage]):
+    """Decision trees."""
+
+    spec, message = DecisionTreeSpec, DecisionTreeMessage
+    learner, called, template = TREE, "tree", "tree.html.j2"
+
+    @classmethod
+    def shown(cls, model: Any) -> Mapping[str, Any]:
+        return {"through": said_of_model(model)}
+
+    def require_affordable(self, spec: DecisionTreeSpec, extent: Extent, limits: Limits) -> None:
+        """Bound the variables, the table of each split, and what its counts come from.
+
+        These are tables of whole paths where a node is counted anew, or those of a model.
+        """
+        variables, layout, _records = extent
+        super().require_affordable(spec, extent, limits)
+        attributes = layout.domain.project(variables[:-1])
+        largest = max(attributes.shape) * layout.domain[spec.target].size
+        if largest > INFORMATION_CELLS:
+            raise LimitExceeded(
+                f"The split of a node would have a table of {largest} cells; {INFORMATION_CELLS}"
+                " are allowed.",
+                where="attributes",
+                remedy="Leave out the attributes of many categories.",
+            )
+        if not estimated(spec).told(variables, layout):
+            # Through a model that is learned of the class with one or two attributes.
+            require_network(spec, spec.target, attributes.names, 1, layout, limits)
+            return
+        if estimated(spec).by_reports and all(_counted_once(plan) for plan in layout.plans):
+            return
+        depth = spec.options().max_depth
+        _, family = largest_family(
+            layout, variables, len(variables) if depth is None else min(depth + 1, len(variables))
+        )
+        require_table(spec, family, layout, limits, where="max_depth")
+
+    def work(self, spec: DecisionTreeSpec, extent: Extent) -> Work:
+        """Return the work of a tree's nodes: each looks at the table of every attribute left."""
+        variables, layout, records = extent
+        attributes = layout.domain.project(variables[:-1])
+        if not estimated(spec).told(variables, layout):
+            # A network tells the counts of every path.
+            known = counting.network(spec, variables, layout, records, 1)
+            return known + Work({"nodes": MOST_GUESSED * len(attributes)})
+        depth = spec.options().max_depth
+        depth = len(attributes) if depth is None else min(depth, len(attributes))
+        branches = max(2.0, sum(attributes.shape) / len(attributes))
+        nodes = min(branches**depth, max(records / 500, 1.0), float(MOST_GUESSED))
+        split = sorted(variables, key=lambda name: -layout.domain[name].size)[: min(depth, 3) + 1]
+        looked = Work({"nodes": nodes * len(attributes)})
+        return counting.table(spec, split, layout, records, nodes) + looked
+
+    def lowered(self, spec: DecisionTreeSpec, features: int) -> Iterable[tuple[str, int]]:
+        return [("max_depth", min(spec.options().max_depth or features, features))]
+
+    def require_readable(self, model: Any) -> None:
+        """Bound the nodes. Raises LimitExceeded."""
+        nodes = sum(1 for _ in model.root)
+        if nodes > MOST_NODES:
+            raise LimitExceeded(
+                f"The tree has {nodes} nodes; {MOST_NODES} are allowed in a model.",
+                where="max_depth",
+                remedy="Allow less depth, or ask for a smaller significance.",
+            )
+
+
+def _require_few_classes(
+    spec: LinearClassifierSpec, domain: Domain, columns: int, *, tabulated: bool
+) -> None:
+    """Bound the planes, their weights, and the scores of records that are drawn."""
+    classes, sample = domain[spec.target].size, spec.options().sample
+    drawn = 0 if tabulated else classes * sample
+    bounds = (
+        (classes, MOST_CLASSES, "classes", "target"),
+        (classes * columns, MOST_WEIGHTS, f"weights of {classes} classes", "features"),
+        (drawn, MOST_DRAWN, f"scores of {sample} drawn records", "sample"),
+    )
+    for number, most, what, where in bounds:
+        if number > most:
+            raise LimitExceeded(
+                f"The classifier would have {number} {what}; {most} are allowed.",
+                where=where,
+                remedy="Choose a class of fewer categories, fewer features or a smaller sample.",
+            )
+
+
+def _columns(options: LinearOptions, features: Domain) -> int:
+    def of(variable: Variable) -> int:
+        numbers = variable.representatives or variable.name in options.numeric
+        return 1 if numbers or options.encoding == "ordinal" else variable.size - 1
+
+    return sum(map(of, features))
+
+
+class LinearClassifierKind(_ClassifierKind[LinearClassifierSpec, LinearClassifierMessage]):
+    """Linear classifiers."""
+
+    spec, message = LinearClassifierSpec, LinearClassifierMessage
+    learner, template, on_page = LINEAR, "linear.html.j2", ("svg",)
+
+    def require_affordable(
+        self, spec: LinearClassifierSpec, extent: Extent, limits: Limits
+    ) -> None:
+        """Bound columns, classes, and the table of all variables or else those of a model of them.
+
+        Raises:
+            LimitExceeded: they are too many.
+            UnknownVariable, OptionError: `numeric` does not fit the features.
+        """
+        variables, layout, _records = extent
+        domain = layout.domain.project(variables)
+        features = domain.project(variables[:-1])
+        options = spec.options()
+        columns = _columns(options, features)
+        if len(variables) > limits.search_variables or columns > MOST_COLUMNS:
+            raise LimitExceeded(
+                f"The classifier would have {columns} columns of {len(variables) - 1} features;"
+                f" {MOST_COLUMNS} columns of {limits.search_variables - 1} features are allowed.",
+                where="features",
+                remedy='Choose fewer features, or the encoding "ordinal".',
+            )
+        tabulated = domain.size <= CELLS and estimated(spec).told(variables, layout)
+        _require_few_classes(spec, domain, columns, tabulated=tabulated)
+        columns_of(features, options)
+        if tabulated:
+            require_table(spec, variables, layout, limits, where="features")
+            return
+        require_network(spec, spec.target, features.names, 1, layout, limits)
+
+    def work(self, spec: LinearClassifierSpec, extent: Extent) -> Work:
+        """Return the work of the counts that planes are fitted to, and of the planes."""
+        variables, layout, records = extent
+        domain, options = layout.domain.project(variables), spec.options()
+        columns = 1 + _columns(options, domain.project(variables[:-1]))
+        classes = domain[spec.target].size
+        planes = 1 if classes == 2 else classes
+        if domain.size <= CELLS and estimated(spec).told(variables, layout):
+            rows = domain.size
+            source = counting.table(spec, variables, layout, records, 2)
+        elif options.loss == "least-squares":
+            rows = 0
+            number = math.comb(len(variables), 2)
+            largest = sorted(variables, key=lambda name: -domain[name].size)[:2]
+            source = counting.table(spec, largest, layout, records, number)
+            source += Work({"fitted": float(columns) ** 3}, 40.0 * columns**2)
+        else:
+            rows = options.sample
+            source = counting.network(spec, variables, layout, records, 1)
+            source += Work({"drawn": rows * len(variables)}, 16.0 * rows * len(variables))
+        fitted = Work({"planes": float(rows) * columns * planes}, 24.0 * rows * columns)
+        if options.loss == "perceptron":
+            fitted += Work({"steps": options.steps * planes * (1 + rows / 2_000)})
+        return source + fitted
+
+    def of(self, spec: LinearClassifierSpec, names: list[str]) -> LinearClassifierSpec:
+        """Return a job of some of the features, with the numbers of these."""
+        known = {name: numbers for name, numbers in spec.options().numeric.items() if name in names}
+        return _asking(super().of(spec, names), "numeric", known)
+
+    def lowered(self, spec: LinearClassifierSpec, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002
+        options = spec.options()
+        return [("steps", options.steps)] if options.loss == "perceptron" else []
+
+
+def _network(message: BayesClassifierMessage) -> NetworkDocument:
+    return NetworkDocument(BAYES.read(read_document(message)).network)
+
+
+class BayesClassifierKind(_ClassifierKind[BayesClassifierSpec, BayesClassifierMessage]):
+    """Bayesian network classifiers."""
+
+    spec, message = BayesClassifierSpec, BayesClassifierMessage
+    learner, template = BAYES, "bayes.html.j2"
+    network = staticmethod(_network)
+
+    @classmethod
+    def shown(cls, model: Any) -> Mapping[str, Any]:
+        structure = draw_structure(model.structure).svg() if model.links else ""
+        return {"name": NAMES[model.model], "structure": structure}
+
+    def require_affordable(self, spec: BayesClassifierSpec, extent: Extent, limits: Limits) -> None:
+        """Bound the variables, the largest table that may be asked for, and all parameters.
+
+        Raises:
+            LimitExceeded: they are too many.
+        """
+        variables, layout, _records = extent
+        super().require_affordable(spec, extent, limits)
+        most = spec.options().depends_on
+        require_network(spec, spec.target, variables[:-1], most, layout, limits)
+
+    def work(self, spec: BayesClassifierSpec, extent: Extent) -> Work:
+        variables, layout, records = extent
+        return counting.network(spec, variables, layout, records, spec.options().depends_on)
+
+    def lowered(self, spec: BayesClassifierSpec, features: int) -> Iterable[tuple[str, int]]:  # noqa: ARG002
+        options = spec.options()
+        return [("max_parents", options.max_parents)] if options.model == "kdb" else []

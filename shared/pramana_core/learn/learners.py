@@ -1,0 +1,189 @@
+"""The learners of a class, one entry each: jobs, sessions of owners, estimators and simulations
+read it, and nothing else names a learner.
+
+What a job may cost is said where jobs are bounded, in `miner_service.kinds.classifiers`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pramana_core.errors import InputError
+from pramana_core.learn.bayes_classifier.exchange import (
+    bayes_classifier_json,
+    draw_bayes_classifier,
+    read_bayes_classifier_json,
+    write_bayes_classifier_text,
+)
+from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
+from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
+from pramana_core.learn.common.documents import write_json
+from pramana_core.learn.linear.exchange import (
+    draw_weights,
+    linear_json,
+    read_linear_json,
+    weights_csv,
+)
+from pramana_core.learn.linear.fitting import learn_linear
+from pramana_core.learn.linear.options import LinearOptions
+from pramana_core.learn.networks.exchange.bif import write_bif
+from pramana_core.learn.prediction import Predictor
+from pramana_core.learn.tree.documents import read_tree_json, tree_json
+from pramana_core.learn.tree.drawing import draw_tree
+from pramana_core.learn.tree.growth import learn_tree
+from pramana_core.learn.tree.options import TreeOptions
+from pramana_core.learn.tree.text import write_tree_text
+from pramana_core.marginals.counts import Marginals
+from pramana_core.progress import Progress, unwatched
+
+OptionsT = TypeVar("OptionsT")
+ModelT = TypeVar("ModelT", bound=Predictor)
+
+DOCUMENT = "document"
+"""The form that every model has: JSON that loses nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassLearner(Generic[OptionsT, ModelT]):
+    """A learner that tells a class from other variables.
+
+    Attributes:
+        kind: how jobs, tasks, models and saved estimators call it.
+        options: its options, a frozen dataclass.
+        fit: what learns: of marginals, the class, the features (None: all others), options, a seed
+            that may decide nothing, and what is told of each step.
+        document: returns a model as what JSON is made of.
+        read: reads a model from the text of that.
+        forms: what writes a model in its other forms, by name; the second argument is how a form
+            calls the model in which it has a name.
+        files: the files that an owner keeps of a model, with the form of each.
+        together: of how many features at most counts together with the class are needed; None: all.
+        fewer: in the words of a remedy, how to need smaller counts.
+        features: how jobs and tasks call what the class is told from.
+        bounded_by: what keeps `together` small, as tasks call it.
+    """
+
+    kind: str
+    options: type[OptionsT]
+    fit: Callable[[Marginals, str, Sequence[str] | None, OptionsT, int, Progress], ModelT]
+    document: Callable[[ModelT], dict[str, Any]]
+    read: Callable[[str], ModelT]
+    forms: Mapping[str, Callable[[ModelT, str], str]]
+    files: Mapping[str, str]
+    together: Callable[[OptionsT], int | None]
+    fewer: str
+    features: str = "features"
+    bounded_by: str = "features"
+
+    def learn(
+        self,
+        marginals: Marginals,
+        target: str,
+        features: Sequence[str] | None,
+        options: OptionsT,
+        *,
+        seed: int = 0,
+        on_step: Progress = unwatched,
+    ) -> ModelT:
+        """Return what is learned; what it raises is said where `fit` learns."""
+        return self.fit(marginals, target, features, options, seed, on_step)
+
+    def write(self, model: ModelT, form: str = DOCUMENT, name: str = "classifier") -> str:
+        """Return a model in one of its forms; as JSON nothing of any number is lost."""
+        if form == DOCUMENT:
+            return write_json(self.document(model))
+        return self.forms[form](model, name)
+
+    def kept(self, model: ModelT) -> dict[str, str]:
+        """Return the files that an owner keeps of a model, by name."""
+        return {file: self.write(model, form) for file, form in self.files.items()}
+
+
+TREE = ClassLearner(
+    kind="decision-tree",
+    options=TreeOptions,
+    fit=lambda counts, target, attributes, options, _seed, on_step: learn_tree(
+        counts, target, attributes, options, on_step
+    ),
+    document=tree_json,
+    read=read_tree_json,
+    forms={
+        "svg": lambda tree, _: draw_tree(tree).svg(),
+        "text": lambda tree, _: write_tree_text(tree, show_weights=True),
+    },
+    files={"tree.json": DOCUMENT, "tree.txt": "text", "tree.svg": "svg"},
+    together=lambda options: options.max_depth,
+    fewer="give it fewer attributes, or a smaller max_depth",
+    features="attributes",
+    bounded_by="max_depth",
+)
+"""Decision trees."""
+
+LINEAR = ClassLearner(
+    kind="linear-classifier",
+    options=LinearOptions,
+    fit=lambda counts, target, features, options, seed, on_step: learn_linear(
+        counts, target, features, options, seed=seed, on_step=on_step
+    ),
+    document=linear_json,
+    read=read_linear_json,
+    forms={
+        "svg": lambda model, _: draw_weights(model),
+        "csv": lambda model, _: weights_csv(model),
+    },
+    files={"linear.json": DOCUMENT, "weights.csv": "csv", "weights.svg": "svg"},
+    together=lambda _options: None,
+    fewer="give it fewer features",
+)
+"""Linear classifiers."""
+
+BAYES = ClassLearner(
+    kind="bayes-classifier",
+    options=BayesClassifierOptions,
+    fit=lambda counts, target, features, options, _seed, on_step: learn_bayes_classifier(
+        counts, target, features, options, on_step
+    ),
+    document=bayes_classifier_json,
+    read=read_bayes_classifier_json,
+    forms={
+        "svg": lambda model, _: draw_bayes_classifier(model),
+        "text": lambda model, _: write_bayes_classifier_text(model),
+        "bif": lambda model, name: write_bif(model.network, name),
+    },
+    files={"bayes.json": DOCUMENT, "bayes.txt": "text", "bayes.svg": "svg", "bayes.bif": "bif"},
+    together=lambda options: options.depends_on + 1,
+    fewer="give it fewer features, or ask for naive Bayes",
+)
+"""Bayesian network classifiers, naive Bayes among them."""
+
+LEARNERS: Mapping[str, ClassLearner[Any, Any]] = {
+    learner.kind: learner for learner in (BAYES, TREE, LINEAR)
+}
+"""Every learner of a class, by its kind."""
+
+
+def read_predictor(text: str) -> Predictor:
+    """Read a Bayesian or linear classifier or a decision tree from its JSON, whichever it is.
+
+    Raises:
+        InputError: the text is none of them.
+        Others: see `read_bayes_classifier_json`, `read_linear_json` and `read_tree_json`.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "The text is not JSON.", remedy="Give the JSON of a model that predicts."
+        ) from error
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or kind not in LEARNERS:
+        raise InputError(
+            "The document is not a model that predicts.",
+            where="kind",
+            remedy=f"Its kind must be one of {sorted(LEARNERS)}.",
+        )
+    predictor: Predictor = LEARNERS[kind].read(text)
+    return predictor
