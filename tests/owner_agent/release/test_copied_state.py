@@ -237,7 +237,7 @@ def test_a_memory_of_more_than_the_ledger_has_is_a_loss(left, command, table_tex
     shutil.copy(left.folder / "backup" / "ledger.sqlite", left.state / "ledger.sqlite")
     (left.state / "audit.jsonl").unlink()
     left.miner.releases = {}
-    with pytest.raises(HistoryLost, match="the reports of a release are remembered"):
+    with pytest.raises(HistoryLost, match="reports of a release are remembered"):
         _publish(left)
     assert command("new-epoch").exit_code == 0
     _publish(left, accept_added_loss=True)
