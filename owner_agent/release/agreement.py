@@ -116,7 +116,8 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
     if both := [name for name in columns if name in planned]:
         raise StudyPlanNotFollowed(
             f"The study plan {short(told.digest)} of study {study!r} randomizes"
-            f" {', '.join(both)}, and this release would tell more of them; nothing was sent.",
+            f" {', '.join(both)}; this release would tell more than the plan states, so nothing was"
+            " sent.",
             where=section,
             remedy=f"Leave these columns out of [{section}]: what the study's plan states of them"
             " must stay true.",

@@ -139,12 +139,6 @@ def test_a_release_named_before_with_other_draws_is_another_release(
         answer = north("POST", "/v1/studies/asia/releases", json=other.body)
         assert_problem(answer, 409, "conflict", "r1")
         assert miner.snapshot() == before
-    # One announced without draws is the same with them, and counts as drawn anew.
-    path = north.announce("asia", release(plan(b=5), name="before"))
-    named = release(plan(b=5), name="before", draws=["first"])
-    assert north.publish("asia", named) == path
-    north.publish("asia", release(plan(b=5), range(12), name="after", draws=["first"]))
-    assert total(north)["gamma"] == pytest.approx(25, rel=1e-6)
     too_many = release(plan(a=3), name="r2", draws=["first", "second"])
     answer = north("POST", "/v1/studies/asia/releases", json=too_many.body)
     assert_problem(answer, 422, "request-invalid", "2 draws for 1 blocks")

@@ -23,6 +23,7 @@ from pramana_core.learn.tree.node import Node, NodeClasses, Split
 from pramana_core.learn.tree.options import TreeOptions
 from pramana_core.terminal import run
 from pramana_core.wire.learning.models import DecisionTreeMessage
+from pramana_core.wire.privacy import AmplificationMessage
 
 AGE = ("<30", "30-45", "45-60", ">=60")
 REGION = Variable("region", ("east", "north", "south"))
@@ -197,6 +198,7 @@ def test_a_model_as_the_miner_answers_it(folder, called):
     model = DecisionTreeMessage(
         id="m1", study="s", job="j", records=100, created="2031-05-06T07:08:09Z",
         releases={"s.r": "0" * 64}, document=document,
+        told=AmplificationMessage(epsilon=None, gamma=None, grows_to=1.0),
         spec={"kind": "decision-tree", "target": "ill", "attributes": ["age", "region"]},
     )  # fmt: skip
     (folder / "miner.json").write_text(model.model_dump_json())

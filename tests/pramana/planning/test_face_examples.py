@@ -12,7 +12,6 @@ MODULES = (
     "frames.examples",
     "frames.observing",
     "planning.designing",
-    "planning.designs",
     "planning.plans",
 )
 

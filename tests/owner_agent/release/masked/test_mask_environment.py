@@ -35,7 +35,7 @@ def test_a_masked_release_stands_beside_a_plan_that_leaves_its_columns_alone(sho
 @pytest.mark.parametrize("name", ["debt", "age"])
 def test_no_column_of_the_studys_plan_leaves_masked_or_told(shop, name):
     shop.miner.study_plan = _plan_of(name)
-    with pytest.raises(StudyPlanNotFollowed, match=f"randomizes {name}, of which"):
+    with pytest.raises(StudyPlanNotFollowed, match=f"randomizes {name}; this"):
         _publish(shop)
     assert not shop.miner.releases
 
