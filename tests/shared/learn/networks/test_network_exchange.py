@@ -7,7 +7,9 @@ import io
 import json
 import math
 import re
+import sys
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 
 import numpy as np
@@ -338,6 +340,21 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def picture(structure: Structure, **options) -> ET.Element:
     return ET.fromstring(draw_structure(structure, **options).svg())
+
+
+def test_threads_draw_the_same_picture():
+    structure = Structure.of(
+        {"a": [], "b": ["a"], "c": ["a", "b"], "d": ["b", "c"], "e": ["a", "d"]}
+    )
+    alone = draw_structure(structure).svg()
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as threads:
+            drawn = list(threads.map(lambda _: draw_structure(structure).svg(), range(30)))
+    finally:
+        sys.setswitchinterval(switching)
+    assert set(drawn) == {alone}
 
 
 def test_links_show_their_confidence():

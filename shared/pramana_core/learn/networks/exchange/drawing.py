@@ -7,6 +7,7 @@ Parts that no link joins stand side by side, and nodes without any link in colum
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -135,6 +136,10 @@ def _columns(nodes: list[str], height: float) -> _Layout:
     return layout
 
 
+_ONE_AT_A_TIME = threading.Lock()
+"""grandalf numbers vertices in attributes of its classes, so threads would mix up their layouts."""
+
+
 class _View:
     """What grandalf asks of a vertex: how large it is, and where that is kept."""
 
@@ -150,10 +155,11 @@ def _layered(structure: Structure) -> _Layout:
     for node, vertex in vertices.items():
         vertex.view = _View(_width(node))
     edges = {link: Edge(*map(vertices.__getitem__, link)) for link in structure.links}
-    sugiyama = SugiyamaLayout(graph_core([*vertices.values()], [*edges.values()]))
-    sugiyama.xspace, sugiyama.yspace, sugiyama.dw = _GAP_X, _GAP_Y, _STATION
-    sugiyama.init_all(optimize=True)
-    sugiyama.draw(_SWEEPS)
+    with _ONE_AT_A_TIME:
+        sugiyama = SugiyamaLayout(graph_core([*vertices.values()], [*edges.values()]))
+        sugiyama.xspace, sugiyama.yspace, sugiyama.dw = _GAP_X, _GAP_Y, _STATION
+        sugiyama.init_all(optimize=True)
+        sugiyama.draw(_SWEEPS)
     for layer in sugiyama.layers:
         # Of some hundreds of nodes it lays one or two over others.
         for left, right in pairwise(vertex.view for vertex in layer):
