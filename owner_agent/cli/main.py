@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, keys, peer, predict, reading, releasing, sending
+from owner_agent.cli import design, init, keys, peer, predict, reading, releasing, sending
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import run
 
 COMMANDS = (
+    init.init,
     reading.check,
     reading.plan,
     reading.discretize,

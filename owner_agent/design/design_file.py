@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.mistakes import all_mistakes, toml
-from owner_agent.site.planning import planned
+from owner_agent.site.planning import planned, without_protection
 from owner_agent.site.site import Site, read_toml
 from owner_agent.site.strengths import Number
 from owner_agent.state.private_files import COMMON_MODE, write_durably
@@ -197,10 +197,7 @@ def site_variables(site: Site) -> dict[str, Variable]:
     Raises:
         PramanaError: as `planned`, for categories.
     """
-    bare = {"channel": None, "sensitive": False}
-    sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
-    file = site.file.model_copy(update={"variables": sections, "blocks": ()})
-    return planned(site.model_copy(update={"file": file})).variables
+    return planned(without_protection(site)).variables
 
 
 def of_site(site: Site) -> DesignFile:

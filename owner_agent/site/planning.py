@@ -7,7 +7,7 @@ cannot reach the check, the report or the outbox.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.channels import PlanMessage
+
+_NAMED = 5
+"""A message names so many variables."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,15 @@ def planned(site: Site) -> PlannedSite:
     variables: dict[str, Variable] = {}
     if not site.file.variables:
         raise _nothing_to_randomize(site)
+    if waiting := awaiting_plan(site):
+        raise UnprotectedVariable(
+            f"Nothing says yet how the sensitive variables {_some(waiting)} are randomized: they"
+            " have no channel, and the site file names no plan of the study.",
+            where=waiting[0],
+            remedy="If the study has a plan, `owner-agent join` fetches it, and it says so for each"
+            " of them; otherwise `owner-agent design` proposes channels. `owner-agent check` looks"
+            " at the table meanwhile.",
+        )
     for section in site.file.variables:
         try:
             categories = categories_of(section, site.folder)
@@ -85,6 +97,34 @@ def planned(site: Site) -> PlannedSite:
         study.require_followed(plan)
     columns = {v.name: v.source for v in site.file.variables}
     return PlannedSite(variables, plan, sensitive, columns, study)
+
+
+def awaiting_plan(site: Site) -> tuple[str, ...]:
+    """Return the sensitive variables, if nothing in the file says how any of them is randomized.
+
+    So it is before the study has a plan. Where some have a channel, those without were forgotten.
+    """
+    file = site.file
+    said = file.study_plan is not None or file.blocks
+    if said or any(v.sensitive and v.channel is not None for v in file.variables):
+        return ()
+    return tuple(v.name for v in file.variables if v.sensitive)
+
+
+def without_protection(site: Site) -> Site:
+    """Return a site by which its table can be read, whatever protects it; nothing may leave by it.
+
+    Channels, blocks and the study's plan are left out, and nothing is called sensitive.
+    """
+    bare = {"channel": None, "sensitive": False}
+    sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
+    left = {"variables": sections, "blocks": (), "study_plan": None}
+    return site.model_copy(update={"file": site.file.model_copy(update=left)})
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(map(repr, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:
@@ -221,7 +261,8 @@ def _block(
             raise UnprotectedVariable(
                 f"Variable {names[0]!r} is sensitive and has no channel.",
                 where=names[0],
-                remedy="Give it a channel, or say sensitive = false.",
+                remedy="Give it a channel, as other variables have; `owner-agent design` proposes"
+                " one. If the study's plan randomizes it, name that in [study_plan].",
             )
         return Block(members, Identity(members[0].size))
     try:

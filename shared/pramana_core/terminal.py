@@ -38,6 +38,11 @@ def console(*, stderr: bool = False) -> Console:
     return made
 
 
+def at_terminal() -> bool:
+    """Whether a person reads and answers; a script is told by options instead."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def print_json(value: Any) -> None:
     """Write one JSON document to standard output, for scripts."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
