@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,10 +19,11 @@ from miner_service.cli.operations import (
     opened,
     release_commands,
     settings_of,
+    write_secret,
 )
 from miner_service.cli.study import study_commands
 from pramana_core.audit.command import audit_commands
-from pramana_core.errors import Conflict, NotReady, OptionError
+from pramana_core.errors import Conflict, NotReady
 from pramana_core.terminal import console, run
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def monitor_token_command(
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
-            _write_secret(token_file, credential.text)
+            write_secret(token_file, credential.text)
         note(services, "issue_monitor_token", None, 201)
     _say(
         f"The monitor token is in {token_file}"
@@ -245,26 +245,12 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
     with services.audit.room(), services.database.write() as session:
         credential = rotate_admin_token(session, services.now(), days=days)
         if file is not None:
-            _write_secret(file, credential.text)
+            write_secret(file, credential.text)
         note(services, "issue_admin_token", None, 201)
     if file is not None:
         _say(f"The admin token is in {file}")
     else:
         _say(f"Admin token, shown only this once: {credential.text}")
-
-
-def _write_secret(path: Path, text: str) -> None:
-    try:
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-    except OSError as error:
-        raise OptionError(
-            f"The token cannot be written to {path}: {error.strerror}. None was issued.",
-            where="token-file",
-            remedy="Name a file in a directory that can be written.",
-        ) from error
 
 
 def _say(text: str) -> None:
