@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, init, keys, peer, predict, reading, releasing, sending
+from owner_agent.cli import design, init, joining, keys, peer, predict, reading, releasing, sending
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import run
@@ -20,7 +20,7 @@ COMMANDS = (
     reading.discretize,
     design.design,
     reading.ledger,
-    sending.join,
+    joining.join,
     releasing.publish,
     releasing.mask,
     releasing.share_model,

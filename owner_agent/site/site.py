@@ -310,7 +310,9 @@ def load_site(path: Path) -> Site:
     Raises:
         ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
     """
-    content = read_toml(path, "site", "Name it with --site.")
+    content = read_toml(
+        path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
+    )
     return site_from(content, path.resolve().parent, str(path))
 
 
