@@ -24,18 +24,13 @@ from miner_service.cli.operations import (
 from miner_service.cli.study import study_commands
 from pramana_core.audit.command import audit_commands
 from pramana_core.errors import Conflict, NotReady
-from pramana_core.terminal import console, run
+from pramana_core.terminal import application, console, run, with_examples
 
 if TYPE_CHECKING:
     from miner_service.services import Services
     from miner_service.settings import Settings
 
-app = typer.Typer(
-    help="Pramana's miner: collects randomized releases and learns models from them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_show_locals=False,
-)
+app = application("Pramana's miner: collects randomized releases and learns models from them.")
 
 app.add_typer(study_commands(), name="study")
 app.add_typer(audit_commands(), name="audit")
@@ -255,6 +250,32 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
 
 def _say(text: str) -> None:
     console().print(text, markup=False, soft_wrap=True)
+
+
+EXAMPLES = {
+    "serve": "serve --admin-token-file admin.token",
+    "study create": "study create nursery --owners family,means,care --people same",
+    "study analyst": "study analyst nursery --token-file analyst.token",
+    "study show": "study show nursery --json",
+    "study invite": "study invite nursery care --url https://miner.example.org",
+    "study budget": "study budget nursery --max-epsilon-record 8",
+    "study people": "study people nursery same",
+    "study delete": "study delete nursery --yes",
+    "study plan set": "study plan set nursery plan.json",
+    "study plan show": "study plan show nursery",
+    "study plan remove": "study plan remove nursery",
+    "worker": "worker --workers 4 --database postgresql://miner@db/pramana",
+    "admin-token": "admin-token --rotate --admin-token-file admin.token",
+    "monitor-token": "monitor-token prometheus --token-file monitor.token",
+    "backup": "backup backups/monday",
+    "restore": "restore backups/monday --data new-data",
+    "check": "check --json",
+    "audit verify": "audit verify miner-data/audit.jsonl",
+    "releases expire": "releases expire --days 30",
+}
+"""What `--help` shows of each command; that of the program shows the first."""
+
+with_examples(app, "miner-service", EXAMPLES)
 
 
 def main() -> None:

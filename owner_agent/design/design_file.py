@@ -18,6 +18,7 @@ from owner_agent.site.planning import planned, without_protection
 from owner_agent.site.site import Site, read_toml
 from owner_agent.site.strengths import Number
 from owner_agent.state.private_files import COMMON_MODE, write_durably
+from pramana_core.alike import did_you_mean
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import (
     Learn,
@@ -142,7 +143,9 @@ class DesignFile(_Section):
         if self.target is not None and not targeted:
             mistakes.append('target is used with learn = "classifier" or "tree" only')
         if self.target is not None and self.target not in names:
-            mistakes.append(f"the target {self.target!r} is no variable")
+            mistakes.append(
+                f"the target {self.target!r} is no variable{did_you_mean([self.target], names)}"
+            )
         without = [v.name for v in self.variables if v.owner is None]
         if 0 < len(without) < len(names):
             mistakes.append(f"{without} have no owner, and other variables have")

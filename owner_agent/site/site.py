@@ -29,6 +29,7 @@ from owner_agent.site.mistakes import Choice, NoiseDemand, all_mistakes
 from owner_agent.site.strengths import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls import TlsFiles
+from pramana_core.alike import did_you_mean
 from pramana_core.discretize import CentredGroups
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.wire.base import KEY_COLUMN, Label, Name
@@ -368,7 +369,11 @@ def _block_mistakes(site: SiteFile) -> list[str]:
     named = [name for block in site.blocks for name in block.variables]
     if site.study_plan is not None and site.blocks:
         return ["the study's plan says what is randomized together; take the blocks out"]
-    mistakes = [f"a block names {n!r}, which is not a variable" for n in named if n not in known]
+    mistakes = [
+        f"a block names {n!r}, which is not a variable{did_you_mean([n], known)}"
+        for n in named
+        if n not in known
+    ]
     mistakes += [f"variable {n!r} is in blocks more than once" for n in _repeated(named)]
     mistakes += [
         f"variable {n!r} is in a block and has a channel of its own; keep one of them"

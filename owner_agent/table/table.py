@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
 _SHOWN_NAMES = 20
@@ -171,7 +172,8 @@ def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) 
         shown = ", ".join(repr(name) for name in present[:_SHOWN_NAMES])
         more = "" if len(present) <= _SHOWN_NAMES else f" and {len(present) - _SHOWN_NAMES} more"
         raise MissingColumn(
-            f"The table {path} has no column {', '.join(repr(name) for name in missing)}.",
+            f"The table {path} has no column {', '.join(repr(name) for name in missing)}"
+            f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
             remedy=f"It has {shown}{more}. Correct the table, or `column` in the site file if you"
             " gave one.",
