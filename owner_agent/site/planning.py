@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from owner_agent.site.adopting import AdoptedPlan, adopted
 from owner_agent.site.channels import AnyChannel
+from owner_agent.site.lines import Lines
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection
 from pramana_core.channels import Identity
@@ -76,13 +77,16 @@ def planned(site: Site) -> PlannedSite:
             variables[section.name] = Variable(section.name, categories, section.representatives)
         except PramanaError as error:
             problems.append(error)
-    raise_together(problems)
     agreed = site.file.study_plan
+    if agreed is not None:
+        raise_together(_with_lines(site, problems))
     study = None if agreed is None else adopted(agreed, site.folder, site.owner)
     part = None if study is None else study.part(variables)
     blocks: list[Block] = []
     sensitive = frozenset(v.name for v in site.file.variables if v.sensitive)
     for names, spec in _groupings(site, () if part is None else part.names):
+        if not variables.keys() >= set(names):
+            continue  # a variable has problems of its own
         try:
             block = _block(names, spec, site, variables, part)
         except PramanaError as error:
@@ -91,7 +95,7 @@ def planned(site: Site) -> PlannedSite:
             blocks.append(block)
             # What is unprotected is told beside what cannot be built.
             problems += _unprotected([block], sensitive)
-    raise_together(problems)
+    raise_together(_with_lines(site, problems))
     plan = _sendable(Plan(tuple(blocks)))
     if study is not None:
         study.require_followed(plan)
@@ -135,6 +139,28 @@ def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[Pra
         except UnprotectedVariable as error:
             found.append(error)
     return found
+
+
+def _with_lines(site: Site, problems: list[PramanaError]) -> list[PramanaError]:
+    """Return problems with the lines of the variables or blocks that they are about."""
+    if site.text is None:
+        return problems
+    lines = Lines.of(site.text)
+    places: dict[str | None, tuple[str, int]] = {}
+    for number, block in enumerate(site.file.blocks):
+        places["*".join(block.variables)] = "blocks", number
+    for number, variable in enumerate(site.file.variables):
+        places[variable.name] = "variables", number
+    return [
+        type(problem)(
+            f"{problem.message.removesuffix('.')} (line {lines.line(places[problem.where])}).",
+            where=problem.where,
+            remedy=problem.remedy,
+        )
+        if problem.where in places
+        else problem
+        for problem in problems
+    ]
 
 
 def raise_together(problems: list[PramanaError]) -> None:
