@@ -50,7 +50,8 @@ def init(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML or JSON file of public lists: NAME = [...], or NAME = {cuts = [...]}.",
+            help="A TOML or JSON file of public lists, NAME = [...] or NAME = {cuts = [...]}, which"
+            " owners may share.",
         ),
     ] = None,
     not_sensitive: Annotated[
@@ -82,9 +83,10 @@ def init(
     asking = at_terminal() and not (yes or json)
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id)
-    lists = _public_lists(categories or [], cuts or [], public or [])
-    choices = [*lists, *(not_sensitive or []), *(leave_out or [])]
+    typed = _typed_lists(categories or [], cuts or [])
+    choices = [*typed, *(not_sensitive or []), *(leave_out or [])]
     require_columns(choices, proposed.columns)
+    lists = {**_filed_lists(public or [], proposed), **typed}
     _require_no_record_id(choices, proposed.record_id)
     named, where = _study_of(owner, invitation, miner, study, asking=asking)
     proposed = _with_lists(_without(proposed, leave_out or []), lists)
@@ -112,8 +114,8 @@ def init(
     )
 
 
-def _public_lists(categories: Sequence[str], cuts: Sequence[str], files: Sequence[Path]) -> Lists:
-    """Return the lists that the options give. Raises OptionError, ConfigError."""
+def _filed_lists(files: Sequence[Path], proposed: ProposedSite) -> Lists:
+    """Return the lists in files of the columns that are variables here: owners may share a file."""
     found: dict[str, tuple[str, Sequence[str | float]]] = {}
     for file in files:
         for name, given in _read(file).items():
@@ -125,7 +127,14 @@ def _public_lists(categories: Sequence[str], cuts: Sequence[str], files: Sequenc
                     where="public",
                     remedy='Write NAME = ["a", "b"], or NAME = {cuts = [30, 45]}.',
                 )
-            found[name] = kind, keys[kind]
+            if name in proposed.columns and name != proposed.record_id:
+                found[name] = kind, keys[kind]
+    return found
+
+
+def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
+    """Return the lists that the options give. Raises OptionError."""
+    found: dict[str, tuple[str, Sequence[str | float]]] = {}
     for kind, options in (("categories", categories), ("cuts", cuts)):
         for option in options:
             name, sign, listed = option.partition("=")
