@@ -15,23 +15,20 @@ from pramana.network_command import app as network
 from pramana.simulate.commands.cli import app as simulate
 from pramana_core.audit.command import audit_commands
 from pramana_core.errors import OptionError
-from pramana_core.terminal import console, print_json, progress_bar, run
+from pramana_core.terminal import (
+    application,
+    console,
+    print_json,
+    progress_bar,
+    run,
+    with_examples,
+)
 
 if TYPE_CHECKING:
     from pramana.demo.outcome import DemoOutcome, Row
     from pramana.demo.scenario import Scenario
 
-app = typer.Typer(
-    help="Learn models, with error bars, from data that several owners will not share.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-@app.callback()
-def _root() -> None:
-    """Keep `demo` a command of its own even while it is the only one."""
+app = application("Learn models, with error bars, from data that several owners will not share.")
 
 
 @app.command()
@@ -239,6 +236,30 @@ def _cells(row: Row, *, network: bool) -> list[str]:
 
 def _number(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.4f}"
+
+
+EXAMPLES = {
+    "demo": "demo --seed 1",
+    "simulate bayes-net": "simulate bayes-net --table adult.csv --gamma 19",
+    "network query": "network query network.json --of class --given health=priority",
+    "reproduce": "reproduce ma-2.2-grouping --quick",
+    "simulate rules": "simulate rules --table adult.csv --gamma 19",
+    "simulate tree": "simulate tree --table adult.csv --target income --p 0.2",
+    "simulate linear": "simulate linear --table adult.csv --target income --p 0.2",
+    "simulate classifier": "simulate classifier --table adult.csv --target income --gamma 19",
+    "simulate model-sharing": "simulate model-sharing --table adult.csv --target income",
+    "network sample": "network sample network.json --records 1000 --out sample.csv",
+    "network convert": "network convert network.json --to bif --out network.bif",
+    "network show": "network show network.json",
+    "audit verify": "audit verify audit.jsonl --anchors .pramana",
+    "compose organize": "compose organize --root /study --miner http://miner:8000"
+    " --admin-token-file admin.token",
+    "compose conclude": "compose conclude --root /study --miner http://miner:8000"
+    " --admin-token-file admin.token",
+}
+"""What `--help` shows of each command; that of the program shows the first."""
+
+with_examples(app, "pramana", EXAMPLES)
 
 
 def main() -> None:

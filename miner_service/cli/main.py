@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,22 +19,18 @@ from miner_service.cli.operations import (
     opened,
     release_commands,
     settings_of,
+    write_secret,
 )
 from miner_service.cli.study import study_commands
 from pramana_core.audit.command import audit_commands
-from pramana_core.errors import Conflict, NotReady, OptionError
-from pramana_core.terminal import console, run
+from pramana_core.errors import Conflict, NotReady
+from pramana_core.terminal import application, console, run, with_examples
 
 if TYPE_CHECKING:
     from miner_service.services import Services
     from miner_service.settings import Settings
 
-app = typer.Typer(
-    help="Pramana's miner: collects randomized releases and learns models from them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_show_locals=False,
-)
+app = application("Pramana's miner: collects randomized releases and learns models from them.")
 
 app.add_typer(study_commands(), name="study")
 app.add_typer(audit_commands(), name="audit")
@@ -205,7 +200,7 @@ def monitor_token_command(
         days = valid_days or services.settings.tokens.valid_days
         credential = renew_monitor_token(session, name, services.now(), days=days)
         if token_file is not None:
-            _write_secret(token_file, credential.text)
+            write_secret(token_file, credential.text)
         note(services, "issue_monitor_token", None, 201)
     _say(
         f"The monitor token is in {token_file}"
@@ -245,7 +240,7 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
     with services.audit.room(), services.database.write() as session:
         credential = rotate_admin_token(session, services.now(), days=days)
         if file is not None:
-            _write_secret(file, credential.text)
+            write_secret(file, credential.text)
         note(services, "issue_admin_token", None, 201)
     if file is not None:
         _say(f"The admin token is in {file}")
@@ -253,22 +248,34 @@ def _new_token(services: Services, file: Path | None, valid_days: int | None = N
         _say(f"Admin token, shown only this once: {credential.text}")
 
 
-def _write_secret(path: Path, text: str) -> None:
-    try:
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-    except OSError as error:
-        raise OptionError(
-            f"The token cannot be written to {path}: {error.strerror}. None was issued.",
-            where="token-file",
-            remedy="Name a file in a directory that can be written.",
-        ) from error
-
-
 def _say(text: str) -> None:
     console().print(text, markup=False, soft_wrap=True)
+
+
+EXAMPLES = {
+    "serve": "serve --admin-token-file admin.token",
+    "study create": "study create nursery --owners family,means,care --people same",
+    "study analyst": "study analyst nursery --token-file analyst.token",
+    "study show": "study show nursery --json",
+    "study invite": "study invite nursery care --url https://miner.example.org",
+    "study budget": "study budget nursery --max-epsilon-record 8",
+    "study people": "study people nursery same",
+    "study delete": "study delete nursery --yes",
+    "study plan set": "study plan set nursery plan.json",
+    "study plan show": "study plan show nursery",
+    "study plan remove": "study plan remove nursery",
+    "worker": "worker --workers 4 --database postgresql://miner@db/pramana",
+    "admin-token": "admin-token --rotate --admin-token-file admin.token",
+    "monitor-token": "monitor-token prometheus --token-file monitor.token",
+    "backup": "backup backups/monday",
+    "restore": "restore backups/monday --data new-data",
+    "check": "check --json",
+    "audit verify": "audit verify miner-data/audit.jsonl",
+    "releases expire": "releases expire --days 30",
+}
+"""What `--help` shows of each command; that of the program shows the first."""
+
+with_examples(app, "miner-service", EXAMPLES)
 
 
 def main() -> None:

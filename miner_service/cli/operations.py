@@ -143,6 +143,21 @@ def note(services: Services, action: str, study: str | None, outcome: int) -> No
     )
 
 
+def write_secret(path: Path, text: str) -> None:
+    """Write a secret into a file of mode 0600, in place of what was there. Raises OptionError."""
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        raise OptionError(
+            f"{path} cannot be written: {error.strerror}. Nothing was issued.",
+            where="token-file",
+            remedy="Name a file in a directory that can be written.",
+        ) from error
+
+
 FOUND = 4
 """The exit code of a check that found something."""
 

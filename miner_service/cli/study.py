@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from miner_service.cli import members
 from miner_service.cli.operations import (
     DEFAULT_DATA,
     DatabaseAddress,
@@ -45,6 +47,9 @@ def study_commands() -> typer.Typer:
     """Return the commands about studies."""
     app = typer.Typer(help="Open studies, also while the service runs.", no_args_is_help=True)
     app.command()(create)
+    app.command()(members.invite)
+    app.command()(members.analyst)
+    app.command()(members.show)
     app.command()(budget)
     app.command()(people)
     app.command()(delete)
@@ -84,11 +89,17 @@ def create(
     max_epsilon_record: RecordBudget = None,
     max_epsilon_column: ColumnBudget = None,
     people: PeopleOption = "overlapping",
+    owners: Annotated[
+        str, typer.Option(metavar="A,B,C", help="Owners to invite; each gets a file of her own.")
+    ] = "",
+    url: members.UrlOption = members.THIS_MACHINE,
+    folder: members.FolderOption = Path(),
+    valid_hours: members.HoursOption = 24 * 7,
     data: DataDir = DEFAULT_DATA,
     database: DatabaseAddress = None,
     settings: SettingsFile = None,
 ) -> None:
-    """Open a study; releases that would tell more than its budget are refused."""
+    """Open a study, and invite its owners; releases beyond its budget are refused."""
     from miner_service.store.people import create_study
     from pramana_core.wire.base import holding
 
@@ -99,16 +110,17 @@ def create(
         max_epsilon_column=max_epsilon_column,
         people=people,
     )
-    with (
-        existing(settings_of(data, database, settings)) as services,
-        services.audit.room(),
-        services.database.write() as session,
-    ):
-        _, new = create_study(session, wanted, services.now())
-        note(services, "create_study", name, 201 if new else 200)
+    names = [owner.strip() for owner in owners.split(",") if owner.strip()]
+    files = members.invitation_files(name, names, url, folder)
+    with existing(settings_of(data, database, settings)) as services:
+        with services.audit.room(), services.database.write() as session:
+            _, new = create_study(session, wanted, services.now())
+            note(services, "create_study", name, 201 if new else 200)
+        made = members.invited(services, name, files, url, valid_hours)
     said = f"Study {name} is open" if new else f"Study {name} was there"
     told = f"{said}{_budget(wanted)}. Its owners {holding(wanted.people)}."
     console().print(told, markup=False, soft_wrap=True)
+    members.show_invitations(made)
 
 
 def budget(

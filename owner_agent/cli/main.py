@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, keys, peer, predict, reading, releasing, sending
+from owner_agent.cli import design, init, joining, keys, peer, predict, reading, releasing, sending
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
-from pramana_core.terminal import run
+from pramana_core.terminal import application, run, with_examples
 
 COMMANDS = (
+    init.init,
     reading.check,
     reading.plan,
     reading.discretize,
     design.design,
     reading.ledger,
-    sending.join,
+    joining.join,
     releasing.publish,
     releasing.mask,
     releasing.share_model,
@@ -33,6 +34,37 @@ COMMANDS = (
 """In the order in which `--help` lists them."""
 
 
+EXAMPLES = {
+    "init": "init children.csv --owner family",
+    "check": "check",
+    "join": "join nursery-family.invitation --linkage linkage.key",
+    "plan": "plan --records 20000 --report approval.html",
+    "publish": "publish",
+    "discretize": "discretize --column income --minimum-count 50 --granularity 5",
+    "design": "design --gamma 19 --learn pairs --target 0.05 --write plan.toml",
+    "ledger": "ledger --json",
+    "mask": "mask --publish",
+    "share-model": "share-model --report tree.html",
+    "withdraw": "withdraw r-ab3c370f5b34",
+    "new-epoch": "new-epoch --yes",
+    "serve": "serve --port 8100",
+    "peer": "peer --site site.toml",
+    "learn": "learn --peers peers.toml",
+    "predict": "predict classifier.json held-out.csv --record-id id --out predicted.csv",
+    "keys create": "keys create --linkage",
+    "keys import": "keys import linkage linkage.key",
+    "keys export": "keys export linkage linkage.key",
+    "keys show": "keys show",
+    "keys identity": "keys identity --certificate north.pem",
+    "audit verify": "audit verify .pramana/audit.jsonl",
+    "audit anchors": "audit anchors --json",
+    "token rotate": "token rotate",
+    "study-plan fetch": "study-plan fetch study-plan.json",
+    "study-plan show": "study-plan show --miner",
+}
+"""What `--help` shows of each command; that of the program shows the first."""
+
+
 def main() -> None:
     """Run the command."""
     run(build(Environment()), extra="owner")
@@ -40,13 +72,9 @@ def main() -> None:
 
 def build(environment: Environment) -> typer.Typer:
     """Return the command-line application in some environment."""
-    # A traceback with local variables would print cells of the table.
-    app = typer.Typer(
+    app = application(
+        "Randomize your records, publish them, and know everything that ever left.",
         name="owner-agent",
-        help="Randomize your records, publish them, and know everything that ever left.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        add_completion=False,
         context_settings={"obj": environment},
     )
     for command in COMMANDS:
@@ -57,4 +85,4 @@ def build(environment: Environment) -> typer.Typer:
     app.add_typer(audit, name="audit")
     app.add_typer(sending.token, name="token")
     app.add_typer(sending.app, name="study-plan")
-    return app
+    return with_examples(app, "owner-agent", EXAMPLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,8 +24,10 @@ from pramana_core.terminal import console, print_json, progress_bar, report_erro
 
 if TYPE_CHECKING:
     from owner_agent.report.report import PlanReport
+    from owner_agent.site.planning import PlannedSite
     from owner_agent.site.site import Site
     from owner_agent.state.environment import Environment
+    from owner_agent.table.encode import Inspection
 
 
 def check(context: typer.Context, site: SiteOption = SITE, json: JsonOption = False) -> None:
@@ -86,9 +89,11 @@ def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaEr
     """Return what is shown of the variables of a site, and what is wrong with the table."""
     from owner_agent.report.lookalikes import lookalikes
     from owner_agent.report.report import warnings
-    from owner_agent.site.planning import planned
+    from owner_agent.site.planning import awaiting_plan, planned, without_protection
     from owner_agent.table.encode import inspect
 
+    if waiting := awaiting_plan(site):
+        return _checked_table(site, planned(without_protection(site)), waiting)
     plan = planned(site)
     found = inspect(site, plan)
     told = {
@@ -97,11 +102,35 @@ def _checked_plan(site: Site) -> tuple[dict[str, Any], list[str], list[PramanaEr
         "plan_digest": plan.plan.digest,
         "warnings": [*warnings(plan), *lookalikes(site, plan, found.encoded)],
     }
+    return told, [_counted(found, plan, len(plan.sensitive))], list(found.problems)
+
+
+def _checked_table(
+    site: Site, plan: PlannedSite, waiting: Sequence[str]
+) -> tuple[dict[str, Any], list[str], list[PramanaError]]:
+    """Return the same of a site whose sensitive variables wait for the study's plan."""
+    from owner_agent.table.encode import inspect
+
+    found = inspect(site, plan)
+    told = {
+        "rows": found.rows,
+        "variables": len(plan.variables),
+        "plan_digest": None,
+        "awaiting_plan": list(waiting),
+        "warnings": [],
+    }
     line = (
-        f"{found.rows:,} rows, {len(plan.variables)} variables ({len(plan.sensitive)} sensitive),"
+        "Nothing can leave yet: how the sensitive variables are randomized is said by the study's"
+        " plan (`owner-agent join` fetches it), or by channels (`owner-agent design`)."
+    )
+    return told, [_counted(found, plan, len(waiting)), line], list(found.problems)
+
+
+def _counted(found: Inspection, plan: PlannedSite, sensitive: int) -> str:
+    return (
+        f"{found.rows:,} rows, {len(plan.variables)} variables ({sensitive} sensitive),"
         f" {len(found.problems)} problems."
     )
-    return told, [line], list(found.problems)
 
 
 def plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -210,6 +210,7 @@ def _release(
     from owner_agent.report.page import show_warnings
     from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
+    from owner_agent.state.keys import KeyStore
 
     opened, environment = load_site(asked.site), environment_of(context)
     _ = getattr(opened, kind.section)  # raises where the site file does not say
@@ -229,7 +230,7 @@ def _release(
         if asked.publish:
             outcome = publish_release(kind, opened, environment, options, watch, show)
         else:
-            show(kind.of(opened, watch, options, environment))
+            show(kind.of(opened, watch, replace(options, preview=True), environment))
     if asked.json:
         told = None if outcome is None else outcome.as_dict()
         print_json({**made[0].as_dict(), "release": told})
@@ -241,6 +242,9 @@ def _release(
             show_outcome(console(), outcome)
     if outcome is not None:
         show_warnings(console(stderr=True), found_wrong(outcome))
+    elif not KeyStore(opened.state).path("draw").exists():
+        without = "This site has no keys yet (`owner-agent join` or `keys create` makes them):"
+        show_warnings(console(stderr=True), [f"{without} what leaves will be drawn by them, anew."])
 
 
 def _on(bar: Bar) -> StagedProgress:

@@ -1,8 +1,7 @@
-"""The commands about a study: `join`, `token`, `study-plan`, and `serve`, the local agent."""
+"""The commands about a study: `token`, `study-plan`, and `serve`, the local agent."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,31 +14,6 @@ from pramana_core.terminal import console, print_json
 if TYPE_CHECKING:
     from owner_agent.site.adopting import AdoptedPlan
     from owner_agent.site.site import Site
-
-
-def join(
-    context: typer.Context,
-    argument: Annotated[str | None, typer.Argument(hidden=True)] = None,
-    secret_file: Annotated[
-        Path | None,
-        typer.Option(help="A file that holds the invitation's secret; - is standard input."),
-    ] = None,
-    site: SiteOption = SITE,
-) -> None:
-    """Accept an invitation to the study."""
-    from owner_agent.release.agreement import join as join_study
-    from owner_agent.report.whole_study import people_told
-    from owner_agent.site.site import load_site
-    from pramana_core.terminal import report_error
-
-    told, opened = _secret(argument, secret_file), load_site(site)
-    issued = join_study(opened, told, environment_of(context))
-    console().print(f"Joined study {issued.study} as {issued.name}.", markup=False)
-    study = people_told(opened, environment_of(context))
-    if study is not None and not isinstance(study, str):
-        console().print(study.sentence, markup=False, soft_wrap=True)
-        if study.refused is not None:
-            report_error(study.refused)
 
 
 token = typer.Typer(help="Renew the token that the miner knows this site by.")
@@ -78,31 +52,6 @@ def serve(
 
     listen = ListenAddress(host, port, allow_remote=allow_remote, ready_file=ready_file)
     serve_agent(site, environment_of(context), listen)
-
-
-def _secret(argument: str | None, file: Path | None) -> str:
-    if argument is not None:
-        raise OptionError(
-            "The secret of an invitation is not taken as an argument: the list of processes and the"
-            " shell's history would have it.",
-            where="secret-file",
-            remedy="Write it into a file (--secret-file F), or send it to standard input"
-            " (--secret-file -).",
-        )
-    if file is None:
-        raise OptionError(
-            "The invitation's secret is not given.",
-            where="secret-file",
-            remedy="Name the file that holds it (--secret-file F), or send it to standard input"
-            " (--secret-file -).",
-        )
-    try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(
-            f"The file {file} cannot be read as text.", where="secret-file"
-        ) from error
-    return text.strip()
 
 
 # `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.

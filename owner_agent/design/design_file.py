@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from owner_agent.report.whole_study import RemainingBudget
 from owner_agent.site.mistakes import all_mistakes, toml
-from owner_agent.site.planning import planned
+from owner_agent.site.planning import planned, without_protection
 from owner_agent.site.site import Site, read_toml
 from owner_agent.site.strengths import Number
 from owner_agent.state.private_files import COMMON_MODE, write_durably
+from pramana_core.alike import did_you_mean
 from pramana_core.channels import RESOLUTION
 from pramana_core.design import (
     Learn,
@@ -142,7 +143,9 @@ class DesignFile(_Section):
         if self.target is not None and not targeted:
             mistakes.append('target is used with learn = "classifier" or "tree" only')
         if self.target is not None and self.target not in names:
-            mistakes.append(f"the target {self.target!r} is no variable")
+            mistakes.append(
+                f"the target {self.target!r} is no variable{did_you_mean([self.target], names)}"
+            )
         without = [v.name for v in self.variables if v.owner is None]
         if 0 < len(without) < len(names):
             mistakes.append(f"{without} have no owner, and other variables have")
@@ -197,10 +200,7 @@ def site_variables(site: Site) -> dict[str, Variable]:
     Raises:
         PramanaError: as `planned`, for categories.
     """
-    bare = {"channel": None, "sensitive": False}
-    sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
-    file = site.file.model_copy(update={"variables": sections, "blocks": ()})
-    return planned(site.model_copy(update={"file": file})).variables
+    return planned(without_protection(site)).variables
 
 
 def of_site(site: Site) -> DesignFile:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from http import HTTPStatus
+from pathlib import Path
+
+from pydantic import ValidationError
 
 from owner_agent.release.client import Miner
 from owner_agent.release.left import remember
@@ -22,7 +25,7 @@ from pramana_core.errors import (
     TransportError,
 )
 from pramana_core.study_plan import StudyPlan
-from pramana_core.wire.privacy import InvitationAccept, TokenIssued
+from pramana_core.wire.privacy import InvitationAccept, InvitationFile, TokenIssued
 
 
 def agreed_plan(site: Site, environment: Environment) -> StudyPlan:
@@ -131,6 +134,23 @@ def require_beside(columns: Collection[str], miner: Miner, study: str, section: 
 
 _NOTHING_TO_GET = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """The miner knows no such invitation, or gave its answer to somebody else."""
+
+
+def read_invitation(path: Path) -> InvitationFile:
+    """Read the file of an invitation. Raises OptionError, without a word of what is in it."""
+    try:
+        return InvitationFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise OptionError(
+            f"The invitation {path} cannot be read: {error.strerror}.", where="invitation"
+        ) from error
+    except ValidationError:
+        raise OptionError(
+            f"{path} is no invitation.",
+            where="invitation",
+            remedy="It is the file that `miner-service study create --owners` or `study invite`"
+            " wrote; a bare secret is taken by `owner-agent join --secret-file FILE`.",
+        ) from None
 
 
 def join(site: Site, secret: str, environment: Environment) -> TokenIssued:

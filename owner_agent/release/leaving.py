@@ -7,6 +7,7 @@ the miner is asked before it goes on its way. `publish` sends them all by the sa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Self
@@ -19,10 +20,29 @@ from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import refuse_conflicts, sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
+from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import KeyStore
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.parts import Keys
 from pramana_core.wire.releases import ReleaseCreate
 from pramana_core.wire.releases.base import ReleaseKindName
+
+
+def drawn_by(
+    site: Site,
+    entries: Sequence[Entry],
+    how: PublishOptions | None,
+    environment: Environment | None,
+) -> Secrets:
+    """Return a site's secrets; for a preview at a site that never published, passing ones do.
+
+    Raises:
+        KeyFileError: a secret is absent where it is needed, or unsafe.
+    """
+    store = KeyStore(site.state)
+    if how is not None and how.preview and not entries:
+        return store.load_or_passing((environment or Environment()).random_bytes)
+    return store.load()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

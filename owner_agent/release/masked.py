@@ -20,14 +20,16 @@ from pydantic import ValidationError
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.stream import keyed_digest, masking_randomness
 from owner_agent.release.fingerprints import Values, groups_of, recognized, values_of
-from owner_agent.release.leaving import Leaving
+from owner_agent.release.leaving import Leaving, drawn_by
 from owner_agent.release.ledger import Draw, Form
+from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import known_entries
 from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import KeyStore, linkage_fingerprint
+from owner_agent.state.keys import linkage_fingerprint
 from owner_agent.table.mixed import (
     ReadColumn,
     content_of,
@@ -440,10 +442,17 @@ class PreparedMask(Leaving):
     copies: tuple[Masked, ...]
 
     @classmethod
-    def of(cls, site: Site, watch: StagedProgress, /, *_how: object) -> Self:
+    def of(
+        cls,
+        site: Site,
+        watch: StagedProgress,
+        options: PublishOptions | None = None,
+        environment: Environment | None = None,
+        /,
+    ) -> Self:
         """Mask a site's table, in the one way that the site file says."""
-        secrets = KeyStore(site.state).load()
         entries = known_entries(site.state)
+        secrets = drawn_by(site, entries, options, environment)
         chosen = choose(site, secrets, watch)
         return cls(
             identity=chosen.identity,

@@ -14,9 +14,11 @@ class PublishOptions:
     """How to publish: the size of parts, and what is chosen where privacy would be lost.
 
     `corrections` is what to do with records that were reported before and have other values now;
-    None leaves it to the site file, and refuses where that is silent.
+    None leaves it to the site file, and refuses where that is silent. A `preview` sends nothing: it
+    is drawn by keys of the moment where a site that never published has none yet.
     """
 
     part_records: int = PART_RECORDS
     accept_added_loss: bool = False
     corrections: Choice | None = None
+    preview: bool = False

@@ -20,11 +20,13 @@ from pydantic import ValidationError
 
 from owner_agent.release.composition import left_draws, losses
 from owner_agent.release.fingerprints import recognized
-from owner_agent.release.leaving import Leaving
+from owner_agent.release.leaving import Leaving, drawn_by
+from owner_agent.release.options import PublishOptions
 from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import known_entries
 from owner_agent.release.tree_table import SECTION, TreePlan, choose
 from owner_agent.site.site import Site
+from owner_agent.state.environment import Environment
 from owner_agent.state.history import state_directory
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.private_files import private_directory, write_new
@@ -242,15 +244,28 @@ class PreparedTree(Leaving):
     made: GrownTree
 
     @classmethod
-    def of(cls, site: Site, watch: StagedProgress, /, *_how: object) -> Self:
+    def of(
+        cls,
+        site: Site,
+        watch: StagedProgress,
+        options: PublishOptions | None = None,
+        environment: Environment | None = None,
+        /,
+    ) -> Self:
         """Learn the tree that a site would share.
 
         Raises:
             RequirementUnmet: no tree meets what is required.
             NotInstalled: what grows or draws trees is not installed.
         """
-        draw_key = KeyStore(site.state).load_draw()
         entries = known_entries(site.state)
+        store = KeyStore(site.state)
+        # A private tree that is shown is the one that leaves: it is drawn by the site's own key.
+        keyless = site.share_model.private is None and not store.path("draw").exists()
+        if keyless and options is not None and options.preview:
+            draw_key = drawn_by(site, entries, options, environment).draw
+        else:
+            draw_key = store.load_draw()
         chosen = choose(site, draw_key)
         draws = recognized(chosen.draws, chosen.values, entries)
         made = make(chosen, site.state, watch)

@@ -27,6 +27,7 @@ from owner_agent.site.strengths import (
     require_multipliable,
     require_size,
 )
+from pramana_core.alike import did_you_mean
 from pramana_core.channels import (
     CHOICES,
     RESOLUTION,
@@ -108,7 +109,8 @@ class SampledSpec(Amplified):
         unknown = sorted({name for subset in named for name in subset if name not in domain})
         if unknown:
             raise UnknownVariable(
-                f"The subsets name {unknown}, which the block does not have.",
+                f"The subsets name {unknown}, which the block does not have"
+                f"{did_you_mean(unknown, domain.names)}.",
                 where="subsets",
                 remedy=f"It has {list(domain.names)}.",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import tomlkit
@@ -12,21 +12,76 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 from tomlkit.items import Item, Table
 
+from owner_agent.site.lines import Lines
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import ConfigError
 
 _WAY = re.compile(r"(literal|dict|tuple|list|function-after)\[.*\]|constrained-\w+|\[key\]")
 """One of several ways to write a value: pydantic's name of a way is a part of the location."""
 
 
-def all_mistakes(error: ValidationError, what: str, described: str) -> ConfigError:
-    """Return the error that names every mistake of a file; `described` says where its keys are."""
+class Inconsistent(ValueError):
+    """What does not go together in a file, a sentence for each."""
+
+    def __init__(self, mistakes: Sequence[str]):
+        super().__init__("; ".join(mistakes))
+        self.mistakes = tuple(mistakes)
+
+
+def all_mistakes(
+    error: ValidationError,
+    what: str,
+    described: str,
+    text: str | None = None,
+    keys: Collection[str] = (),
+    more: Sequence[str] = (),
+) -> ConfigError:
+    """Return the error that names every mistake of a file.
+
+    Args:
+        error: what was found.
+        what: the file, as people call it.
+        described: says where its keys are.
+        text: its text, if the line of each mistake is to be told.
+        keys: all keys there are, to tell which was meant.
+        more: what does not go together besides.
+    """
     found = own_mistakes(error)
-    mistakes = [mistake(e["loc"], e["type"], e["msg"]) for e in found]
+    lines = None if text is None else Lines.of(text)
+    told = [
+        one + _line(lines, text, e["loc"], one)
+        for e in found
+        for one in _said(e["loc"], e["type"], e["msg"], e.get("ctx", {}).get("error"), keys)
+    ]
+    told += [one + _line(lines, text, (), one) for one in more]
     return ConfigError(
-        f"The {what} is not right: " + "; ".join(said.rstrip(".") for said in mistakes) + ".",
+        f"The {what} is not right: {'; '.join(told)}.",
         where=place_of(found[0]["loc"]) or None,
         remedy=f"{described} describes every key.",
     )
+
+
+def _said(
+    location: tuple[int | str, ...], kind: str, message: str, raised: object, keys: Collection[str]
+) -> list[str]:
+    if isinstance(raised, Inconsistent) and not location:
+        return [one.rstrip(".") for one in raised.mistakes]
+    said = mistake(location, kind, message).rstrip(".")
+    # A key that is known stands in the wrong place, and is no other one misspelled.
+    unknown = [str(location[-1])] if kind == "extra_forbidden" and location[-1] not in keys else []
+    return [said + did_you_mean(unknown, keys)]
+
+
+def _line(lines: Lines | None, text: str | None, place: tuple[int | str, ...], said: str) -> str:
+    """Say on which line something stands; what is of the whole file, by the name that it quotes."""
+    if lines is None or text is None:
+        return ""
+    found = lines.line([part for part, in_file in _parts(place) if in_file])
+    quoted = re.search(r"'([^']+)'", said)
+    if not place and quoted is not None:
+        named = [n for n, row in enumerate(text.split("\n"), 1) if f'"{quoted[1]}"' in row]
+        found = named[-1] if named else None
+    return "" if found is None else f" (line {found})"
 
 
 def own_mistakes(error: ValidationError) -> list[ErrorDetails]:
@@ -80,14 +135,21 @@ def place_of(location: tuple[int | str, ...]) -> str:
     in which a value is written is not in the file either.
     """
     place = ""
-    for above, part in itertools.pairwise(("", *location)):
-        if above == "channel" or (isinstance(part, str) and _WAY.fullmatch(part)):
+    for part, in_file in _parts(location):
+        if not in_file:
             continue
         if isinstance(part, int):
             place += f"[{part + 1}]"
         else:
             place += f".{part}" if place else part
     return place
+
+
+def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
+    """Yield the parts of a location, and whether they are in the file."""
+    for above, part in itertools.pairwise(("", *location)):
+        way = isinstance(part, str) and _WAY.fullmatch(part)
+        yield part, not (above == "channel" or way)
 
 
 # What a custodian may choose for records that were corrected after they were reported.

@@ -7,7 +7,7 @@ cannot reach the check, the report or the outbox.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from owner_agent.site.adopting import AdoptedPlan, adopted
 from owner_agent.site.channels import AnyChannel
+from owner_agent.site.lines import Lines
 from owner_agent.site.protection import require_estimable, require_protected
 from owner_agent.site.site import Site, VariableSection
 from pramana_core.channels import Identity
@@ -23,6 +24,9 @@ from pramana_core.domain import Variable
 from pramana_core.errors import ConfigError, PlanError, PramanaError, UnprotectedVariable
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.channels import PlanMessage
+
+_NAMED = 5
+"""A message names so many variables."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +62,31 @@ def planned(site: Site) -> PlannedSite:
     variables: dict[str, Variable] = {}
     if not site.file.variables:
         raise _nothing_to_randomize(site)
+    if waiting := awaiting_plan(site):
+        raise UnprotectedVariable(
+            f"Nothing says yet how the sensitive variables {_some(waiting)} are randomized: they"
+            " have no channel, and the site file names no plan of the study.",
+            where=waiting[0],
+            remedy="If the study has a plan, `owner-agent join` fetches it, and it says so for each"
+            " of them; otherwise `owner-agent design` proposes channels. `owner-agent check` looks"
+            " at the table meanwhile.",
+        )
     for section in site.file.variables:
         try:
             categories = categories_of(section, site.folder)
             variables[section.name] = Variable(section.name, categories, section.representatives)
         except PramanaError as error:
             problems.append(error)
-    raise_together(problems)
     agreed = site.file.study_plan
+    if agreed is not None:
+        raise_together(_with_lines(site, problems))
     study = None if agreed is None else adopted(agreed, site.folder, site.owner)
     part = None if study is None else study.part(variables)
     blocks: list[Block] = []
     sensitive = frozenset(v.name for v in site.file.variables if v.sensitive)
     for names, spec in _groupings(site, () if part is None else part.names):
+        if not variables.keys() >= set(names):
+            continue  # a variable has problems of its own
         try:
             block = _block(names, spec, site, variables, part)
         except PramanaError as error:
@@ -79,12 +95,40 @@ def planned(site: Site) -> PlannedSite:
             blocks.append(block)
             # What is unprotected is named beside what cannot be built.
             problems += _unprotected([block], sensitive)
-    raise_together(problems)
+    raise_together(_with_lines(site, problems))
     plan = _sendable(Plan(tuple(blocks)))
     if study is not None:
         study.require_followed(plan)
     columns = {v.name: v.source for v in site.file.variables}
     return PlannedSite(variables, plan, sensitive, columns, study)
+
+
+def awaiting_plan(site: Site) -> tuple[str, ...]:
+    """Return the sensitive variables, if nothing in the file says how any of them is randomized.
+
+    So it is before the study has a plan. Where some have a channel, those without were forgotten.
+    """
+    file = site.file
+    said = file.study_plan is not None or file.blocks
+    if said or any(v.sensitive and v.channel is not None for v in file.variables):
+        return ()
+    return tuple(v.name for v in file.variables if v.sensitive)
+
+
+def without_protection(site: Site) -> Site:
+    """Return a site by which its table can be read, whatever protects it; nothing may leave by it.
+
+    Channels, blocks and the study's plan are left out, and nothing is called sensitive.
+    """
+    bare = {"channel": None, "sensitive": False}
+    sections = tuple(v.model_copy(update=bare) for v in site.file.variables)
+    left = {"variables": sections, "blocks": (), "study_plan": None}
+    return site.model_copy(update={"file": site.file.model_copy(update=left)})
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(map(repr, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[PramanaError]:
@@ -95,6 +139,28 @@ def _unprotected(blocks: Iterable[Block], sensitive: frozenset[str]) -> list[Pra
         except UnprotectedVariable as error:
             found.append(error)
     return found
+
+
+def _with_lines(site: Site, problems: list[PramanaError]) -> list[PramanaError]:
+    """Return problems with the lines of the variables or blocks that they are about."""
+    if site.text is None:
+        return problems
+    lines = Lines.of(site.text)
+    places: dict[str | None, tuple[str, int]] = {}
+    for number, block in enumerate(site.file.blocks):
+        places["*".join(block.variables)] = "blocks", number
+    for number, variable in enumerate(site.file.variables):
+        places[variable.name] = "variables", number
+    return [
+        type(problem)(
+            f"{problem.message.removesuffix('.')} (line {lines.line(places[problem.where])}).",
+            where=problem.where,
+            remedy=problem.remedy,
+        )
+        if problem.where in places
+        else problem
+        for problem in problems
+    ]
 
 
 def raise_together(problems: list[PramanaError]) -> None:
@@ -221,7 +287,8 @@ def _block(
             raise UnprotectedVariable(
                 f"Variable {names[0]!r} is sensitive and has no channel.",
                 where=names[0],
-                remedy="Give it a channel, or say sensitive = false.",
+                remedy="Give it a channel, as other variables have; `owner-agent design` proposes"
+                " one. If the study's plan randomizes it, name that in [study_plan].",
             )
         return Block(members, Identity(members[0].size))
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import tomllib
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -25,10 +25,11 @@ from pydantic import (
 from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
-from owner_agent.site.mistakes import Choice, NoiseDemand, all_mistakes
+from owner_agent.site.mistakes import Choice, Inconsistent, NoiseDemand, all_mistakes
 from owner_agent.site.strengths import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls import TlsFiles
+from pramana_core.alike import did_you_mean
 from pramana_core.discretize import CentredGroups
 from pramana_core.errors import ConfigError, OptionError
 from pramana_core.wire.base import KEY_COLUMN, Label, Name
@@ -226,17 +227,18 @@ class SiteFile(_Section):
         if self.peer is not None and self.owner in {known.name for known in self.peer.known}:
             mistakes.append(f"peer.known names {self.owner!r}, the owner of this file")
         if mistakes:
-            raise ValueError("; ".join(mistakes))
+            raise Inconsistent(mistakes)
         return self
 
 
 class Site(BaseModel):
-    """A site file together with the folder its relative paths start from."""
+    """A site file together with the folder its relative paths start from, and its text if known."""
 
     model_config = ConfigDict(frozen=True)
 
     file: SiteFile
     folder: Path
+    text: str | None = Field(default=None, repr=False)
 
     @property
     def owner(self) -> str:
@@ -310,8 +312,11 @@ def load_site(path: Path) -> Site:
     Raises:
         ConfigError: it is absent, not TOML, or says something impossible; every mistake is named.
     """
-    content = read_toml(path, "site", "Name it with --site.")
-    return site_from(content, path.resolve().parent, str(path))
+    content = read_toml(
+        path, "site", "Name it with --site, or have `owner-agent init TABLE` write it."
+    )
+    text = path.read_text(encoding="utf-8")
+    return site_from(content, path.resolve().parent, str(path), text)
 
 
 def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
@@ -336,12 +341,51 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
         ) from error
 
 
-def site_from(content: dict[str, Any], folder: Path, source: str = "site.toml") -> Site:
-    """Validate the content of a site file. Raises ConfigError naming every mistake."""
+def site_from(
+    content: dict[str, Any], folder: Path, source: str = "site.toml", text: str | None = None
+) -> Site:
+    """Validate the content of a site file.
+
+    Raises:
+        ConfigError: what is wrong with it, all of it, with its lines if its `text` is given.
+    """
     try:
-        return Site(file=SiteFile.model_validate(content), folder=folder)
+        return Site(file=SiteFile.model_validate(content), folder=folder, text=text)
     except ValidationError as error:
-        raise all_mistakes(error, f"site file {source}", "The owner's guide") from None
+        keys = _all_keys(SiteFile.model_json_schema())
+        more = _hidden_mistakes(content, error)
+        what = f"site file {source}"
+        raise all_mistakes(error, what, "The owner's guide", text, keys, more) from None
+
+
+def _all_keys(schema: Mapping[str, Any]) -> set[str]:
+    """Return the names of all keys that a schema has anywhere."""
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return {key for part in parts for key in part.get("properties", {})}
+
+
+def _hidden_mistakes(content: dict[str, Any], error: ValidationError) -> tuple[str, ...]:
+    """Return what does not go together in the rest of a file, of which parts alone are wrong."""
+    wrong = {e["loc"][:2] for e in error.errors() if e["loc"]}
+    if not wrong:
+        return ()
+    rest: dict[str, Any] = {"owner": "x", "table": "x.csv", "record_id": "\0"}
+    gone: list[str] = []
+    for key, value in content.items():
+        if key in ("variables", "blocks") and isinstance(value, list):
+            rest[key] = [one for i, one in enumerate(value) if (key, i) not in wrong]
+            left = [one for i, one in enumerate(value) if (key, i) in wrong]
+            gone += [str(one.get("name")) for one in left if isinstance(one, dict)]
+        elif key not in {place[0] for place in wrong}:
+            rest[key] = value
+    try:
+        SiteFile.model_validate(rest)
+    except ValidationError as again:
+        raised = again.errors()[0].get("ctx", {}).get("error")
+        if isinstance(raised, Inconsistent):
+            kept = [m for m in raised.mistakes if not any(repr(name) in m for name in gone)]
+            return tuple(m for m in kept if not m.startswith("missing key"))
+    return ()
 
 
 def _column_mistakes(site: SiteFile) -> list[str]:
@@ -366,7 +410,11 @@ def _block_mistakes(site: SiteFile) -> list[str]:
     named = [name for block in site.blocks for name in block.variables]
     if site.study_plan is not None and site.blocks:
         return ["the study's plan says what is randomized together; take the blocks out"]
-    mistakes = [f"a block names {n!r}, which is not a variable" for n in named if n not in known]
+    mistakes = [
+        f"a block names {n!r}, which is not a variable{did_you_mean([n], known)}"
+        for n in named
+        if n not in known
+    ]
     mistakes += [f"variable {n!r} is in blocks more than once" for n in _repeated(named)]
     mistakes += [
         f"variable {n!r} is in a block and has a channel of its own; keep one of them"

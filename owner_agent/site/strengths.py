@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from pramana_core.alike import did_you_mean
 from pramana_core.channels import LISTED_ENTRIES, MIXTURE_CELLS, RESOLUTION, Symmetric
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ChannelError, UnknownCategory
@@ -97,7 +98,8 @@ def require_known(named: list[str], codes: dict[str, int], where: str) -> None:
     unknown = [category for category in named if category not in codes]
     if unknown:
         raise UnknownCategory(
-            f"The {where} name categories the variable does not have: {unknown}.",
+            f"The {where} name categories the variable does not have: {unknown}"
+            f"{did_you_mean(unknown, codes)}.",
             remedy="Spell them as the variable's categories are spelled.",
         )
 

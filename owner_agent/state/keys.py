@@ -101,6 +101,17 @@ class KeyStore:
         self._require(*_MEANING)
         return Keys(self.read("draw"), self.read("linkage"))
 
+    def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Keys:
+        """Return both secrets, with passing ones in the place of those that are not there yet.
+
+        What they draw may be shown to the owner, and must not leave. Raises KeyFileError as `load`.
+        """
+        draw, linkage = (
+            self.read(name) if self.path(name).exists() else random_bytes(KEY_LENGTH)
+            for name in _MEANING
+        )
+        return Keys(draw, linkage)
+
     def load_draw(self) -> bytes:
         """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError as `load`."""
         if self.path("linkage").exists():

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
 _SHOWN_NAMES = 20
@@ -61,11 +62,7 @@ def read_table(
         cleaned = {name: clean_cells(read.column(name)) for name in read.column_names}
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         # What the reader says may quote a row: it goes neither into the message nor its cause.
-        raise TableUnreadable(
-            f"The table {path} cannot be read as {_format(path)}.",
-            where=str(path),
-            remedy="Open it with the tool that wrote it and export it again, in UTF-8.",
-        ) from None
+        raise _unreadable(path) from None
     if read.num_rows == 0:
         raise EmptyTable(
             f"The table {path} has no rows.",
@@ -74,6 +71,24 @@ def read_table(
         )
     others = tuple(name for name in present if name not in cleaned)
     return TextTable(cleaned, read.num_rows, others)
+
+
+def column_names(path: Path) -> list[str]:
+    """Return the names of a table's columns. Raises TableUnreadable and EmptyTable."""
+    try:
+        if path.name.endswith(".parquet"):
+            return list(pa.parquet.ParquetFile(path).schema_arrow.names)
+        return _header(path, pa.csv.ParseOptions(newlines_in_values=True))
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise _unreadable(path) from None
+
+
+def _unreadable(path: Path) -> TableUnreadable:
+    return TableUnreadable(
+        f"The table {path} cannot be read as {_format(path)}.",
+        where=str(path),
+        remedy="Open it with the tool that wrote it and export it again, in UTF-8.",
+    )
 
 
 def _format(path: Path) -> str:
@@ -157,7 +172,8 @@ def _require_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) 
         shown = ", ".join(repr(name) for name in present[:_SHOWN_NAMES])
         more = "" if len(present) <= _SHOWN_NAMES else f" and {len(present) - _SHOWN_NAMES} more"
         raise MissingColumn(
-            f"The table {path} has no column {', '.join(repr(name) for name in missing)}.",
+            f"The table {path} has no column {', '.join(repr(name) for name in missing)}"
+            f"{did_you_mean(missing, present)}.",
             where=", ".join(missing),
             remedy=f"It has {shown}{more}. Correct the table, or `column` in the site file if you"
             " gave one.",

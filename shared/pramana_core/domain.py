@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import DomainError, UnknownCategory, UnknownVariable
 
 _SHOWN = 10
@@ -131,7 +132,8 @@ class Variable:
             return self._codes[category]
         except KeyError:
             raise UnknownCategory(
-                f"Variable {self.name!r} has no category {category!r}; it has"
+                f"Variable {self.name!r} has no category"
+                f" {category!r}{did_you_mean([category], self.categories)}; it has"
                 f" {list(self.categories)}.",
                 where=self.name,
             ) from None
@@ -228,7 +230,8 @@ class Domain:
             return self._axes[name]
         except KeyError:
             raise UnknownVariable(
-                f"There is no variable {name!r} here; the variables are {list(self.names)}.",
+                f"There is no variable {name!r} here{did_you_mean([name], self.names)};"
+                f" the variables are {list(self.names)}.",
                 where=name,
             ) from None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -36,6 +36,23 @@ def console(*, stderr: bool = False) -> Console:
     if made.width > MAX_WIDTH:
         made.width = MAX_WIDTH
     return made
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            found = version("pramana")
+        except PackageNotFoundError:
+            found = "not installed: it runs from a checkout"
+        sys.stdout.write(f"pramana {found}\n")
+        raise typer.Exit
+
+
+def at_terminal() -> bool:
+    """Whether a person reads and answers; a script is told by options instead."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def print_json(value: Any) -> None:
@@ -109,6 +126,64 @@ def progress_bar(
         yield Bar(bar, doing, patience)
     finally:
         bar.stop()
+
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 unforeseen failure; 2 bad usage, configuration or data; 3 a secret is"
+    " missing or unsafe; 4 refused; 5 the other side did not answer; 6 the data cannot support it."
+)
+
+_SHOWN_OF_A_GROUP = 3
+"""So many examples stand in the help of a group of commands."""
+
+
+def application(about: str, **settings: Any) -> typer.Typer:
+    """Return a program without commands: `--version`, completion, and no value in a traceback."""
+    # A traceback with local variables would print cells of a table.
+    app = typer.Typer(help=about, no_args_is_help=True, pretty_exceptions_enable=False, **settings)
+    app.callback()(_root)
+    return app
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def with_examples(app: typer.Typer, program: str, examples: Mapping[str, str]) -> typer.Typer:
+    """End the help of every command with an example and the exit codes; return the application.
+
+    Args:
+        app: the program, or a group of its commands.
+        program: what is typed before the commands.
+        examples: what is typed after `program`, by the words of each command.
+    """
+    for command in app.registered_commands:
+        called = getattr(command.callback, "__name__", "")
+        name = command.name or called.removesuffix("_command").replace("_", "-")
+        command.epilog = _epilog(program, [examples[name]] if name in examples else [])
+    for group in app.registered_groups:
+        inside = {
+            words.partition(" ")[2]: typed
+            for words, typed in examples.items()
+            if words.partition(" ")[0] == group.name
+        }
+        if group.typer_instance is not None:
+            with_examples(group.typer_instance, program, inside)
+        group.epilog = _epilog(program, list(inside.values())[:_SHOWN_OF_A_GROUP])
+    app.info.epilog = _epilog(program, list(examples.values())[:_SHOWN_OF_A_GROUP])
+    return app
+
+
+def _epilog(program: str, examples: Sequence[str]) -> str:
+    shown = [f"Example: {program} {typed}".rstrip().replace("[", "\\[") for typed in examples]
+    return "\n\n".join([*shown, EXIT_CODES])
 
 
 OURS = {"pramana_core", "owner_agent", "miner_service", "pramana", "benchmarks"}

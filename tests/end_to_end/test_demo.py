@@ -161,7 +161,7 @@ X = '[[sites.variables]]\nname = "x"\ncategories = ["1", "2"]\n'
 BAD_SITES = {
     "outside": ('owner = "../../out"', "owner"),
     "twice": (f'owner = "a"\n{X}sensitive = false\n[[sites]]\nowner = "a"', "an owner of its own"),
-    "unprotected": ('owner = "a"', "sensitive and has no channel"),
+    "unprotected": ('owner = "a"', "Nothing says yet how the sensitive"),
 }
 
 

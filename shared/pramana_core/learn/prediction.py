@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError, UnknownCategory, UnknownVariable
 from pramana_core.marginals.counts import Codes, Tensor
@@ -85,7 +86,7 @@ def encode_records(
             if name not in domain:
                 raise UnknownVariable(
                     f"Record {number} has a value of {name!r}, which is not among the variables"
-                    " here.",
+                    f" here{did_you_mean([name], domain.names)}.",
                     where=name,
                     remedy=f"The variables are {list(domain.names)}.",
                 )

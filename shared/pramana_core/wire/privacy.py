@@ -317,6 +317,16 @@ class InvitationAccept(Message):
     secret: Annotated[str, StringConstraints(min_length=16, max_length=256)]
 
 
+class InvitationFile(Message):
+    """What an invited owner is handed: where the miner is, who she is there, and the secret."""
+
+    miner: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+    study: Name
+    owner: Name
+    secret: Annotated[str, StringConstraints(min_length=16, max_length=256)]
+    expires: datetime
+
+
 class Owner(Message):
     """An owner in a study."""
 

@@ -264,6 +264,7 @@ def test_join_stores_the_token_privately(bench, join):
     assert ended.out == (
         "Joined study asia as clinic-north.\nStudy asia says that its owners may hold some of the"
         " same people: what all owners tell of a person adds up.\n"
+        "It has no study plan, or none yet: `owner-agent join` asks again.\n"
     )
     assert token.stat().st_mode & 0o777 == 0o600
     assert token.read_text().strip() == bench.miner.issue.token
@@ -287,12 +288,17 @@ def test_join_takes_its_secret_from_a_file_or_standard_input_alone(bench, comman
 def test_join_with_a_wrong_secret(bench, command, join):
     before = bench.files()
     assert "error (option-invalid)" in join("short").err
-    assert command("join").exit_code == 2
     ended = join("an-invitation-nobody-made")
     assert ended.exit_code == 4
     assert "There is no such invitation" in ended.err
     # Room for a line was made, and no line was needed.
     assert bench.files() == {**before, "audit.jsonl": b""}
+
+
+def test_who_has_not_joined_needs_an_invitation(bench, command):
+    (bench.state / "tokens" / "asia.token").unlink()
+    ended = command("join")
+    assert (ended.exit_code, "The invitation is not given" in ended.err) == (2, True)
 
 
 def test_a_token_for_another_study_is_not_lost(bench, join):

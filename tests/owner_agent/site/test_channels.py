@@ -114,7 +114,7 @@ def test_every_kind_of_channel(tmp_path, channel, categories, expected):
 @pytest.mark.parametrize(
     ("channel", "error", "says"),
     [
-        ("", UnprotectedVariable, "'A' is sensitive and has no channel"),
+        ("", UnprotectedVariable, "Nothing says yet how the sensitive variables 'A' are"),
         ("symmetric, p = 0.0", UnprotectedVariable, "'A' is sensitive but would"),
         ("symmetric, p = 1.0", UnprotectedVariable, "reports every category with"),
         ("binary, p1 = 0, p2 = 0", UnprotectedVariable, "leave unrandomized"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import (
     DomainError,
@@ -77,7 +78,8 @@ class BayesNet:
         """
         for name in names:
             if name not in self._numbers:
-                raise UnknownVariable(f"The network has no node {name!r}.", where=name)
+                meant = did_you_mean([name], self._numbers)
+                raise UnknownVariable(f"The network has no node {name!r}{meant}.", where=name)
         if self.domain.project(names).size > MARGINAL_LIMIT:
             raise LimitExceeded(
                 f"The marginal over {len(names)} nodes has more than {MARGINAL_LIMIT} cells.",

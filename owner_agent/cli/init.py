@@ -1,0 +1,345 @@
+"""`owner-agent init`: from a table to a site file; what becomes public she decides list by list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from pramana_core.errors import InputError, OptionError
+from pramana_core.terminal import at_terminal, console, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from owner_agent.table.proposing import ProposedSite, ProposedVariable
+
+_SHOWN = 12
+"""Of a long list so many categories are shown first."""
+
+Lists = Mapping[str, tuple[str, Sequence[str | float]]]
+"""Public lists by column: whether they are `categories` or `cuts`, and what they hold."""
+
+_NAMES = "letters, digits and . _ -, a letter or digit first"
+
+
+def init(
+    table: Annotated[Path, typer.Argument(help="The table: .csv, .csv.gz or .parquet.")],
+    owner: Annotated[
+        str | None, typer.Option(help="Your name in the study; an invitation says it, too.")
+    ] = None,
+    invitation: Annotated[
+        Path | None, typer.Option(help="The invitation's file: owner, miner and study.")
+    ] = None,
+    miner: Annotated[str | None, typer.Option(help="The miner's address, with --study.")] = None,
+    study: Annotated[str | None, typer.Option(help="The study's name, with --miner.")] = None,
+    record_id: Annotated[
+        str | None, typer.Option(help="The column that identifies records.")
+    ] = None,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VAR=A,B,C", help="The public categories of a column. Repeatable."),
+    ] = None,
+    cuts: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VAR=30,45", help="The public cuts of a numeric column. Repeatable."),
+    ] = None,
+    public: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML or JSON file of public lists, NAME = [...] or NAME = {cuts = [...]}, which"
+            " owners may share.",
+        ),
+    ] = None,
+    not_sensitive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VAR", help="A column that may leave as it is. Repeatable."),
+    ] = None,
+    leave_out: Annotated[
+        list[str] | None, typer.Option(metavar="VAR", help="A column to leave out. Repeatable.")
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes", help="Take the table's own lists, but for those with rare categories."
+        ),
+    ] = False,
+    site: SiteOption = SITE,
+    json: JsonOption = False,
+) -> None:
+    """Read a table and write a site file that says what it holds; nothing is sent.
+
+    Categories become public with the plan. Each list that comes from the table is confirmed or
+    replaced, at a terminal one by one, in scripts by the options. A list with categories that fewer
+    than 5 records have is never taken by --yes: its names would tell of them.
+    """
+    from owner_agent.table.proposing import propose_site, require_columns
+    from owner_agent.table.site_text import require_new, site_text, write_site
+
+    require_new(site)
+    asking = at_terminal() and not (yes or json)
+    with progress_bar("reading the table"):
+        proposed = propose_site(table, record_id)
+    typed = _typed_lists(categories or [], cuts or [])
+    choices = [*typed, *(not_sensitive or []), *(leave_out or [])]
+    require_columns(choices, proposed.columns)
+    lists = {**_filed_lists(public or [], proposed), **typed}
+    _require_no_record_id(choices, proposed.record_id)
+    named, where = _study_of(owner, invitation, miner, study, asking=asking)
+    proposed = _with_lists(_without(proposed, leave_out or []), lists)
+    if asking:
+        proposed = _asked(proposed, not_sensitive or [])
+    else:
+        _require_confirmed(proposed, yes=yes)
+    proposed = replace(
+        proposed,
+        variables=tuple(
+            replace(v, sensitive=v.sensitive and v.name not in (not_sensitive or []))
+            for v in proposed.variables
+        ),
+    )
+    write_site(site_text(proposed, site.resolve().parent, named, where), site)
+    if json:
+        print_json({"site": str(site), "owner": named, **_told(proposed)})
+        return
+    _show(proposed)
+    step = "check" if site == SITE else f"check --site {site}"
+    console().print(
+        f"Wrote {site}, for your eyes only. Read it; then `owner-agent {step}`.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _filed_lists(files: Sequence[Path], proposed: ProposedSite) -> Lists:
+    """Return the lists in files of the columns that are variables here: owners may share a file."""
+    found: dict[str, tuple[str, Sequence[str | float]]] = {}
+    for file in files:
+        for name, given in _read(file).items():
+            keys = given if isinstance(given, dict) else {"categories": given}
+            kind = "cuts" if "cuts" in keys else "categories"
+            if not isinstance(keys.get(kind), list):
+                raise OptionError(
+                    f"{file} has no list of {name!r}.",
+                    where="public",
+                    remedy='Write NAME = ["a", "b"], or NAME = {cuts = [30, 45]}.',
+                )
+            if name in proposed.columns and name != proposed.record_id:
+                found[name] = kind, keys[kind]
+    return found
+
+
+def _typed_lists(categories: Sequence[str], cuts: Sequence[str]) -> Lists:
+    """Return the lists that the options give. Raises OptionError."""
+    found: dict[str, tuple[str, Sequence[str | float]]] = {}
+    for kind, options in (("categories", categories), ("cuts", cuts)):
+        for option in options:
+            name, sign, listed = option.partition("=")
+            if not sign:
+                raise OptionError(
+                    f"--{kind} needs a column and its list.",
+                    where=kind,
+                    remedy=f"Write --{kind} NAME=" + ("30,45." if kind == "cuts" else "a,b,c."),
+                )
+            found[name] = kind, [part.strip() for part in listed.split(",")]
+    return found
+
+
+def _read(file: Path) -> dict[str, Any]:
+    import json
+
+    from owner_agent.site.site import read_toml
+
+    if file.suffix != ".json":
+        return read_toml(file, "public", "Name a TOML or JSON file with --public.")
+    try:
+        read = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"{file} cannot be read as JSON.", where="public") from error
+    return read if isinstance(read, dict) else {}
+
+
+def _require_no_record_id(names: Sequence[str], record_id: str) -> None:
+    if record_id in names:
+        raise OptionError(
+            f"Column {record_id!r} is the record id and cannot be a variable.",
+            where=record_id,
+            remedy="Name another record id with --record-id, or leave the option out.",
+        )
+
+
+def _study_of(
+    owner: str | None,
+    invitation: Path | None,
+    miner: str | None,
+    study: str | None,
+    *,
+    asking: bool,
+) -> tuple[str, dict[str, str] | None]:
+    """Return the owner's name, and the section of the miner if it is known. Raises OptionError."""
+    if invitation is not None:
+        from owner_agent.release.agreement import read_invitation
+
+        told = read_invitation(invitation)
+        return owner or told.owner, {"url": miner or told.miner, "study": study or told.study}
+    if (miner is None) != (study is None):
+        raise OptionError("Give --miner and --study together.", where="miner")
+    if owner is None and asking:
+        owner = typer.prompt(f"Your name in the study ({_NAMES})")
+    if owner is None:
+        raise OptionError(
+            "Your name in the study is not given.",
+            where="owner",
+            remedy="Give --owner NAME, or the study's --invitation FILE.",
+        )
+    return owner, None if miner is None or study is None else {"url": miner, "study": study}
+
+
+def _without(proposed: ProposedSite, names: Sequence[str]) -> ProposedSite:
+    left = {**proposed.left_out, **dict.fromkeys(names, "left out as you said")}
+    kept = tuple(v for v in proposed.variables if v.name not in names)
+    return replace(proposed, variables=kept, left_out=left)
+
+
+def _with_lists(proposed: ProposedSite, lists: Lists) -> ProposedSite:
+    """Return a proposal with public lists, also of columns that had been left out."""
+    from owner_agent.table.proposing import ProposedVariable
+
+    known = {v.name: v for v in proposed.variables}
+    for name, (kind, given) in lists.items():
+        known[name] = known.get(name, ProposedVariable(name)).listed(given, kind)
+    variables = tuple(known[name] for name in proposed.columns if name in known)
+    left = {name: why for name, why in proposed.left_out.items() if name not in lists}
+    return replace(proposed, variables=variables, left_out=left)
+
+
+def _require_confirmed(proposed: ProposedSite, *, yes: bool) -> None:
+    """Check that no list of the table becomes public unconfirmed. Raises OptionError."""
+    own = [v for v in proposed.variables if not v.public]
+    rare = [v for v in own if v.rare]
+    if rare:
+        listed = ", ".join(f"{v.name!r} ({v.rare})" for v in rare)
+        raise OptionError(
+            f"Fewer than 5 records have some categories of {listed}, so that these lists would tell"
+            " of them; nothing was written.",
+            where=rare[0].name,
+            remedy="Give public lists, by --categories VAR=a,b,c or --public FILE, or leave the"
+            " columns out (--leave-out VAR); at a terminal, without --yes, you may confirm them.",
+        )
+    if own and not yes:
+        raise OptionError(
+            "Categories become public with the plan, and nobody confirmed those of"
+            f" {', '.join(repr(v.name) for v in own)}; nothing was written.",
+            where=own[0].name,
+            remedy="Run it at a terminal, which asks for each; or give public lists by --categories"
+            " and --public, or take the table's with --yes.",
+        )
+
+
+def _asked(proposed: ProposedSite, not_sensitive: Sequence[str]) -> ProposedSite:
+    """Ask for each list that comes from the table, and which columns may leave as they are."""
+    out = console()
+    out.print(
+        f"{proposed.rows:,} records, told apart by column {proposed.record_id!r} (--record-id names"
+        " another). Categories become public with the plan: take the table's, or write a public"
+        " list.",
+        markup=False,
+    )
+    kept: list[ProposedVariable] = []
+    left = dict(proposed.left_out)
+    for number, variable in enumerate(proposed.variables, 1):
+        found = variable if variable.public else _confirmed(variable, number, proposed)
+        if found is None:
+            left[variable.name] = "left out as you said"
+        else:
+            kept.append(found)
+    names = [v.name for v in kept]
+    while True:
+        said = typer.prompt(
+            "Columns that are not sensitive and may leave as they are (none, or names with commas)",
+            default="none",
+        )
+        chosen = [] if said == "none" else [name.strip() for name in said.split(",")]
+        if not (absent := [name for name in chosen if name not in names]):
+            break
+        from pramana_core.alike import did_you_mean
+
+        out.print(f"No variable: {', '.join(absent)}{did_you_mean(absent, names)}.", markup=False)
+    public = {*chosen, *not_sensitive}
+    variables = tuple(replace(v, sensitive=v.name not in public) for v in kept)
+    return replace(proposed, variables=variables, left_out=left)
+
+
+def _confirmed(
+    variable: ProposedVariable, number: int, proposed: ProposedSite
+) -> ProposedVariable | None:
+    """Ask for a list; None leaves the column out."""
+    out = console()
+    labels = variable.labels
+    more = f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
+    out.print(f"\n{number} of {len(proposed.variables)}  ", end="", markup=False)
+    out.print(variable.name, style="bold", markup=False, end="")
+    out.print(f": {', '.join(labels[:_SHOWN])}{more}", markup=False, soft_wrap=True)
+    if variable.rare:
+        out.print(
+            f"Fewer than 5 records have {variable.rare} of them: the list itself tells of these,"
+            " unless everybody knows that there are such.",
+            style="yellow",
+            markup=False,
+        )
+    while True:
+        said = typer.prompt("Take it (y), write another list (l), leave the column out (n)").strip()
+        if said in ("y", "yes"):
+            return variable
+        if said in ("n", "no"):
+            return None
+        if said in ("l", "list"):
+            kind = variable.kind
+            listed = typer.prompt(f"The {kind}, with commas between them")
+            try:
+                return variable.listed([part.strip() for part in listed.split(",")], kind)
+            except InputError as error:
+                out.print(error.message, markup=False)
+
+
+def _told(proposed: ProposedSite) -> dict[str, Any]:
+    """Return what was written as JSON, without any value of the table."""
+    return {
+        "records": proposed.rows,
+        "record_id": proposed.record_id,
+        "variables": [
+            {
+                "name": v.name,
+                "kind": v.kind,
+                "categories": len(v.labels),
+                "missing": v.missing is not None,
+                "public_list": v.public,
+                "sensitive": v.sensitive,
+            }
+            for v in proposed.variables
+        ],
+        "left_out": dict(proposed.left_out),
+    }
+
+
+def _show(proposed: ProposedSite) -> None:
+    """Print what was written, without any value of the table: scripts keep what they print."""
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("variable", "categories", "list", ""):
+        table.add_column(name, justify="right" if name == "categories" else "left")
+    for v in proposed.variables:
+        source = "public" if v.public else f"the table's {v.kind}"
+        sensitive = "sensitive" if v.sensitive else "leaves as it is"
+        table.add_row(escape(v.name), str(len(v.labels)), source, sensitive)
+    out = console()
+    out.print(f"{proposed.rows:,} records, told apart by {proposed.record_id!r}.", markup=False)
+    out.print(table)
+    for name, why in proposed.left_out.items():
+        out.print(f"Left out: {name!r}, {why}.", markup=False, soft_wrap=True)

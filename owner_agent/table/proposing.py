@@ -1,0 +1,240 @@
+"""What a site file may say of a table, proposed from the table itself; nothing is written or sent.
+
+A proposal is for the custodian's eyes: it holds values of her table. What of it becomes public she
+decides list by list (`owner_agent.cli.init`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from owner_agent.table.discretizing import FEWEST_RECORDS
+from owner_agent.table.encode import numbers
+from owner_agent.table.table import column_names, read_table
+from pramana_core.alike import did_you_mean
+from pramana_core.discretize import equal_frequency, interval_labels
+from pramana_core.discretize.discretization import Floats
+from pramana_core.errors import MissingColumn, OptionError
+from pramana_core.wire.base import KEY_COLUMN
+
+MOST_LISTED = 50
+"""A text column of more values is no list that anybody would publish."""
+
+_FEW_NUMBERS = 12
+"""A column of no more different numbers is taken for categories."""
+
+_GROUPS = 5
+_FINENESS = 20
+"""So many steps of the grid of cuts lie between the tenth and the ninetieth percentile."""
+
+_FEW_ROWS = 20
+_MISSING_WORDS = ("?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-")
+_IDENTIFIES = re.compile(
+    r"(^|[_\W])(id|key|nr|no|number|uuid|pseudonym)$|[a-z]I[Dd]$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class ProposedVariable:
+    """A column as a variable: its categories, or the cuts of its numbers.
+
+    `missing` is the category of empty cells, where there are some. `rare` is how many categories
+    fewer than `FEWEST_RECORDS` records have: their names alone would tell of these. `public` says
+    that the list is not from the table.
+    """
+
+    name: str
+    categories: tuple[str, ...] = ()
+    cuts: tuple[float, ...] = ()
+    missing: str | None = None
+    rare: int = 0
+    public: bool = False
+    sensitive: bool = True
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The categories as the plan will have them."""
+        if not self.cuts:
+            return self.categories
+        labels = interval_labels(self.cuts)
+        return labels if self.missing is None else (*labels, self.missing)
+
+    @property
+    def kind(self) -> str:
+        """What the list is, in a word."""
+        return "cuts" if self.cuts else "categories"
+
+    def listed(self, given: Sequence[str | float], kind: str) -> ProposedVariable:
+        """Return the variable with a public list in place of the table's. Raises OptionError."""
+        if kind == "cuts":
+            try:
+                cuts = tuple(float(cut) for cut in given)
+            except (TypeError, ValueError):
+                raise OptionError(
+                    f"The cuts of {self.name!r} are not numbers.", where=self.name
+                ) from None
+            return replace(self, categories=(), cuts=cuts, rare=0, public=True)
+        categories = tuple(dict.fromkeys(str(category).strip() for category in given))
+        if self.missing is not None and self.missing not in categories:
+            categories += (self.missing,)
+        return replace(self, categories=categories, cuts=(), rare=0, public=True)
+
+
+@dataclass(frozen=True)
+class ProposedSite:
+    """What a table is proposed to be: its record id, its variables, and columns left at home.
+
+    `candidates` are all columns that could identify records, `left_out` says why a column is not a
+    variable.
+    """
+
+    table: Path
+    rows: int
+    columns: tuple[str, ...]
+    record_id: str
+    candidates: tuple[str, ...]
+    variables: tuple[ProposedVariable, ...]
+    left_out: Mapping[str, str]
+
+
+def propose_site(path: Path, record_id: str | None = None) -> ProposedSite:
+    """Read a table and propose what its site file says.
+
+    Args:
+        path: a CSV or Parquet file.
+        record_id: the column that identifies records; None looks for one.
+
+    Raises:
+        TableError: the table cannot be read.
+        MissingColumn: it has no column of that name.
+        OptionError: no column identifies records.
+    """
+    if not path.is_file():
+        raise OptionError(
+            f"There is no table at {path}.",
+            where="table",
+            remedy="Name a file that ends in .csv, .csv.gz or .parquet.",
+        )
+    names = column_names(path)
+    require_columns([] if record_id is None else [record_id], names)
+    table = read_table(path, [name for name in names if name])
+    counts = {name: pc.value_counts(column) for name, column in table.columns.items()}
+    candidates = tuple(name for name in counts if _identifies(counts[name], table.rows))
+    chosen = record_id or _likeliest(candidates)
+    variables: list[ProposedVariable] = []
+    left_out: dict[str, str] = {} if "" not in names else {"": "it has no name"}
+    for name, counted in counts.items():
+        if name == chosen:
+            continue
+        found = _proposed(name, table.columns[name], counted, table.rows)
+        if isinstance(found, str):
+            left_out[name] = found
+        else:
+            variables.append(found)
+    return ProposedSite(
+        path, table.rows, tuple(table.columns), chosen, candidates, tuple(variables), left_out
+    )
+
+
+def require_columns(asked: Sequence[str], names: Sequence[str]) -> None:
+    """Check that a table has columns. Raises MissingColumn, which says what was probably meant."""
+    if absent := [name for name in asked if name not in names]:
+        raise MissingColumn(
+            f"The table has no column {', '.join(map(repr, absent))}{did_you_mean(absent, names)}.",
+            where=absent[0],
+            remedy=f"It has {', '.join(map(repr, names))}.",
+        )
+
+
+def _identifies(counted: pa.StructArray, rows: int) -> bool:
+    """Whether a column has another value in each row, none of them empty or a fraction."""
+    values = counted.field("values")
+    if len(values) != rows or pc.any(pc.equal(values, "")).as_py():
+        return False
+    read = numbers(values)
+    return not (np.isfinite(read).all() and (read % 1).any())
+
+
+def _likeliest(candidates: Sequence[str]) -> str:
+    named = [name for name in candidates if _IDENTIFIES.search(name)]
+    for name in (*named, *candidates):
+        return name
+    raise OptionError(
+        "No column identifies the records: none has another value in each row.",
+        where="record-id",
+        remedy="Add a column of ids, by which the same record is found again, and by which owners"
+        " of the same people find each other's; or name one with --record-id, and `owner-agent"
+        " check` says what is wrong with it.",
+    )
+
+
+def _proposed(
+    name: str, column: pa.Array, counted: pa.StructArray, rows: int
+) -> ProposedVariable | str:
+    """Return a column as a variable, or why it is left out."""
+    if name == KEY_COLUMN:
+        return "no variable may be called so"
+    found = dict(
+        zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)
+    )
+    empty = "" in found
+    texts = [text for text in found if text]
+    if len(texts) < 2:
+        return "it holds one value everywhere" if texts else "it is empty"
+    words = [text for text in texts if text in _MISSING_WORDS]
+    read = numbers(column)
+    numeric = np.isfinite(read).sum() == rows - found.get("", 0) - sum(found[w] for w in words)
+    distinct = len(texts) - len(words)
+    if _IDENTIFIES.search(name) and distinct == rows:
+        return "it identifies records"
+    # Empty cells, and a word for missing ones, are one category.
+    missing = words[0] if words else "?" if empty else None
+    if numeric and distinct > _FEW_NUMBERS and len(words) < 2:
+        if cuts := _cuts(read[np.isfinite(read)]):
+            return ProposedVariable(name, cuts=cuts, missing=missing)
+        return "no round cuts part its numbers into groups of enough records"
+    if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
+        return "it has too many different texts for a public list"
+    ordered = sorted(texts, key=lambda text: (_number(text), text) if numeric else (0.0, text))
+    if empty and missing not in ordered:
+        ordered.append(str(missing))
+    rare = sum(found[text] < FEWEST_RECORDS for text in texts)
+    return ProposedVariable(name, tuple(ordered), missing=missing if empty else None, rare=rare)
+
+
+def _number(text: str) -> float:
+    """Return a number that is written; a word for a missing one comes last."""
+    return math.inf if text in _MISSING_WORDS else float(text)
+
+
+def _cuts(values: Floats) -> tuple[float, ...]:
+    """Return round numbers between groups of nearly as many records; none where there are none."""
+    low, high = np.quantile(values, [0.1, 0.9])
+    spread = float(high - low) or float(np.ptp(values))
+    grid = _round_up(spread / _FINENESS)
+    if not (values % 1).any():
+        grid = max(grid, 1.0)
+    fewest = max(FEWEST_RECORDS, min(50, len(values) // 20))
+    for groups in range(_GROUPS, 1, -1):
+        try:
+            # Numbers are rounded to the grid, and cuts lie between its points: half a step aside,
+            # they lie on them.
+            made = equal_frequency(values + grid / 2, groups, minimum_count=fewest, grid=grid)
+        except OptionError:
+            continue
+        return tuple(float(f"{cut - grid / 2:.12g}") for cut in made.cuts)
+    return ()
+
+
+def _round_up(step: float) -> float:
+    """Return the next of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(step))
+    return next(power * times for times in (1, 2, 5, 10) if power * times >= step * (1 - 1e-9))

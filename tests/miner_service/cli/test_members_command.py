@@ -1,0 +1,117 @@
+"""`miner-service study create --owners`, `invite`, `analyst` and `show`, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import pytest
+
+from tests.miner_service.cli.test_study_plan_command import run
+from tests.miner_service.conftest import Person
+
+
+@pytest.fixture
+def study(miner, tmp_path):
+    """Call a `study` command on the miner's data; invitations go to `tmp_path`."""
+
+    def call(command, *words, code=0):
+        return run("study", command, *words, "--data", miner.data, code=code)
+
+    call.folder = tmp_path / "invitations"
+    call.folder.mkdir()
+    return call
+
+
+def create(study, *words, code=0):
+    return study(
+        "create", "nursery", "--people", "same", "--folder", study.folder, *words, code=code
+    )
+
+
+def test_a_study_is_opened_with_an_invitation_for_each_owner(miner, study):
+    said = create(study, "--owners", "family,means", "--url", "https://miner.example.org")
+    assert said.startswith("Study nursery is open. Its owners hold the same people.")
+    for owner in ("family", "means"):
+        file = study.folder / f"nursery-{owner}.invitation"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        told = json.loads(file.read_text())
+        assert (told["miner"], told["study"], told["owner"]) == (
+            "https://miner.example.org", "nursery", owner,
+        )  # fmt: skip
+        assert told["secret"] not in said
+        secret = {"secret": told["secret"]}
+        accepted = miner.nobody("POST", "/v1/invitations/accept", json=secret).json()
+        assert (accepted["role"], accepted["name"]) == ("owner", owner)
+    noted = [json.loads(line) for line in (miner.data / "audit.jsonl").read_text().splitlines()]
+    made = [(e["action"], e["outcome"]) for e in noted if e["role"] == "command"]
+    assert made == [("create_study", 201), *[("create_invitation", 201)] * 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--owners", "a,b c"), "'b c' is no name"),
+        (("--owners", "a,a"), "named twice"),
+        (("--owners", "a", "--url", "miner"), "is not an http or https address"),
+        (("--owners", "a", "--folder", "/absent"), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_invited_is_told_and_nothing_issued(miner, study, words, said):
+    assert said in create(study, *words, code=2)
+    assert list(study.folder.iterdir()) == []
+    assert "invited" not in run("study", "create", "x", "--data", miner.data)
+
+
+def test_files_that_are_there_are_kept(study):
+    file = study.folder / "nursery-b.invitation"
+    file.write_text("mine")
+    assert "nothing was issued" in create(study, "--owners", "a,b", code=2)
+    assert [path.name for path in study.folder.iterdir()] == [file.name]
+    assert file.read_text() == "mine"
+
+
+def test_an_owner_who_joined_is_not_invited_and_no_file_is_left(miner, study):
+    create(study)
+    miner.owner("nursery", "family")
+    said = study("invite", "nursery", "means", "family", "--folder", study.folder, code=4)
+    assert "family is already an owner" in said
+    assert list(study.folder.iterdir()) == []
+    assert "invited" not in study("show", "nursery")
+
+
+def test_an_analysts_token_is_shown_or_written(miner, study):
+    create(study)
+    said = study("analyst", "nursery")
+    token = said.partition("only this once: ")[2]
+    assert Person(miner.client, token, "").get("/v1/studies/nursery")["name"] == "nursery"
+    file = study.folder / "analyst.token"
+    assert "only this once" not in study(
+        "analyst", "nursery", "--name", "ada", "--token-file", file
+    )
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert (
+        Person(miner.client, file.read_text().strip(), "").get("/v1/studies/nursery")["name"]
+        == "nursery"
+    )
+    assert json.loads(study("show", "nursery", "--json"))["analysts"] == ["analyst", "ada"]
+    assert "no such study" in study("analyst", "absent", code=4)
+
+
+def test_show_says_who_is_in_and_what_is_next(miner, study):
+    create(study, "--max-epsilon-record", "3")
+    said = study("show", "nursery")
+    assert "Next: miner-service study invite nursery OWNER..." in said
+    assert "Next: miner-service study plan set nursery FILE" in said
+    study("invite", "nursery", "means", "--folder", study.folder)
+    miner.owner("nursery", "family")
+    said = study("show", "nursery")
+    assert "epsilon 0 of 3 that may be told" in said
+    assert "OWNER..." not in said
+    told = json.loads(study("show", "nursery", "--json"))
+    assert [(o["name"], o["state"]) for o in told["owners"]] == [
+        ("family", "joined"),
+        ("means", "invited"),
+    ]
+    assert (told["people"], told["plan"], told["jobs"]) == ("same", None, {})
+    assert "no such study" in study("show", "absent", code=4)

@@ -1,0 +1,198 @@
+"""`owner-agent init`: what it proposes of a table, what it asks, and what it never tells."""
+
+import io
+import json
+import re
+import stat
+import tomllib
+
+import pytest
+
+from owner_agent.cli import init as module
+from owner_agent.site.site import load_site
+
+NAMES = ["usual", "pretentious", "great_pret"]
+SECRETS = ("SECRET-DIAGNOSIS", "remark of person", "CHILD-0")
+
+
+def children(rows=60, *, rare=False):
+    """Return a table of ids, texts, numbers with empty cells, and remarks that nobody else has."""
+    lines = ["child,parents,age,income,diagnosis,remark"]
+    for i in range(rows):
+        diagnosis = "SECRET-DIAGNOSIS" if rare and i == 7 else ("well", "ill")[i % 2]
+        age = "" if i % 9 == 0 else 18 + i
+        lines.append(
+            f"CHILD-{i:04d},{NAMES[i % 3]},{age},{i % 4 + 1},{diagnosis},remark of person {i}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def fresh(bench):
+    """A folder with a table and no site file."""
+    (bench.folder / "site.toml").unlink()
+    bench.write_table = (bench.folder / "children.csv").write_text
+    bench.write_table(children())
+    bench.table = str(bench.folder / "children.csv")
+    return bench
+
+
+@pytest.fixture
+def init(fresh, command):
+    """Call `init` on the table."""
+    return lambda *words: command("init", fresh.table, *words)
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Sit at a terminal and answer."""
+
+    def sit(*lines):
+        monkeypatch.setattr(module, "at_terminal", lambda: True)
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+    return sit
+
+
+def test_what_init_writes_is_accepted_by_check_at_once(fresh, init, command):
+    ended = init("--owner", "family", "--yes")
+    assert ended.exit_code == 0, ended.err
+    path = fresh.folder / "site.toml"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    file = load_site(path).file
+    assert (file.owner, file.table, file.record_id) == ("family", "children.csv", "child")
+    parents, age, income, diagnosis = file.variables
+    assert parents.categories == tuple(sorted(NAMES))
+    assert (age.missing, all(cut == int(cut) for cut in age.cuts)) == ("?", True)
+    assert income.categories == ("1", "2", "3", "4")
+    assert diagnosis.categories == ("ill", "well")
+    assert all(v.sensitive and v.channel is None for v in file.variables)
+    assert "# * 'remark': it has too many different texts" in path.read_text()
+    checked = command("check")
+    assert checked.exit_code == 0, checked.err
+    assert "60 rows, 4 variables (4 sensitive), 0 problems." in checked.out
+    assert json.loads(command("check", "--json").out)["awaiting_plan"] == [
+        "parents", "age", "income", "diagnosis",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["plan", "publish"])
+def test_a_site_before_the_studys_plan_is_told_what_comes_next(fresh, init, command, word):
+    init("--owner", "family", "--yes")
+    ended = command(word)
+    assert ended.exit_code == 2
+    assert "owner-agent join" in ended.err
+    assert "sensitive = false" not in ended.err
+    assert fresh.miner.sealed() == []
+
+
+def test_nobody_confirmed_and_nothing_is_written(fresh, init):
+    ended = init("--owner", "family")
+    assert ended.exit_code == 2
+    assert "nobody confirmed those of 'parents', 'age', 'income', 'diagnosis'" in ended.err
+    assert not (fresh.folder / "site.toml").exists()
+
+
+def test_init_never_overwrites(fresh, init):
+    (fresh.folder / "site.toml").write_text("mine")
+    ended = init("--owner", "family", "--yes")
+    assert ended.exit_code == 2
+    assert (fresh.folder / "site.toml").read_text() == "mine"
+
+
+def test_public_lists_in_place_of_the_tables(fresh, init):
+    lists = fresh.folder / "lists.toml"
+    lists.write_text('parents = ["usual", "pretentious", "great_pret"]\nage = {cuts = [30, 60]}\n')
+    ended = init(
+        "--owner", "family", "--public", str(lists), "--categories", "income=1,2,3,4,5",
+        "--categories", "diagnosis=well,ill", "--not-sensitive", "income",
+    )  # fmt: skip
+    assert ended.exit_code == 0, ended.err
+    parents, age, income, diagnosis = load_site(fresh.folder / "site.toml").file.variables
+    assert parents.categories == tuple(NAMES)
+    assert age.cuts == (30, 60)
+    assert (income.categories, income.sensitive) == (("1", "2", "3", "4", "5"), False)
+    assert diagnosis.categories == ("well", "ill")
+
+
+def test_a_rare_category_is_not_taken_by_yes(fresh, init):
+    fresh.write_table(children(rare=True))
+    ended = init("--owner", "family", "--yes")
+    assert ended.exit_code == 2
+    assert "Fewer than 5 records have some categories of 'diagnosis' (1)" in ended.err
+    assert not (fresh.folder / "site.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--yes",),
+        (),
+        ("--yes", "--categories", "diagnosis=well,ill"),
+        ("--yes", "--categories", "diagnosis=well,ill,SECRET-DIAGNOSIS"),
+        ("--yes", "--json", "--categories", "diagnosis=well,ill,SECRET-DIAGNOSIS"),
+        ("--yes", "--record-id", "parents"),
+        ("--yes", "--cuts", "diagnosis=1,2"),
+        ("--yes", "--leave-out", "diagnosis"),
+        ("--yes", "--categories", "diagnosi=well"),
+    ],
+)
+def test_no_value_reaches_what_a_script_keeps(fresh, init, words):
+    """Neither what is printed nor errors, and no file but the site file itself."""
+    fresh.write_table(children(rare=True))
+    before = set(fresh.folder.rglob("*"))
+    ended = init("--owner", "family", *words)
+    for secret in (*SECRETS, *NAMES, "well"):
+        assert secret not in ended.out + ended.err
+    made = set(fresh.folder.rglob("*")) - before
+    assert made == ({fresh.folder / "site.toml"} if ended.exit_code == 0 else set())
+
+
+def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):
+    fresh.write_table(children(rare=True))
+    answers("family", "y", "l", "30,45", "n", "?", "y", "parent", "parents")
+    ended = init()
+    assert ended.exit_code == 0, ended.err
+    assert "Fewer than 5 records have 1 of them" in ended.out
+    assert "(did you mean 'parents'?)" in ended.out
+    file = load_site(fresh.folder / "site.toml").file
+    assert file.owner == "family"
+    parents, age, diagnosis = file.variables
+    assert (parents.sensitive, age.sensitive, age.cuts) == (False, True, (30, 45))
+    assert "SECRET-DIAGNOSIS" in diagnosis.categories
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--record-id", "chld"), r"no column 'chld' \(did you mean 'child'\?\)"),
+        (("--categories", "parents"), "needs a column and its list"),
+        (("--categories", "child=a,b"), "is the record id"),
+        (("--cuts", "age=old"), "The cuts of 'age' are not numbers"),
+        (("--miner", "http://127.0.0.1:1"), "--miner and --study together"),
+        (("--public", "absent.toml"), "cannot be read"),
+        (("--invitation", "absent.json"), "cannot be read"),
+    ],
+)
+def test_wrong_options_are_told(init, words, said):
+    ended = init("--owner", "family", "--yes", *words)
+    assert ended.exit_code == 2
+    assert re.search(said, ended.err)
+
+
+def test_a_table_without_ids_and_one_that_is_not_there(fresh, init, command):
+    fresh.write_table("a,b\n1,x\n1,x\n")
+    assert "No column identifies the records" in init("--owner", "f", "--yes").err
+    ended = command("init", str(fresh.folder / "absent.csv"), "--owner", "f", "--yes")
+    assert (ended.exit_code, "There is no table" in ended.err) == (2, True)
+
+
+def test_names_and_categories_with_markup_and_quotes(fresh, init, command):
+    rows = "".join(f'"x{i}","[bold]a ""q"" # ü","{i % 2}"\n' for i in range(30))
+    rows += "".join(f'"y{i}","b\\c","{i % 2}"\n' for i in range(30))
+    fresh.write_table('id,"[red]na""me","ⅷ = 1"\n' + rows)
+    ended = init("--owner", "family", "--yes")
+    assert ended.exit_code == 0, ended.err
+    read = tomllib.loads((fresh.folder / "site.toml").read_text(encoding="utf-8"))
+    assert [v["name"] for v in read["variables"]] == ['[red]na"me', "ⅷ = 1"]
+    assert command("check").exit_code == 0

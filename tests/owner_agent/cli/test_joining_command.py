@@ -1,0 +1,162 @@
+"""`owner-agent join INVITATION`: keys, the study's plan, her yes; and previews without keys."""
+
+import io
+import json
+import re
+import shutil
+
+import pytest
+
+from owner_agent.cli import joining
+from owner_agent.site.site import load_site
+from owner_agent.state.keys import KeyStore
+from pramana_core.wire.privacy import InvitationFile
+from tests.owner_agent.conftest import NOW
+from tests.owner_agent.site.plans import PLAN, study_plan
+
+SHARED = "ab12" * 16
+
+
+@pytest.fixture
+def newcomer(bench, site_text):
+    """A site before its study's plan, without keys and token; the invitation is beside it."""
+    shutil.rmtree(bench.state)
+    text = re.sub(r"channel = .*\n", "", site_text)
+    bench.write(re.sub(r"\[miner\]\n.*\n.*\n", "", text))
+    bench.miner.study_plan = PLAN
+    bench.invitation = bench.folder / "asia-clinic-north.invitation"
+    told = InvitationFile(
+        miner="http://127.0.0.1:9", study="asia", owner="clinic-north", expires=NOW,
+        secret=bench.miner.invitation,
+    )  # fmt: skip
+    bench.invitation.write_text(told.model_dump_json())
+    bench.linkage = bench.folder / "linkage.key"
+    bench.linkage.write_text(SHARED)
+    bench.linkage.chmod(0o600)
+    return bench
+
+
+@pytest.fixture
+def join(newcomer, command):
+    """Join with the invitation."""
+    return lambda *words: command("join", str(newcomer.invitation), *words)
+
+
+def test_one_command_from_an_invitation_to_a_site_that_publishes(newcomer, join, command):
+    before = (newcomer.folder / "site.toml").read_text()
+    assert command("check").exit_code == 0
+    ended = join("--linkage", str(newcomer.linkage), "--yes")
+    assert ended.exit_code == 0, ended.err
+    said = " ".join(ended.out.split())
+    assert "Joined study asia as clinic-north. Named the miner in" in said
+    assert "Made your draw key" in said
+    assert "Took over the owners' linkage secret." in said
+    assert f"The study plan {PLAN.digest} bounds what 2 owners" in said
+    after = (newcomer.folder / "site.toml").read_text()
+    assert after.startswith(before.rstrip())
+    site = load_site(newcomer.folder / "site.toml")
+    assert (site.miner.study, site.file.study_plan.digest) == ("asia", PLAN.digest)
+    keys = KeyStore(newcomer.state)
+    assert keys.read("linkage").hex() == SHARED
+    for secret in (newcomer.miner.invitation, SHARED, keys.read("draw").hex()):
+        assert secret not in ended.out + ended.err
+    assert command("plan", "--no-report").exit_code == 0
+    assert command("publish").exit_code == 0
+    assert len(newcomer.miner.sealed()) == 1
+
+
+def test_again_is_harmless_and_asks_for_no_invitation(newcomer, join, command):
+    join("--linkage", str(newcomer.linkage), "--yes")
+    files, site = newcomer.files(), (newcomer.folder / "site.toml").read_text()
+    for again in (join("--yes"), command("join"), command("join", "--json")):
+        assert again.exit_code == 0, again.err
+    told = json.loads(again.out)
+    assert (told["kept"], told["made"], told["plan"]["digest"]) == (True, [], PLAN.digest)
+    assert newcomer.files() == files
+    assert (newcomer.folder / "site.toml").read_text() == site
+
+
+def test_without_her_yes_nothing_is_kept(newcomer, join):
+    ended = join("--linkage", str(newcomer.linkage))
+    assert ended.exit_code == 0
+    assert "It is not kept. `owner-agent join --yes` keeps it" in ended.out
+    assert load_site(newcomer.folder / "site.toml").file.study_plan is None
+    assert not (newcomer.folder / "study-plan.json").exists()
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("y", True), ("n", False)])
+def test_at_a_terminal_she_is_asked(newcomer, join, monkeypatch, answer, kept):
+    monkeypatch.setattr(joining, "at_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{newcomer.linkage}\n{answer}\n"))
+    assert join().exit_code == 0
+    assert (load_site(newcomer.folder / "site.toml").file.study_plan is not None) == kept
+    assert KeyStore(newcomer.state).read("linkage").hex() == SHARED
+
+
+def test_the_first_owner_makes_the_linkage_secret_for_the_others(newcomer, join):
+    target = newcomer.folder / "for-the-others.key"
+    ended = join("--new-linkage", str(target))
+    assert ended.exit_code == 0, ended.err
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert bytes.fromhex(target.read_text().strip()) == KeyStore(newcomer.state).read("linkage")
+
+
+@pytest.mark.parametrize("people", ["same", "different"])
+def test_a_linkage_secret_is_made_only_where_owners_share_none(newcomer, join, people):
+    newcomer.miner.people = people
+    ended = join()
+    assert ended.exit_code == 0, ended.err
+    made = KeyStore(newcomer.state).path("linkage").exists()
+    assert made == (people == "different")
+    assert ("linkage secret is missing" in ended.out) == (people == "same")
+
+
+def test_an_invitation_for_somebody_else_is_not_used(newcomer, join, site_text):
+    newcomer.write(site_text.replace('"clinic-north"', '"clinic-south"'))
+    ended = join("--yes")
+    assert ended.exit_code == 2
+    assert "It was not used." in ended.err
+    assert newcomer.miner.requests == []
+
+
+def test_a_plan_that_does_not_fit_is_told_and_not_kept(newcomer, join, site_text):
+    text = re.sub(r"channel = .*\n", "", site_text)
+    newcomer.write(text.replace("[30, 45, 60]", "[30, 45]"))
+    ended = join("--yes", "--linkage", str(newcomer.linkage))
+    assert ended.exit_code == 2
+    assert "The site file's variables are not those of the study plan" in ended.err
+    assert load_site(newcomer.folder / "site.toml").file.study_plan is None
+
+
+def test_another_plan_than_the_one_kept_is_not_taken_silently(newcomer, join, command):
+    join("--linkage", str(newcomer.linkage), "--yes")
+    newcomer.miner.study_plan = study_plan(first=1 << 29)
+    ended = command("join", "--yes")
+    assert ended.exit_code == 4
+    assert "and the site file names" in ended.err
+    assert load_site(newcomer.folder / "site.toml").file.study_plan.digest == PLAN.digest
+
+
+def test_what_is_no_invitation_is_told_without_a_word_of_it(newcomer, command):
+    newcomer.invitation.write_text("some-bare-secret-0123456789")
+    ended = command("join", str(newcomer.invitation))
+    assert (ended.exit_code, "is no invitation" in ended.err) == (2, True)
+    assert "some-bare-secret" not in ended.out + ended.err
+
+
+def test_a_masked_table_is_shown_before_there_are_keys(bench, command):
+    shutil.rmtree(bench.state)
+    rows = "".join(f"{i},{20 + i * 7 % 50},{i * i % 97 + i / 8}\n" for i in range(200))
+    bench.write(
+        'owner = "clinic-north"\ntable = "patients.csv"\nrecord_id = "id"\n[mask]\n'
+        'tell = [{column = "age"}]\nconfidential = ["cost"]\nmethod = "gadp"\n',
+        "id,age,cost\n" + rows,
+    )
+    ended = command("mask", "--no-report")
+    assert ended.exit_code == 0, ended.err
+    assert "This site has no keys yet" in ended.err
+    assert not (bench.state / "keys").exists()
+    KeyStore(bench.state).add("draw", bytes(range(1, 33)))
+    ended = command("mask", "--publish")
+    assert ended.exit_code != 0
+    assert bench.miner.sealed() == []
