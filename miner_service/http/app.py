@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from miner_service.http import (
+from miner_service.http.endpoints import (
     audit,
     health,
     jobs,
