@@ -34,6 +34,7 @@ class Input:
     Attributes:
         kind: `choice`, `number`, `flag`, `variable`, `variables`, `text` or `json`.
         default: the text that stands in it at first.
+        nullable: whether it may be emptied, which then says something.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Input:
     lowest: float | None = None
     highest: float | None = None
     whole: bool = False
+    nullable: bool = False
 
     @property
     def label(self) -> str:
@@ -130,6 +132,7 @@ def _inputs(spec: type[BaseModel]) -> Iterator[Input]:
             lowest=plain.get("minimum"),
             highest=plain.get("maximum"),
             whole=plain.get("type") == "integer",
+            nullable=any(one.get("type") == "null" for one in kinds),
         )
 
 
@@ -171,7 +174,8 @@ def _read(one: Input, sent: Sent) -> dict[str, Any]:
         return {one.name: chosen} if chosen else {}
     text = sent.text(one.name)
     if not text:
-        return {one.name: None} if one.default and not one.required else {}
+        emptied = one.nullable and one.default and one.name in sent.fields
+        return {one.name: None} if emptied else {}
     try:
         if one.kind == "number":
             return {one.name: int(text) if one.whole else float(text)}

@@ -124,7 +124,7 @@ def _cost(services: Services, study: str, asked: JobCreate) -> str:
     records = max((source.records for source in prepared.sources), default=0)
     owners = ", ".join(sorted({source.owner for source in prepared.sources}))
     of = f"{records:,} records" if records else "their trees"
-    return f"It would take about {expected.cost}, on {of} of {owners}."
+    return f"It would take {expected.cost}, on {of} of {owners}."
 
 
 def _form(

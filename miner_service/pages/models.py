@@ -149,7 +149,6 @@ def _shown(
         status=200 if error is None else error.http_status,
         model=message,
         kind=seen.kind,
-        words=in_words(message),
         forms=["json", *(one for one in MODEL_KINDS[seen.kind].views)],
         others=others,
         inputs=inputs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.resources
 import math
 from collections.abc import Mapping
@@ -37,6 +38,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["version"] = _version()
     made.filters.update(name=_name, when=_when, number=_number, epsilon=_epsilon, bar=_bar)
     return made
 
@@ -73,6 +75,13 @@ def static(name: str) -> tuple[bytes, str] | None:
     if media is None or name not in {one.name for one in folder.iterdir()}:
         return None
     return (folder / name).read_bytes(), media
+
+
+def _version() -> str:
+    """Return what is another where a file that pages load is: a browser keeps no old one."""
+    files = importlib.resources.files("miner_service.pages") / "static"
+    held = b"".join(one.read_bytes() for one in sorted(files.iterdir(), key=lambda one: one.name))
+    return hashlib.sha256(held).hexdigest()[:8]
 
 
 # How single values are written.

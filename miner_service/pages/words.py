@@ -13,6 +13,9 @@ from pramana_core.wire.releases import Release
 
 _NAMES, _BLOCKS = 6, 12
 
+_APART = "\u2068{}\u2069"
+"""A name whose own direction turns nothing around it (Unicode's isolates)."""
+
 
 def release_words(release: Release) -> list[str]:
     """Return sentences on what a release holds and how it is protected."""
@@ -64,6 +67,6 @@ def _block_words(block: Block) -> str:
 
 
 def _named(names: list[str] | tuple[str, ...]) -> str:
-    shown = ", ".join(short(name, 60) for name in names[:_NAMES])
+    shown = ", ".join(_APART.format(short(name, 60)) for name in names[:_NAMES])
     more = len(names) - _NAMES
     return f"{shown} and {more} more" if more > 0 else shown
