@@ -58,7 +58,7 @@ def large(start):
         for row in session.scalars(select(ReleaseRow)).all():
             for i, one in enumerate(copies(row, RELEASES - 1)):
                 # Of before the one that is in use.
-                earlier = {"name": f"r{i}", "sealing": -row.sealing * RELEASES - i}
+                earlier = {"name": f"earlier{i}", "sealing": -row.sealing * RELEASES - i}
                 session.add(ReleaseRow(**{**one, **earlier}))
         (row,) = session.scalars(select(JobRow))
         for i, one in enumerate(copies(row, JOBS - 1)):
