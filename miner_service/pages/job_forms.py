@@ -91,7 +91,8 @@ class JobForm:
 def job_forms() -> Mapping[str, JobForm]:
     """Return the form of every kind of job, by the kind's name."""
     found = {}
-    for spec, kind in JOB_KINDS.items():
+    for kind in JOB_KINDS.values():
+        spec: type[BaseModel] = kind.spec
         name = str(spec.model_json_schema()["properties"]["kind"]["const"])
         found[name] = JobForm(name, inspect.getdoc(spec) or "", tuple(_inputs(spec)), kind)
     return dict(sorted(found.items()))

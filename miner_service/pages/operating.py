@@ -31,8 +31,15 @@ async def show_operator(
         away = error.message
     queue = await run_in_threadpool(_queue, services)
     disk = await run_in_threadpool(shutil.disk_usage, services.settings.data_dir)
-    shown = {"away": away, "queue": queue, "disk": disk, "at": services.now()}
-    return page(request, "operator.html.j2", title="The service", **shown)
+    return page(
+        request,
+        "operator.html.j2",
+        title="The service",
+        away=away,
+        queue=queue,
+        disk=disk,
+        at=services.now(),
+    )
 
 
 def _queue(services: Services) -> Queue | None:
