@@ -15,7 +15,13 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from miner_service.http import (
+from miner_service.http.access import problems
+from miner_service.http.access.access import require_ruled
+from miner_service.http.access.auditing import AuditMiddleware
+from miner_service.http.access.deps import refuse_unknown_query
+from miner_service.http.access.keyed import Probes, StoreGuard
+from miner_service.http.access.protocol import ProtocolMiddleware
+from miner_service.http.endpoints import (
     audit,
     health,
     jobs,
@@ -27,18 +33,17 @@ from miner_service.http import (
     studies,
     study_plans,
 )
-from miner_service.http.access import problems
-from miner_service.http.access.access import require_ruled
-from miner_service.http.access.auditing import AuditMiddleware
-from miner_service.http.access.deps import refuse_unknown_query
-from miner_service.http.access.keyed import Probes, StoreGuard
-from miner_service.http.access.protocol import ProtocolMiddleware
 from miner_service.http.gate.bodies import SecurityHeaders
 from miner_service.http.gate.gate import AllEndpoints, Gate
 from miner_service.http.gate.shares import Pools
 from miner_service.http.metrics.figures import CountingMiddleware, Figures
 from miner_service.intake import withdrawing as sweeping
 from miner_service.jobs.runner import CrewMaker, FollowedJobs, WorkerPool
+from miner_service.pages import entering, operating, people
+from miner_service.pages import jobs as job_pages
+from miner_service.pages import models as model_pages
+from miner_service.pages import studies as study_pages
+from miner_service.pages.visitors import Visitors
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from pramana_core.errors import NotInstalled
@@ -50,6 +55,8 @@ estimates what the records were before and learns models whose parameters carry 
 Every error is a problem document (RFC 9457) with a stable `code`. Unknown fields and query
 parameters are refused by name. Creating the same thing twice answers the same `Location`.
 """
+
+PAGES = (entering, study_pages, job_pages, model_pages, people, operating)
 
 _COMMON = (401, 403, 404, 408, 413, 422, 429, 500, 503)
 
@@ -103,7 +110,8 @@ class _Miner(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Put the headers and the figures around all else."""
         stack = super().build_middleware_stack()
-        return SecurityHeaders(CountingMiddleware(stack, figures=self.state.figures))
+        counted = CountingMiddleware(stack, figures=self.state.figures)
+        return SecurityHeaders(Visitors(counted, services=self.state.services))
 
 
 @cache
@@ -130,8 +138,12 @@ def _routes() -> list[BaseRoute]:
     for module in (releases, audit, studies, owners, study_plans, privacy, jobs, models, results):
         version_1.include_router(module.router)
     root.include_router(version_1)
-    require_ruled(root.routes)
-    return root.routes
+    entrance = APIRouter(generate_unique_id_function=_operation_id)
+    entrance.include_router(root)
+    for pages in PAGES:
+        entrance.include_router(pages.router)
+    require_ruled(entrance.routes)
+    return entrance.routes
 
 
 def _lifespan(

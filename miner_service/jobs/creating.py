@@ -16,8 +16,9 @@ from sqlalchemy.orm import Session
 
 from miner_service.intake.study_privacy import told_of
 from miner_service.intake.unbounded import unbounded_of
-from miner_service.jobs.questions import predicted
+from miner_service.jobs.questions import Predicted, predicted
 from miner_service.kinds import kind_of
+from miner_service.kinds.base import PreparedJob
 from miner_service.services import Services
 from miner_service.store import jobs as job_rows
 from miner_service.store.people import find_study
@@ -44,9 +45,7 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             known = job_rows.job_by_key(session, study, body.key)
             if known is not None and _same(read_job_spec(known.spec), body.spec):
                 return job_rows.job_message(session, known, services.now()), False
-        prepared = services.prepare(session, study, body.spec)
-        spec = kind_of(body.spec).settled(body.spec, prepared)
-        expected = predicted(session, spec, prepared, services.settings.limits)
+        spec, prepared, expected = foreseen(services, session, study, body.spec)
     with services.database.write() as session:
         row, to_run = create_job(
             session,
@@ -65,6 +64,15 @@ def create(services: Services, study: str, body: JobCreate) -> tuple[Job, bool]:
             for told in prepared.copied:
                 add_line(session, row, f"Warning: {told}", services.now())
         return job_rows.job_message(session, row, services.now()), to_run
+
+
+def foreseen(
+    services: Services, session: Session, study: str, asked: JobSpec
+) -> tuple[JobSpec, PreparedJob, Predicted]:
+    """Return a job as it would run, on what, and what it would take. Raises as `create` does."""
+    prepared = services.prepare(session, study, asked)
+    spec = kind_of(asked).settled(asked, prepared)
+    return spec, prepared, predicted(session, spec, prepared, services.settings.limits)
 
 
 def _default_key(spec: JobSpec, alignment: Alignment) -> str:

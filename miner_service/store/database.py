@@ -193,12 +193,17 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Paging:
-    """Which page of a view is asked for: at most `limit` rows after those had at `cursor`."""
+    """Which page of a view is asked for: at most `limit` rows after those had at `cursor`.
+
+    `newest` turns the order round, for people who look: while rows are added, a page may then
+    repeat some of the one before it.
+    """
 
     limit: int
     cursor: str | None
     view: ListView
     cursors: Cursors
+    newest: bool = False
 
     @property
     def had(self) -> int:
@@ -220,13 +225,15 @@ def page_of(
     """Return one page of a query's rows as messages, in the order of `seq`.
 
     Rows are counted as the query has them, so that it must leave out what the reader may not see.
-    None is ever removed and new ones come last: no page misses or repeats one.
+    None is ever removed and new ones come last: no page misses or repeats one, but where the newest
+    are asked for first.
 
     Raises:
         OptionError: the cursor was not given for this view.
     """
     had = paging.had
-    rows = list(session.scalars(query.order_by(seq).offset(had).limit(paging.limit + 1)))
+    order = seq.desc() if paging.newest else seq
+    rows = list(session.scalars(query.order_by(order).offset(had).limit(paging.limit + 1)))
     kept = rows[: paging.limit]
     return Page(
         items=[message(row) for row in kept],

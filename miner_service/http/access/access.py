@@ -349,11 +349,16 @@ ACCESS: Mapping[str, Rule] = MappingProxyType(
         "read_audit": _ALL,
     }
 )
-"""The rule of each route, by the name of its function."""
+"""The rule of each route, by the name of its function. A page has that of what it shows."""
+
+OPEN_PAGES = frozenset({"show_start", "show_sign_in", "sign_in", "sign_out", "read_static"})
+"""The pages that ask for no token: the way in and out."""
 
 
 def rule_of(route: str) -> Rule:
     """Return the rule of a route. Raises TypeError: it has none, and so cannot be served."""
+    if route in OPEN_PAGES:
+        return _OPEN
     if route not in ACCESS:
         raise TypeError(f"the route {route} has no row in miner_service/http/access/access.py")
     return ACCESS[route]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,30 @@ class Figures:
         return generate_latest(self.registry)
 
 
+@dataclass(frozen=True)
+class Queue:
+    """Jobs of all studies by state, how long the oldest waits, and how many workers there are."""
+
+    jobs: dict[str, int]
+    oldest_seconds: float
+    workers: int
+
+    @classmethod
+    def of(cls, services: Services, session: Session) -> Queue:
+        """Return the queue as it is now."""
+        query = select(JobRow.state, func.count()).group_by(JobRow.state)
+        found: dict[str, int] = dict(session.execute(query).all())
+        oldest = session.scalar(select(func.min(JobRow.created)).where(JobRow.state == "queued"))
+        waited = 0.0 if oldest is None else max((services.now() - oldest).total_seconds(), 0.0)
+        seen = services.now() - timedelta(seconds=2 * services.settings.jobs.lease_seconds)
+        workers = select(func.coalesce(func.sum(SupervisorRow.workers), 0))
+        return cls(
+            {state: found.get(state, 0) for state in STATES},
+            waited,
+            int(session.scalar(workers.where(SupervisorRow.seen >= seen)) or 0),
+        )
+
+
 class _StoreFigures:
     """What is looked up in the store and on the disk whenever the figures are read."""
 
@@ -109,23 +134,20 @@ class _StoreFigures:
 def _of_store(services: Services, session: Session) -> Iterator[Any]:
     from prometheus_client.core import GaugeMetricFamily
 
+    found = Queue.of(services, session)
     jobs = GaugeMetricFamily("pramana_jobs", "Jobs of all studies, by state.", labels=("state",))
-    query = select(JobRow.state, func.count()).group_by(JobRow.state)
-    found = dict(session.execute(query).all())
-    for state in STATES:
-        jobs.add_metric((state,), found.get(state, 0))
+    for state, count in found.jobs.items():
+        jobs.add_metric((state,), count)
     yield jobs
-    oldest = session.scalar(select(func.min(JobRow.created)).where(JobRow.state == "queued"))
-    waited = 0.0 if oldest is None else max((services.now() - oldest).total_seconds(), 0.0)
     yield GaugeMetricFamily(
-        "pramana_job_queue_age_seconds", "How long the oldest queued job waits.", value=waited
+        "pramana_job_queue_age_seconds",
+        "How long the oldest queued job waits.",
+        value=found.oldest_seconds,
     )
-    seen = services.now() - timedelta(seconds=2 * services.settings.jobs.lease_seconds)
-    workers = select(func.coalesce(func.sum(SupervisorRow.workers), 0))
     yield GaugeMetricFamily(
         "pramana_workers",
         "Workers whose supervisor gave a sign of life lately.",
-        value=float(session.scalar(workers.where(SupervisorRow.seen >= seen)) or 0),
+        value=float(found.workers),
     )
 
 

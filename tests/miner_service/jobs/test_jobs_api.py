@@ -265,7 +265,7 @@ def test_events_end_when_the_service_does(held):
 @pytest.mark.slow
 @pytest.mark.parametrize("gone", ["token", "study"])
 def test_events_end_when_nobody_may_follow_any_more(held, monkeypatch, gone):
-    monkeypatch.setattr("miner_service.http.jobs._HEARTBEAT_LOOKUPS", 3)
+    monkeypatch.setattr("miner_service.http.endpoints.jobs._HEARTBEAT_LOOKUPS", 3)
 
     def end():
         with held.services.database.write() as session:

@@ -10,7 +10,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from miner_service.http import releases
+from miner_service.http.endpoints import releases
 from miner_service.http.gate import gate
 from miner_service.http.gate.bodies import HEADERS, Incoming, SpooledBody, gather, spool
 from miner_service.http.gate.pace import FairQueue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from miner_service.http.access.access import RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
-from miner_service.http.dashboard import dashboard
+from miner_service.http.endpoints.dashboard import dashboard
 from pramana_core.wire.learning.dashboard import Dashboard
 from pramana_core.wire.releases import Alignment
 

@@ -12,11 +12,13 @@ from miner_service.http.access.access import Caller
 from miner_service.intake.study_privacy import study_privacy
 from miner_service.kinds import MODEL_KINDS
 from miner_service.services import Services
+from miner_service.store.database import Paging, page_of
 from miner_service.store.jobs import job_message
 from miner_service.store.people import ADMIN, OWNER, owner_message, study_message
 from miner_service.store.releases import release_messages
 from miner_service.store.schema import JobRow, ModelRow, OwnerRow, ReleaseRow, StudyRow
 from miner_service.store.tokens import tokens_ending
+from pramana_core.wire.base import Page
 from pramana_core.wire.learning.dashboard import Dashboard, DashboardStudy
 from pramana_core.wire.learning.models import ModelEntry
 
@@ -49,10 +51,7 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         releases = releases.where(ReleaseRow.owner == caller.name)
     owners = select(OwnerRow).where(OwnerRow.study == study.name)
     jobs = caller.visible_jobs(select(JobRow).where(JobRow.study == study.name))
-    models = caller.visible_jobs(
-        select(ModelRow).join(JobRow, JobRow.id == ModelRow.job).where(JobRow.study == study.name)
-    )
-    learned: list[ModelRow] = _newest(session, models, ModelRow.seq)
+    learned: list[ModelRow] = _newest(session, _models(caller, study.name), ModelRow.seq)
     return DashboardStudy(
         study=study_message(study),
         owners=[owner_message(row) for row in _newest(session, owners, OwnerRow.seq)],
@@ -68,6 +67,16 @@ def _study(services: Services, session: Session, caller: Caller, study: StudyRow
         ],
         models=[_entry(row) for row in learned],
     )
+
+
+def models_of(session: Session, caller: Caller, study: str, paging: Paging) -> Page[ModelEntry]:
+    """Return a page of the models of a study that a caller may know of."""
+    return page_of(session, _models(caller, study), ModelRow.seq, paging, _entry)
+
+
+def _models(caller: Caller, study: str) -> Select[Any]:
+    query = select(ModelRow).join(JobRow, JobRow.id == ModelRow.job)
+    return caller.visible_jobs(query.where(JobRow.study == study))
 
 
 def _warnings(row: ModelRow) -> list[str]:

@@ -48,20 +48,24 @@ def _answers(description: str, media_type: str) -> dict[int | str, dict[str, Any
 @router.get("/models/{model}")
 def read_model(model: ModelPath, services: ServicesDep, caller: CallerDep) -> ModelMessage:
     """Read a model with its errors; `kind` says what else is in it."""
-    message: ModelMessage = _visible(services, caller, model).message
+    message: ModelMessage = visible_model(services, caller, model).message
     return message
+
+
+def written_as(seen: SeenModel, form: str) -> str:
+    """Return a model in one of the forms it can be read in. Raises NotFound."""
+    view = MODEL_KINDS[seen.kind].views.get(form)
+    if view is None:
+        raise _not_offered(seen.kind, form)
+    return stated(seen.message, form, view(seen.message))
 
 
 def _add_view(form: str, told: str, answer: str) -> None:
     """Add the route that answers with a model in one of the forms it can be read in."""
 
     def read(model: ModelPath, services: ServicesDep, caller: CallerDep) -> Response:
-        seen = _visible(services, caller, model)
-        view = MODEL_KINDS[seen.kind].views.get(form)
-        if view is None:
-            raise _not_offered(seen.kind, form)
-        written = stated(seen.message, form, view(seen.message))
-        return Response(written, media_type=media_type_of(form))
+        seen = visible_model(services, caller, model)
+        return Response(written_as(seen, form), media_type=media_type_of(form))
 
     # What the audit log and the OpenAPI document call it.
     read.__name__ = f"read_model_{form.partition('.')[0]}"
@@ -135,7 +139,7 @@ def read_pseudo_data(
 
     They come from the trees it was made of, as long as none is withdrawn.
     """
-    seen = _visible(services, caller, model)
+    seen = visible_model(services, caller, model)
     draw = MODEL_KINDS[seen.kind].pseudo_data
     if draw is None:
         raise _not_offered(seen.kind, "pseudo-data")
@@ -150,7 +154,7 @@ def predict(
     model: ModelPath, body: PredictionQuery, services: ServicesDep, caller: CallerDep
 ) -> PredictionAnswer:
     """Predict the class of records with a tree or a classifier; nothing of them is kept."""
-    seen = _visible(services, caller, model)
+    seen = visible_model(services, caller, model)
     kind = MODEL_KINDS[seen.kind]
     if kind.classifier is not None:
         return classified(kind.classifier(seen.message), body, services.settings.limits)
@@ -187,7 +191,7 @@ def sample_model(
 
 
 def _network(services: Services, caller: Caller, model: str, purpose: str) -> BayesNet:
-    seen = _visible(services, caller, model)
+    seen = visible_model(services, caller, model)
     read = MODEL_KINDS[seen.kind].network
     if read is None:
         raise _not_offered(seen.kind, purpose)
@@ -203,16 +207,17 @@ def _not_offered(kind: str, asked: str) -> NotFound:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class SeenModel:
     """A model as a caller may see it."""
 
     kind: str
     message: Any
 
 
-def _visible(services: Services, caller: Caller, model: str) -> _Seen:
+def visible_model(services: Services, caller: Caller, model: str) -> SeenModel:
+    """Return a model that a caller was let in to. Raises NotFound."""
     with services.database.read() as session:
         row = find_model(session, model)
         message = MODEL_KINDS[row.kind].message.model_validate_json(row.body)
         marked = caller.view_inconsistent(session, message.inconsistent)
-    return _Seen(row.kind, message.model_copy(update={"inconsistent": marked}))
+    return SeenModel(row.kind, message.model_copy(update={"inconsistent": marked}))

@@ -1,0 +1,157 @@
+"""Jobs: the list of them, a form for each kind, and one as it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Header, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from miner_service.http.access.access import RuledRouter
+from miner_service.http.access.deps import (
+    CallerDep,
+    CrewDep,
+    FollowedDep,
+    JobPath,
+    ServicesDep,
+    StudyPath,
+)
+from miner_service.http.endpoints import jobs, results
+from miner_service.jobs.creating import foreseen
+from miner_service.pages.forms import Sent, SentDep
+from miner_service.pages.job_forms import JobForm, form_of, job_forms, variables_of
+from miner_service.pages.lists import NewestDep
+from miner_service.pages.rendering import page
+from miner_service.pages.sessions import ROOT
+from miner_service.services import Services
+from miner_service.store.people import ADMIN, ANALYST
+from miner_service.store.queue import UNFINISHED
+from pramana_core.errors import PramanaError
+from pramana_core.wire.learning.jobs import JobCreate
+
+router = RuledRouter(prefix=ROOT, include_in_schema=False)
+
+_CHOSEN_AT_ONCE = 400
+"""Of more variables than this, names are typed instead of chosen."""
+
+
+@router.get("/studies/{study}/jobs", name="list_jobs")
+def show_jobs(
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
+) -> Response:
+    """Show the jobs of a study, and which kinds there are."""
+    found = jobs.list_jobs(study, services, caller, paging)
+    return page(
+        request,
+        "jobs.html.j2",
+        title=f"{study}: jobs",
+        study=study,
+        found=found,
+        forms=list(job_forms().values()) if caller.role in (ADMIN, ANALYST) else [],
+    )
+
+
+@router.get("/studies/{study}/jobs/new", name="create_job")
+def show_job_form(
+    request: Request,
+    study: StudyPath,
+    services: ServicesDep,
+    kind: Annotated[str, Query(max_length=64)],
+) -> Response:
+    """Show the form of a kind of job."""
+    return _form(request, services, study, form_of(kind), Sent({}))
+
+
+@router.post("/studies/{study}/jobs", name="create_job")
+def create_job(
+    request: Request, study: StudyPath, services: ServicesDep, crew: CrewDep, sent: SentDep
+) -> Response:
+    """Create a job, or tell what it would take."""
+    form = form_of(sent.text("kind"))
+    try:
+        asked = form.read(sent)
+        if sent.text("only") == "cost":
+            told = _cost(services, study, asked)
+            return _form(request, services, study, form, sent, cost=told)
+        answer = Response()
+        job = jobs.create_job(study, asked, services, crew, answer)
+    except PramanaError as error:
+        return _form(request, services, study, form, sent, error=error)
+    return RedirectResponse(f"{ROOT}/jobs/{job.id}", 303)
+
+
+@router.get("/jobs/{job}", name="read_job")
+def show_job(request: Request, job: JobPath, services: ServicesDep, caller: CallerDep) -> Response:
+    """Show a job; while it runs, the page follows it."""
+    told = jobs.read_job(job, services, caller, Response())
+    asked = told.spec.model_dump(mode="json", exclude_defaults=True)
+    return page(
+        request,
+        "job.html.j2",
+        title=f"Job {told.key}",
+        job=told,
+        asked=asked,
+        kind=told.spec.kind,
+        runs=told.state in UNFINISHED,
+        may_cancel=told.state in UNFINISHED and caller.role in (ADMIN, ANALYST),
+    )
+
+
+@router.get("/jobs/{job}/events", name="stream_job_events")
+async def follow_job(
+    job: JobPath,
+    services: ServicesDep,
+    caller: CallerDep,
+    crew: CrewDep,
+    followed: FollowedDep,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+) -> Response:
+    """Follow a job until it is finished."""
+    return await jobs.stream_job_events(job, services, caller, crew, followed, last_event_id)
+
+
+@router.post("/jobs/{job}/cancel", name="cancel_job")
+def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep, _sent: SentDep) -> Response:
+    """Cancel a job."""
+    jobs.cancel_job(job, services, crew)
+    return RedirectResponse(f"{ROOT}/jobs/{job}", 303)
+
+
+def _cost(services: Services, study: str, asked: JobCreate) -> str:
+    """Return in words what a job would take, and on what."""
+    with services.database.read() as session:
+        _, prepared, expected = foreseen(services, session, study, asked.spec)
+    records = max((source.records for source in prepared.sources), default=0)
+    owners = ", ".join(sorted({source.owner for source in prepared.sources}))
+    of = f"{records:,} records" if records else "their trees"
+    return f"It would take {expected.cost}, on {of} of {owners}."
+
+
+def _form(
+    request: Request,
+    services: Services,
+    study: str,
+    form: JobForm,
+    sent: Sent,
+    *,
+    cost: str = "",
+    error: PramanaError | None = None,
+) -> Response:
+    with services.database.read() as session:
+        variables = variables_of(session, study, form)
+    alignment = results.read_alignment(study, services, request.state.caller)
+    return page(
+        request,
+        "job-form.html.j2",
+        title=f"{study}: new job",
+        status=200 if error is None else error.http_status,
+        study=study,
+        form=form,
+        variables=variables[:_CHOSEN_AT_ONCE],
+        unlisted=max(len(variables) - _CHOSEN_AT_ONCE, 0),
+        structure={name: [] for name, _ in variables[:20]},
+        sent=sent,
+        alignment=alignment,
+        cost=cost,
+        error=error,
+    )

@@ -1,0 +1,173 @@
+"""Who takes part: studies made, owners invited, analysts given tokens, each secret shown once."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ValidationError
+
+from miner_service.http.access.access import Caller, RuledRouter
+from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.access.keyed import KeyedRequest
+from miner_service.http.endpoints import owners, studies
+from miner_service.pages.forms import Sent, SentDep
+from miner_service.pages.lists import SHOWN, NewestDep, newest
+from miner_service.pages.rendering import page
+from miner_service.pages.sessions import ROOT
+from miner_service.services import Services
+from miner_service.store.people import ADMIN
+from pramana_core.errors import InputError, PramanaError
+from pramana_core.wire.privacy import (
+    Invitation,
+    InvitationCreate,
+    StudyCreate,
+    TokenCreate,
+    TokenIssued,
+)
+
+router = RuledRouter(prefix=ROOT, include_in_schema=False)
+
+
+@router.post("/studies", name="create_study")
+def create_study(
+    request: Request, services: ServicesDep, caller: CallerDep, sent: SentDep
+) -> Response:
+    """Create a study."""
+    try:
+        asked = _read(StudyCreate, sent, ("name", "title", "people"), numbers=_BUDGETS)
+        made = studies.create_study(asked, services, Response())
+    except PramanaError as error:
+        paging = newest(services, caller, request.scope["path"], SHOWN)
+        found = studies.list_studies(services, caller, paging)
+        return page(
+            request,
+            "studies.html.j2",
+            title="Studies",
+            status=error.http_status,
+            found=found,
+            ending=[],
+            error=error,
+        )
+    return RedirectResponse(f"{ROOT}/studies/{made.name}", 303)
+
+
+@router.get("/studies/{study}/people", name="list_invitations")
+def show_people(
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, paging: NewestDep
+) -> Response:
+    """Show the invitations of a study, and to the admin its tokens."""
+    return _shown(request, services, caller, study, paging)
+
+
+@router.post("/studies/{study}/invitations", name="create_invitation")
+def create_invitation(
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
+) -> Response:
+    """Invite an owner; the secret is shown this once."""
+    few = newest(services, caller, request.scope["path"], SHOWN)
+    try:
+        asked = _read(InvitationCreate, sent, ("owner",), numbers=("valid_hours",))
+        answer = owners.create_invitation(study, asked, services, _keyed(request, sent))
+    except PramanaError as error:
+        return _shown(request, services, caller, study, few, error=error)
+    made = Invitation.model_validate_json(bytes(answer.body))
+    return _shown(request, services, caller, study, few, invited=made)
+
+
+@router.post("/studies/{study}/tokens", name="issue_token")
+def issue_token(
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep, sent: SentDep
+) -> Response:
+    """Give an analyst a token; it is shown this once."""
+    few = newest(services, caller, request.scope["path"], SHOWN)
+    try:
+        asked = _read(TokenCreate, sent, ("name",), numbers=("valid_days",))
+        answer = studies.issue_token(study, asked, services, _keyed(request, sent))
+    except PramanaError as error:
+        return _shown(request, services, caller, study, few, error=error)
+    made = TokenIssued.model_validate_json(bytes(answer.body))
+    return _shown(request, services, caller, study, few, issued=made)
+
+
+@router.post("/invitations/{invitation}/revoke", name="revoke_invitation")
+def revoke_invitation(invitation: str, services: ServicesDep, sent: SentDep) -> Response:
+    """Revoke an invitation."""
+    owners.revoke_invitation(invitation, services)
+    return _back(sent)
+
+
+@router.post("/tokens/{token}/revoke", name="revoke_token")
+def revoke_token(token: str, services: ServicesDep, sent: SentDep) -> Response:
+    """Revoke a token."""
+    studies.revoke_token(token, services)
+    return _back(sent)
+
+
+_BUDGETS = ("max_epsilon_record", "max_epsilon_column")
+
+
+def _back(sent: Sent) -> Response:
+    study = sent.text("study")
+    plain = study.replace("-", "").replace(".", "").replace("_", "")
+    there = f"{ROOT}/studies/{study}/people" if plain.isalnum() and plain.isascii() else ROOT
+    return RedirectResponse(there, 303)
+
+
+def _keyed(request: Request, sent: Sent) -> KeyedRequest:
+    """Return what makes a form that is sent twice be done once."""
+    address = f"{request.method} {request.url.path}"
+    key = sent.text("once")[:64] or None
+    return KeyedRequest(address, request.headers.get("authorization", ""), key)
+
+
+def _read(message: type[Any], sent: Sent, texts: tuple[str, ...], numbers: tuple[str, ...]) -> Any:
+    """Return the message that a form asks for. Raises InputError."""
+    asked: dict[str, Any] = {name: sent.text(name) for name in texts if sent.text(name)}
+    asked |= {name: sent.text(name) for name in numbers if sent.text(name)}
+    made: type[BaseModel] = message
+    try:
+        return made.model_validate(asked)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        where = ".".join(map(str, wrong["loc"])) or "form"
+        said = (
+            "letters, digits and . _ - only, at most 64"
+            if wrong["type"] == "string_pattern_mismatch"
+            else wrong["msg"]
+        )
+        raise InputError(
+            f"{where.replace('_', ' ')}: {said}.", where=where, remedy="Correct it."
+        ) from error
+
+
+def _shown(
+    request: Request,
+    services: Services,
+    caller: Caller,
+    study: str,
+    paging: Any,
+    *,
+    invited: Invitation | None = None,
+    issued: TokenIssued | None = None,
+    error: PramanaError | None = None,
+) -> Response:
+    tokens = None
+    if caller.role == ADMIN:
+        tokens = studies.list_tokens(study, services, newest(services, caller, "tokens", SHOWN))
+    return page(
+        request,
+        "people.html.j2",
+        title=f"{study}: people",
+        status=200 if error is None else error.http_status,
+        study=study,
+        now=services.now(),
+        invitations=owners.list_invitations(study, services, paging),
+        tokens=tokens,
+        invited=invited,
+        issued=issued,
+        once=secrets.token_hex(16),
+        error=error,
+    )

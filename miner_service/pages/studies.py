@@ -1,0 +1,226 @@
+"""Studies: the list of them, and one with its owners, releases, privacy and alignment."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request, Response
+
+from miner_service.http.access.access import Caller, RuledRouter
+from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
+from miner_service.http.endpoints import jobs, owners, privacy, releases, results, studies
+from miner_service.http.endpoints.dashboard import models_of
+from miner_service.pages.lists import NewestDep, newest
+from miner_service.pages.rendering import page
+from miner_service.pages.sessions import ROOT
+from miner_service.pages.words import release_words
+from miner_service.store.people import ADMIN
+from miner_service.store.tokens import tokens_ending
+from pramana_core.wire.privacy import Owner, StudyPrivacy
+from pramana_core.wire.releases import Alignment, Release
+
+router = RuledRouter(prefix=ROOT, include_in_schema=False)
+
+_COLUMNS = 40
+"""So many columns the page of a study shows: those of which most was told."""
+
+_ALL_COLUMNS = 1000
+_FEW = 5
+
+
+@router.get("/studies", name="list_studies")
+def show_studies(
+    request: Request, services: ServicesDep, caller: CallerDep, paging: NewestDep
+) -> Response:
+    """Show the studies of who asks."""
+    found = studies.list_studies(services, caller, paging)
+    with services.database.read() as session:
+        ending = tokens_ending(
+            session,
+            services.now(),
+            days=services.settings.tokens.warn_days,
+            study=caller.study,
+            owner=caller.as_owner,
+        )
+    return page(request, "studies.html.j2", title="Studies", found=found, ending=ending)
+
+
+@router.get("/studies/{study}", name="read_study")
+def show_study(
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
+) -> Response:
+    """Show where a study stands."""
+    told = privacy.read_privacy(study, services, caller)
+    alignment = results.read_alignment(study, services, caller)
+    few = newest(services, caller, request.scope["path"], _FEW)
+    found = owners.list_owners(study, services, newest(services, caller, "", 100))
+    with services.database.read() as session:
+        models = models_of(session, caller, study, few)
+    sent = releases.list_releases(study, services, caller, few)
+    run = jobs.list_jobs(study, services, caller, few)
+    return page(
+        request,
+        "study.html.j2",
+        title=study,
+        study=studies.read_study(study, services),
+        owners=found,
+        own=lambda name: caller.as_owner in (None, name),
+        privacy=told,
+        spent=Spent.of(told, caller, _COLUMNS),
+        alignment=alignment,
+        overlaps=overlaps(alignment),
+        releases=[(one, release_words(one)) for one in sent.items],
+        jobs=run.items,
+        models=models.items,
+        next=next_step(caller, found.items, sent.items, run.items, study),
+    )
+
+
+@router.get("/studies/{study}/owners", name="list_owners")
+def show_owners(
+    request: Request, study: StudyPath, services: ServicesDep, paging: NewestDep
+) -> Response:
+    """Show the owners of a study."""
+    found = owners.list_owners(study, services, paging)
+    return page(request, "owners.html.j2", title=f"{study}: owners", study=study, found=found)
+
+
+@router.get("/studies/{study}/releases", name="list_releases")
+def show_releases(
+    request: Request,
+    study: StudyPath,
+    services: ServicesDep,
+    caller: CallerDep,
+    paging: NewestDep,
+) -> Response:
+    """Show what was released for a study, under which plan; an owner sees what is hers."""
+    found = releases.list_releases(study, services, caller, paging)
+    return page(
+        request,
+        "releases.html.j2",
+        title=f"{study}: releases",
+        study=study,
+        found=found,
+        releases=[(one, release_words(one)) for one in found.items],
+    )
+
+
+@router.get("/studies/{study}/privacy", name="read_privacy")
+def show_privacy(
+    request: Request, study: StudyPath, services: ServicesDep, caller: CallerDep
+) -> Response:
+    """Show what was told of each column."""
+    told = privacy.read_privacy(study, services, caller)
+    return page(
+        request,
+        "privacy.html.j2",
+        title=f"{study}: privacy",
+        study=study,
+        privacy=told,
+        spent=Spent.of(told, caller, _ALL_COLUMNS),
+    )
+
+
+# What was spent and what is left, as bars of one scale.
+
+
+@dataclass(frozen=True)
+class Line:
+    """A bar with its words: what was spent and left; `spent` is None where nothing bounds it."""
+
+    owner: str
+    what: str
+    spent: float | None
+    left: float | None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The bars of a study: of owners and of the record, and of columns, the most told first."""
+
+    owners: list[Line]
+    columns: list[Line]
+    hidden: int
+
+    @classmethod
+    def of(cls, told: StudyPrivacy, caller: Caller, most: int) -> Spent:
+        """Return what a caller sees: an owner what is hers, and what all come to."""
+        own = caller.as_owner
+        whose = [
+            Line(one.owner, "", one.determined.epsilon, None)
+            for one in told.owners
+            if own in (None, one.owner)
+        ]
+        left = told.budget.left_for_record
+        whose.append(Line("", "the whole record", told.record.determined.epsilon, left))
+        columns = [
+            Line(
+                one.owner,
+                one.variable,
+                None if one.amplification is None else one.amplification.epsilon,
+                one.left,
+            )
+            for one in told.columns
+            if own in (None, one.owner)
+        ]
+        columns.sort(key=lambda line: -_length(line.spent))
+        return cls(whose, columns[:most], len(columns) - most)
+
+    @property
+    def scale(self) -> float:
+        """The length of the longest bar of columns that ends."""
+        return _scale(self.columns)
+
+    @property
+    def owners_scale(self) -> float:
+        """The length of the longest bar of owners that ends."""
+        return _scale(self.owners)
+
+
+def _scale(lines: list[Line]) -> float:
+    ending = [one.spent + (one.left or 0.0) for one in lines if one.spent is not None]
+    return max(ending, default=0.0) or 1.0
+
+
+def _length(spent: float | None) -> float:
+    return math.inf if spent is None else spent
+
+
+# Which records are where.
+
+
+def overlaps(alignment: Alignment) -> list[tuple[str, int, int | None]]:
+    """Return of each owner its records, and how many of these are at every owner, if told."""
+    return [
+        (
+            one.owner,
+            one.records,
+            None if one.not_everywhere is None else one.records - one.not_everywhere,
+        )
+        for one in alignment.owners
+    ]
+
+
+# What to do next, where something is missing.
+
+
+def next_step(
+    caller: Caller, found: list[Owner], sent: list[Release], run: list[Any], study: str
+) -> tuple[str, str] | None:
+    """Return what a study waits for and the command that is next; None where it has all."""
+    if caller.as_owner is not None:
+        if not sent:
+            return "You have released nothing yet. On your own machine:", "owner-agent publish"
+        return None
+    if not found:
+        told = "No owner has joined yet. Invite them below People, or by:"
+        who = "OWNER" if caller.role == ADMIN else "another"
+        return told, f"miner-service invite --study {study} --owner {who}"
+    if not sent:
+        return "Nothing was released yet. Each owner, on her machine:", "owner-agent publish"
+    if not run:
+        told = "No job was run yet. Start one below Jobs, or in Python:"
+        return told, f'study = pm.connect(ADDRESS, TOKEN, "{study}")'
+    return None

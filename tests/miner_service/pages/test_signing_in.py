@@ -1,0 +1,113 @@
+"""Signing in to the pages, staying, and being signed out; what the API never takes."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from tests.miner_service.pages.browsers import Browser
+
+
+@pytest.fixture
+def browser(miner):
+    return Browser(miner)
+
+
+def test_a_browser_is_led_to_the_way_in_and_a_program_is_not(browser, miner):
+    there = browser.get("/", follow_redirects=False)
+    assert (there.status_code, there.headers["location"]) == (303, "/pages/studies")
+    way_in = browser.get("/pages/studies")
+    assert way_in.url.path == "/pages/sign-in"
+    assert way_in.url.params["then"] == "/pages/studies"
+    assert miner.nobody("GET", "/").status_code == 404
+    assert miner.nobody("GET", "/v1/dashboard").status_code == 401
+    shown = browser.get("/v1/dashboard", follow_redirects=False)
+    assert shown.headers["location"] == "/pages/studies"
+    as_json = {"Accept": "application/json"}
+    twin = browser.get("/pages/studies/s", headers=as_json, follow_redirects=False)
+    assert (twin.status_code, twin.headers["location"]) == (307, "/v1/studies/s")
+    assert "Accept" in twin.headers["vary"]
+
+
+def test_a_token_signs_in_by_a_cookie_that_scripts_and_other_sites_cannot_use(browser, miner):
+    answer = browser.sign_in(miner.admin.token)
+    assert answer.url.path == "/pages/studies"
+    (cookie,) = [c for c in answer.history[-1].headers.get_list("set-cookie") if "session" in c]
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/pages", "Max-Age=28800"):
+        assert part in cookie
+    assert miner.admin.token not in cookie
+    assert miner.admin.token.partition(".")[2] not in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"<script(?![^>]* src=)|style=|https?://", answer.text)
+
+
+def test_a_wrong_token_is_told_so_and_nothing_else(browser):
+    answer = browser.sign_in("t-000000000000.guessed")
+    assert answer.status_code == 401
+    assert "wrong or was revoked" in answer.text
+    assert browser.get("/pages/studies").url.path == "/pages/sign-in"
+
+
+@pytest.mark.parametrize("then", ["https://evil.example/", "//evil.example", "/pages//evil", "/x"])
+def test_after_signing_in_one_stays_here(browser, miner, then):
+    assert browser.sign_in(miner.admin.token, then=then).url.path == "/pages/studies"
+
+
+def test_a_form_without_its_word_is_refused(browser, miner):
+    browser.sign_in(miner.admin.token)
+    for word in ("", "0" * 64):
+        answer = browser.post("/pages/studies", {"name": "s"}, word=word)
+        assert answer.status_code == 403
+        assert "nothing was done" in answer.text
+    assert browser.post("/pages/studies", {"name": "s"}).url.path == "/pages/studies/s"
+    other = Browser(miner)
+    other.sign_in(miner.study("s").token)
+    assert browser.post("/pages/sign-out", {}, word=other.word).status_code == 403
+
+
+def test_a_session_ends_by_signing_out_whoever_has_its_cookie(browser, miner):
+    browser.sign_in(miner.admin.token)
+    kept = browser.cookie
+    assert browser.get("/pages/studies").url.path == "/pages/studies"
+    assert browser.post("/pages/sign-out", {}).url.path == "/pages/sign-in"
+    thief = Browser(miner)
+    thief.client.cookies.set("pramana_session", kept, path="/pages")
+    assert thief.get("/pages/studies").url.path == "/pages/sign-in"
+
+
+def test_a_session_ends_by_itself_and_with_its_token(browser, miner):
+    analyst = miner.study("s")
+    browser.sign_in(analyst.token)
+    assert browser.get("/pages/studies/s").status_code == 200
+    miner.clock.ahead = timedelta(hours=8, minutes=1)
+    assert browser.get("/pages/studies/s").url.path == "/pages/sign-in"
+    browser.sign_in(analyst.token)
+    assert browser.get("/pages/studies/s").status_code == 200
+    assert miner.admin("DELETE", f"/v1/tokens/{analyst.id}").status_code == 204
+    assert browser.get("/pages/studies/s").url.path == "/pages/sign-in"
+    late = browser.post("/pages/studies/s/jobs", {"kind": "contingency-table"})
+    assert late.status_code == 401
+    assert "Sign in" in late.text
+
+
+def test_a_cookie_counts_for_nothing_at_the_api(browser, miner):
+    browser.sign_in(miner.admin.token)
+    browser.client.cookies.set("pramana_session", browser.cookie, path="/")
+    answer = browser.client.get("/v1/studies", headers={"Accept": "application/json"})
+    assert answer.status_code == 401
+
+
+def test_a_cookie_that_was_changed_is_none(browser, miner):
+    browser.sign_in(miner.admin.token)
+    cookie = browser.cookie
+    for changed in (cookie[:-8] + "AAAAAAA=", "x", "é", cookie + "A"):
+        browser.client.cookies.clear()
+        answer = browser.client.get(
+            "/pages/studies",
+            headers={"Accept": "text/html", "Cookie": f"pramana_session={changed}".encode()},
+        )
+        assert answer.url.path == "/pages/sign-in"
