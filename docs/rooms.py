@@ -64,10 +64,11 @@ pramana.cli pramana.exchange pramana.frequent_patterns pramana.showing
 benchmarks.networks miner_service.http.access owner_agent.cli pramana.__main__ pramana.planning
 pramana.reporting
 benchmarks.whole_record miner_service.http.gate owner_agent.__main__ pramana.networks
-pramana.owner miner_service.http.endpoints
-benchmarks.whole_record.__main__ miner_service.pages pramana.estimators pramana.masking
-benchmarks.networks.__main__ miner_service.http pramana.model_sharing
-miner_service.cli pramana.client pramana.saving
+pramana.owner
+benchmarks.whole_record.__main__ miner_service.http.endpoints pramana.estimators pramana.masking
+benchmarks.networks.__main__ miner_service.http.pages pramana.model_sharing
+miner_service.http pramana.client pramana.saving
+miner_service.cli
 miner_service.__main__
 """
 

@@ -37,13 +37,13 @@ from miner_service.http.gate.bodies import SecurityHeaders
 from miner_service.http.gate.gate import AllEndpoints, Gate
 from miner_service.http.gate.shares import Pools
 from miner_service.http.metrics.figures import CountingMiddleware, Figures
+from miner_service.http.pages import entering, operating, people
+from miner_service.http.pages import jobs as job_pages
+from miner_service.http.pages import models as model_pages
+from miner_service.http.pages import studies as study_pages
+from miner_service.http.pages.visitors import Visitors
 from miner_service.intake import withdrawing as sweeping
 from miner_service.jobs.runner import CrewMaker, FollowedJobs, WorkerPool
-from miner_service.pages import entering, operating, people
-from miner_service.pages import jobs as job_pages
-from miner_service.pages import models as model_pages
-from miner_service.pages import studies as study_pages
-from miner_service.pages.visitors import Visitors
 from miner_service.services import Services, open_services
 from miner_service.settings import Clock, Settings, utc_now
 from pramana_core.errors import NotInstalled

@@ -11,7 +11,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from tests.miner_service.conftest import build, starting
-from tests.miner_service.pages.browsers import Browser
+from tests.miner_service.http.pages.browsers import Browser
 
 MARKUP = "<script>alert(1)</script>"
 TURNED = "\u202eevil\u05d0"

@@ -17,12 +17,12 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.endpoints import jobs, results
+from miner_service.http.pages.forms import Sent, SentDep
+from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
+from miner_service.http.pages.lists import NewestDep
+from miner_service.http.pages.rendering import page
+from miner_service.http.pages.sessions import ROOT
 from miner_service.jobs.creating import foreseen
-from miner_service.pages.forms import Sent, SentDep
-from miner_service.pages.job_forms import JobForm, form_of, job_forms, variables_of
-from miner_service.pages.lists import NewestDep
-from miner_service.pages.rendering import page
-from miner_service.pages.sessions import ROOT
 from miner_service.services import Services
 from miner_service.store.people import ADMIN, ANALYST
 from miner_service.store.queue import UNFINISHED

@@ -15,8 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.pages.rendering import HEADERS, written_page
-from miner_service.pages.sessions import ROOT, SESSION, Sessions, cookie_header
+from miner_service.http.pages.rendering import HEADERS, written_page
+from miner_service.http.pages.sessions import ROOT, SESSION, Sessions, cookie_header
 from miner_service.services import Services
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE
 

@@ -32,7 +32,7 @@ _MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 @cache
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("miner_service.pages"),
+        loader=PackageLoader("miner_service.http.pages"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -50,7 +50,7 @@ def page(
 
     Args:
         request: what it answers; it has the visit and, where somebody is signed in, the caller.
-        template: a file of `miner_service/pages/templates`.
+        template: a file of `miner_service/http/pages/templates`.
         status: of the answer.
         title: of the page.
         shown: what else the template names.
@@ -71,7 +71,7 @@ def written_page(template: str, **shown: Any) -> bytes:
 def static(name: str) -> tuple[bytes, str] | None:
     """Return a file that pages load, and its media type; None where there is none."""
     media = _MEDIA.get(name.rpartition(".")[2])
-    folder = importlib.resources.files("miner_service.pages") / "static"
+    folder = importlib.resources.files("miner_service.http.pages") / "static"
     if media is None or name not in {one.name for one in folder.iterdir()}:
         return None
     return (folder / name).read_bytes(), media
@@ -79,7 +79,7 @@ def static(name: str) -> tuple[bytes, str] | None:
 
 def _version() -> str:
     """Return what is another where a file that pages load is: a browser keeps no old one."""
-    files = importlib.resources.files("miner_service.pages") / "static"
+    files = importlib.resources.files("miner_service.http.pages") / "static"
     held = b"".join(one.read_bytes() for one in sorted(files.iterdir(), key=lambda one: one.name))
     return hashlib.sha256(held).hexdigest()[:8]
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.miner_service.pages.browsers import Browser
+from tests.miner_service.http.pages.browsers import Browser
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from miner_service.pages.job_forms import job_forms
+from miner_service.http.pages.job_forms import job_forms
 from pramana_core.wire.learning.jobs import JobCreate
-from tests.miner_service.pages.browsers import Browser
-from tests.miner_service.pages.conftest import CATEGORIES, MARKUP, TURNED
+from tests.miner_service.http.pages.browsers import Browser
+from tests.miner_service.http.pages.conftest import CATEGORIES, MARKUP, TURNED
 
 PARTS = ("", "/owners", "/releases", "/privacy", "/jobs", "/models")
 

@@ -17,12 +17,12 @@ from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, St
 from miner_service.http.endpoints import models
 from miner_service.http.endpoints.dashboard import models_of
 from miner_service.http.endpoints.models import SeenModel
+from miner_service.http.pages.forms import Sent, SentDep
+from miner_service.http.pages.lists import NewestDep
+from miner_service.http.pages.rendering import page
+from miner_service.http.pages.sessions import ROOT
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import in_words, media_type_of
-from miner_service.pages.forms import Sent, SentDep
-from miner_service.pages.lists import NewestDep
-from miner_service.pages.rendering import page
-from miner_service.pages.sessions import ROOT
 from miner_service.services import Services
 from pramana_core.errors import InputError, PramanaError
 from pramana_core.model_sharing.attributes import CategoricalAttribute
@@ -161,7 +161,7 @@ def _shown(
 
 
 def _few(services: Services, caller: Caller) -> Any:
-    from miner_service.pages.lists import SHOWN, newest
+    from miner_service.http.pages.lists import SHOWN, newest
 
     return newest(services, caller, "", SHOWN)
 

@@ -12,10 +12,10 @@ from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.http.endpoints import jobs, owners, privacy, releases, results, studies
 from miner_service.http.endpoints.dashboard import models_of
-from miner_service.pages.lists import NewestDep, newest
-from miner_service.pages.rendering import page
-from miner_service.pages.sessions import ROOT
-from miner_service.pages.words import release_words
+from miner_service.http.pages.lists import NewestDep, newest
+from miner_service.http.pages.rendering import page
+from miner_service.http.pages.sessions import ROOT
+from miner_service.http.pages.words import release_words
 from miner_service.store.people import ADMIN
 from miner_service.store.tokens import tokens_ending
 from pramana_core.wire.privacy import Owner, StudyPrivacy

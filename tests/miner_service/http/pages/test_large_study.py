@@ -12,7 +12,7 @@ from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from tests.miner_service.conftest import build
-from tests.miner_service.pages.browsers import Browser
+from tests.miner_service.http.pages.browsers import Browser
 
 OWNERS, RELEASES, JOBS = 50, 10, 2000
 AT_MOST = 0.4

@@ -10,9 +10,9 @@ from fastapi.responses import RedirectResponse
 
 from miner_service.http.access.access import RuledRouter, valid_token
 from miner_service.http.access.deps import ServicesDep
-from miner_service.pages.forms import SentDep
-from miner_service.pages.rendering import page, static
-from miner_service.pages.sessions import HOURS, ROOT, SESSION, VISIT, Visit, cookie_header
+from miner_service.http.pages.forms import SentDep
+from miner_service.http.pages.rendering import page, static
+from miner_service.http.pages.sessions import HOURS, ROOT, SESSION, VISIT, Visit, cookie_header
 from miner_service.store.people import MONITOR, no_such
 from pramana_core.errors import Unauthenticated
 
