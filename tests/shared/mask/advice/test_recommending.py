@@ -147,7 +147,7 @@ def test_made_tables_get_the_kind_that_they_were_made_with(name):
 NOISE_RATE = 0.01
 """Tables of pure noise, six rows each, in which anything but "none" may be found."""
 
-NOISE_TABLES = int(os.environ.get("PRAMANA_NOISE_TABLES", "16"))
+NOISE_TABLES = int(os.environ.get("PRAMANA_NOISE_TABLES", "8"))
 """Of each law; `make campaign` draws 100."""
 
 

@@ -22,7 +22,7 @@ KEPT = ("perturbation", "shuffling", "copula-perturbation", "copula-shuffling")
 
 FALSE_ALARM = 1e-6
 
-STORES = int(os.environ.get("PRAMANA_MASK_STORES", "5"))
+STORES = int(os.environ.get("PRAMANA_MASK_STORES", "2"))
 """Tables of the store drawn anew; `make campaign` draws 20."""
 
 Analyst = Callable[[Any, Any], Any]
