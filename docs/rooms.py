@@ -61,16 +61,17 @@ miner_service.http.metrics miner_service.intake owner_agent.design owner_agent.h
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_agent.peer
 pramana.exchange pramana.frequent_patterns pramana.showing
-benchmarks.networks miner_service.http.access owner_agent.cli pramana.planning
+miner_service.http.access owner_agent.cli pramana.planning
 pramana.reporting
 benchmarks.whole_record miner_service.http.gate owner_agent.__main__ pramana.networks
 pramana.owner
 benchmarks.whole_record.__main__ miner_service.http.endpoints pramana.estimators pramana.masking
-benchmarks.networks.__main__ miner_service.http.pages pramana.model_sharing
+miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving
 miner_service.cli pramana.study_command
 miner_service.__main__ pramana.cli
-pramana.__main__
+benchmarks.networks pramana.__main__
+benchmarks.networks.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)
