@@ -71,8 +71,9 @@ miner_service.http pramana.client pramana.saving
 miner_service.cli pramana.study_command
 miner_service.__main__ pramana.cli
 benchmarks.networks pramana.__main__
-benchmarks.networks.__main__ benchmarks.whole_record
+benchmarks.whole_record
 benchmarks.whole_record.__main__
+benchmarks.networks.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)
