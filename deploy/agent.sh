@@ -33,7 +33,7 @@ if [ ! -e "$home/.pramana/tokens/$study.token" ]; then
 fi
 
 # 5: the miner did not answer. Who has published before can serve without it.
-if owner-agent publish --site "$site"; then
+if owner-agent publish --yes --site "$site"; then
     touch "$home/published"
 else
     code=$?

@@ -60,16 +60,20 @@ benchmarks.jobs benchmarks.reproduce.frapp benchmarks.reproduce.ma benchmarks.re
 miner_service.http.metrics miner_service.intake owner_agent.design owner_agent.http
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_agent.peer
-pramana.cli pramana.exchange pramana.frequent_patterns pramana.showing
-benchmarks.networks miner_service.http.access owner_agent.cli pramana.__main__ pramana.planning
+pramana.exchange pramana.frequent_patterns pramana.showing
+miner_service.http.access owner_agent.cli pramana.planning
 pramana.reporting
-benchmarks.whole_record miner_service.http.gate owner_agent.__main__ pramana.networks
+miner_service.http.gate owner_agent.__main__ pramana.networks
 pramana.owner
-benchmarks.whole_record.__main__ miner_service.http.endpoints pramana.estimators pramana.masking
-benchmarks.networks.__main__ miner_service.http.pages pramana.model_sharing
+miner_service.http.endpoints pramana.estimators pramana.masking
+miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving
-miner_service.cli
-miner_service.__main__
+miner_service.cli pramana.study_command
+miner_service.__main__ pramana.cli
+benchmarks.networks pramana.__main__
+benchmarks.whole_record
+benchmarks.whole_record.__main__
+benchmarks.networks.__main__
 """
 
 LAYERS = re.sub(r"\bcore\.", "pramana_core.", _LAYERS)

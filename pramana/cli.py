@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pramana.network_command import app as network
 from pramana.simulate.commands.cli import app as simulate
+from pramana.study_command import app as study
 from pramana_core.audit.command import audit_commands
 from pramana_core.errors import OptionError
 from pramana_core.terminal import (
@@ -104,6 +105,7 @@ def reproduce(
 
 
 app.add_typer(simulate, name="simulate")
+app.add_typer(study, name="study")
 app.add_typer(network, name="network")
 app.add_typer(audit_commands(), name="audit")
 
@@ -240,6 +242,7 @@ def _number(value: float | None) -> str:
 
 EXAMPLES = {
     "demo": "demo --seed 1",
+    "study run": "study run bayes-classifier --target class --set model=naive-bayes --wait",
     "simulate bayes-net": "simulate bayes-net --table adult.csv --gamma 19",
     "network query": "network query network.json --of class --given health=priority",
     "reproduce": "reproduce ma-2.2-grouping --quick",
@@ -251,6 +254,14 @@ EXAMPLES = {
     "network sample": "network sample network.json --records 1000 --out sample.csv",
     "network convert": "network convert network.json --to bif --out network.bif",
     "network show": "network show network.json",
+    "study fetch": "study fetch m-35bca85286a7 --out classifier.json",
+    "study predict": "study predict m-35bca85286a7 held-out.csv --record-id id",
+    "study show": "study show --json",
+    "study kinds": "study kinds decision-tree",
+    "study watch": "study watch j-35bca85286a7",
+    "study cancel": "study cancel j-35bca85286a7",
+    "study jobs": "study jobs",
+    "study models": "study models --json",
     "audit verify": "audit verify audit.jsonl --anchors .pramana",
     "compose organize": "compose organize --root /study --miner http://miner:8000"
     " --admin-token-file admin.token",

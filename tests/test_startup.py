@@ -41,6 +41,7 @@ def loaded(script: str, *words: str) -> set[str]:
         ("pramana.cli", ("--help",)),
         ("pramana.cli", ("simulate", "rules", "--help")),
         ("pramana.cli", ("network", "--help")),
+        ("pramana.cli", ("study", "run", "--help")),
     ],
 )
 def test_help_loads_nothing_heavy(module, words):

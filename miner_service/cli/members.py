@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 THIS_MACHINE = "http://127.0.0.1:8000"
 
-UrlOption = Annotated[str, typer.Option(help="The address at which owners reach the miner.")]
+UrlOption = Annotated[str, typer.Option(help="The address at which it is reached.")]
 FolderOption = Annotated[Path, typer.Option(help="The folder of the invitations' files.")]
 HoursOption = Annotated[
     int, typer.Option(min=1, max=24 * 90, help="For how many hours invitations are good.")
@@ -69,6 +69,13 @@ def analyst(
     token_file: Annotated[
         Path | None, typer.Option(help="Write the token here (mode 0600) instead of showing it.")
     ] = None,
+    access_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write miner, study and token here (mode 0600), as `pramana study` reads them."
+        ),
+    ] = None,
+    url: UrlOption = THIS_MACHINE,
     valid_days: Annotated[
         int | None, typer.Option(min=1, max=3650, help="For how many days; a year if left out.")
     ] = None,
@@ -79,8 +86,12 @@ def analyst(
     """Issue a token by which an analyst runs jobs in a study and reads its models."""
     from miner_service.store import people
     from miner_service.store.tokens import issue_token
+    from pramana_core.wire.privacy import AccessFile
 
+    if token_file is not None and access_file is not None:
+        raise OptionError("Give --token-file or --access-file, not both.", where="token-file")
     _require_names([analyst])
+    _require_url(url)
     with (
         existing(settings_of(data, database, settings)) as services,
         services.audit.room(),
@@ -94,11 +105,19 @@ def analyst(
         until = row.expires
         if token_file is not None:
             write_secret(token_file, credential.text)
+        if access_file is not None:
+            told = AccessFile(
+                miner=url, study=name, name=analyst, token=credential.text, expires=until
+            )
+            write_secret(access_file, told.model_dump_json(indent=2))
         note(services, "issue_token", name, 201)
     good = "" if until is None else f", good until {until:%Y-%m-%d}"
-    where = f"is in {token_file}" if token_file else f"shown only this once: {credential.text}"
-    comma = "" if token_file else ","
+    file = token_file or access_file
+    where = f"is in {file}" if file else f"shown only this once: {credential.text}"
+    comma = "" if file else ","
     _say(f"The token of {analyst} in study {name}{good}{comma} {where}")
+    if access_file is not None:
+        _say(f"Next, for the analyst alone: pramana study --access {access_file} show")
 
 
 def show(
@@ -343,7 +362,7 @@ def _next(told: dict[str, Any]) -> Iterator[str]:
     if told["plan"] is None and told["people"] == "same":
         yield f"miner-service study plan set {name} FILE"
     if not told["analysts"]:
-        yield f"miner-service study analyst {name} --token-file FILE"
+        yield f"miner-service study analyst {name} --access-file FILE"
 
 
 def _say(text: str) -> None:

@@ -39,7 +39,7 @@ EXAMPLES = {
     "check": "check",
     "join": "join nursery-family.invitation --linkage linkage.key",
     "plan": "plan --records 20000 --report approval.html",
-    "publish": "publish",
+    "publish": "publish --yes",
     "discretize": "discretize --column income --minimum-count 50 --granularity 5",
     "design": "design --gamma 19 --learn pairs --target 0.05 --write plan.toml",
     "ledger": "ledger --json",

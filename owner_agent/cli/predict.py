@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,21 +44,49 @@ def predict(
 ) -> None:
     """Predict a class for your own records; nothing is sent."""
     from owner_agent.site.site import load_site
-    from owner_agent.table.predicting import predict as predict_classes
     from owner_agent.table.predicting import read_model
 
     opened = None if site is None else load_site(site)
     source = _source(opened, table, record_id)
-    read = read_model(model)
-    if out is not None and out.exists():
-        raise _exists(out)
+    wanted = Wanted(model.stem, out, probabilities, all_columns, json)
+    predict_by(read_model(model), source, wanted, opened)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of a prediction: by a model of which name, where to, and what of it."""
+
+    name: str
+    out: Path | None
+    probabilities: bool
+    all_columns: bool
+    json: bool
+
+
+def predict_by(
+    model: ReadModel, source: InputSource, wanted: Wanted, site: Site | None = None
+) -> None:
+    """Predict the class of records, write it, and say how many have which.
+
+    Raises:
+        OptionError: the file to write exists, or the model has no probabilities.
+        TableError, UnknownCategory: as `owner_agent.table.predicting.predict` says.
+    """
+    from owner_agent.table.predicting import predict as predict_classes
+
+    if wanted.out is not None and wanted.out.exists():
+        raise _exists(wanted.out)
     with progress_bar("predicting") as tick:
         found = predict_classes(
-            read, source, tick, probabilities=probabilities, all_columns=all_columns
+            model,
+            source,
+            tick,
+            probabilities=wanted.probabilities,
+            all_columns=wanted.all_columns,
         )
-    written = _write(found, opened, source, model, out)
-    told = _summary(read, found, written)
-    print_json(told) if json else _show(console(), told, found.hint)
+    written = _write(found, site, source, wanted)
+    told = _summary(model, found, written)
+    print_json(told) if wanted.json else _show(console(), told, found.hint)
 
 
 def _source(site: Site | None, table: Path | None, record_id: str | None) -> InputSource:
@@ -74,25 +103,23 @@ def _source(site: Site | None, table: Path | None, record_id: str | None) -> Inp
     return InputSource(table, record_id)
 
 
-def _write(
-    found: Predictions, site: Site | None, source: InputSource, model: Path, out: Path | None
-) -> Path:
+def _write(found: Predictions, site: Site | None, source: InputSource, wanted: Wanted) -> Path:
     """Write the predictions for this owner alone; return where.
 
     Without `out` that is in the site's state directory or else beside the table, in the place of
-    earlier predictions by a model file of this name.
+    earlier predictions by a model of this name.
     """
     from owner_agent.state.private_files import private_directory, write_new, write_replacing
 
-    content = found.csv()
+    content, out = found.csv(), wanted.out
     try:
         if out is not None:
             write_new(out, content)
             return out
         if site is not None:
-            place = private_directory(site.state / PREDICTIONS) / f"{model.stem}.csv"
+            place = private_directory(site.state / PREDICTIONS) / f"{wanted.name}.csv"
         else:
-            place = source.table.with_name(f"{source.table.name}.{model.stem}.{PREDICTIONS}.csv")
+            place = source.table.with_name(f"{source.table.name}.{wanted.name}.{PREDICTIONS}.csv")
         write_replacing(place, content)
     except FileExistsError:
         raise _exists(out or source.table) from None

@@ -153,39 +153,67 @@ def plan(
     json: JsonOption = False,
 ) -> None:
     """Report what publishing would reveal, and how accurate the results would be."""
-    from owner_agent.cli.releases_shown import show_others_apart, show_written
-    from owner_agent.report.plan_shown import PLAN
     from owner_agent.site.site import load_site
 
     require_countable(records)
     if report is not None and no_report:
         raise OptionError("Give --report or --no-report, not both.", where="report")
     opened = load_site(site)
-    made = _measured(opened, environment_of(context), records, prior, threshold)
-    page = None
+    made = measured(opened, environment_of(context), records, prior, threshold)
     # Scripts that ask for JSON get it on standard output and no file they did not ask for.
-    if report is not None or not (no_report or json):
-        lists = [v.categories_from for v in opened.file.variables if v.categories_from]
-        read = [site, opened.table, *(opened.folder / path for path in lists)]
-        page = PLAN.place(opened.state, report, read if prior is None else [*read, prior])
-        with progress_bar("drawing the report") as tick:
-            PLAN.write(made, opened.owner, page, tick)
+    unasked = no_report or (json and report is None)
+    page = report_page(made, opened, site, report, prior, no_report=unasked)
     if json:
         print_json(made.as_dict())
-        return
+    else:
+        show_report(made, opened, page)
+
+
+def report_page(
+    made: PlanReport,
+    opened: Site,
+    site: Path,
+    wanted: Path | None,
+    prior: Path | None = None,
+    *,
+    no_report: bool,
+) -> Path | None:
+    """Write the page of a report where it is wanted, and return where; None without a page.
+
+    Raises:
+        OptionError: there can be no page there, or it would replace something that is read.
+    """
+    from owner_agent.report.plan_shown import PLAN
+
+    if no_report:
+        return None
+    lists = [v.categories_from for v in opened.file.variables if v.categories_from]
+    read = [site, opened.table, *(opened.folder / path for path in lists)]
+    page = PLAN.place(opened.state, wanted, read if prior is None else [*read, prior])
+    with progress_bar("drawing the report") as tick:
+        PLAN.write(made, opened.owner, page, tick)
+    return page
+
+
+def show_report(made: PlanReport, opened: Site, page: Path | None) -> None:
+    """Print the essentials of a report, and where its page is."""
+    from owner_agent.cli.releases_shown import show_others_apart, show_written
+    from owner_agent.report.plan_shown import PLAN
+
     PLAN.printed(console(), console(stderr=True), made)
     show_others_apart(console(), opened)
     if page is not None:
         show_written(console(), page)
 
 
-def _measured(
+def measured(
     site: Site,
     environment: Environment,
-    records: int | None,
-    prior: Path | None,
-    threshold: float,
+    records: int | None = None,
+    prior: Path | None = None,
+    threshold: float = THRESHOLD,
 ) -> PlanReport:
+    """Return what publishing would reveal, at the table's number of records if none is given."""
     from owner_agent.report.contents import Assumptions
     from owner_agent.report.corrected import corrected_of
     from owner_agent.report.curves import read_priors

@@ -20,7 +20,7 @@ from owner_agent.cli.options import (
 from owner_agent.release.options import PART_RECORDS, PublishOptions
 from pramana_core.errors import OptionError
 from pramana_core.progress import StagedProgress, unwatched
-from pramana_core.terminal import Bar, console, print_json, progress_bar
+from pramana_core.terminal import Bar, at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from owner_agent.release.leaving import Leaving
@@ -61,9 +61,18 @@ def publish(
     part_records: PartRecordsOption = PART_RECORDS,
     accept_added_loss: AcceptOption = False,
     corrections: CorrectionsOption = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Publish without showing the report and asking.")
+    ] = False,
+    report: ReportOption = None,
+    no_report: NoReportOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Randomize the table and publish it, or continue where that was interrupted."""
+    """Randomize the table and publish it, or continue where that was interrupted.
+
+    First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
+    Without a yes nothing leaves.
+    """
     from owner_agent.cli.releases_shown import found_wrong, show_others_apart, show_outcome
     from owner_agent.release.agreement import require_agreed_by
     from owner_agent.release.publish import publish as publish_release
@@ -79,6 +88,8 @@ def publish(
 
     environment, opened = environment_of(context), load_site(site)
     plan = planned(opened)
+    if not yes and not _said_yes(context, opened, site, report, no_report=no_report, json=json):
+        return
     show_warnings(console(stderr=True), warnings(plan))
     fresh = (corrections or opened.file.corrections) == "fresh"
     found = corrected_of(opened, plan, unwatched) if fresh else None
@@ -100,6 +111,34 @@ def publish(
         show_outcome(console(), outcome)
         show_others_apart(console(), opened)
     show_warnings(console(stderr=True), found_wrong(outcome))
+
+
+def _said_yes(
+    context: typer.Context,
+    opened: Site,
+    site: Path,
+    report: Path | None,
+    *,
+    no_report: bool,
+    json: bool,
+) -> bool:
+    """Show what publishing would reveal, and ask. Raises OptionError where nobody can be asked."""
+    from owner_agent.cli.reading import measured, report_page, show_report
+
+    made = measured(opened, environment_of(context))
+    page = report_page(made, opened, site, report, no_report=no_report)
+    if at_terminal() and not json:
+        show_report(made, opened, page)
+        if typer.confirm(f"Publish this to {opened.miner.study} at {opened.miner.url}?"):
+            return True
+        console().print("Nothing left.", markup=False)
+        return False
+    where = "" if page is None else f" What it would reveal is in {page}."
+    raise OptionError(
+        f"Nothing left, for nobody said yes.{where}",
+        where="yes",
+        remedy="Run it at a terminal, which shows the report and asks; or say --yes.",
+    )
 
 
 def mask(

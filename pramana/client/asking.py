@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from pydantic import RootModel, TypeAdapter, ValidationError
 
@@ -18,6 +18,7 @@ from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana_core.errors import OptionError
 from pramana_core.estimation.table_estimates import column_of
+from pramana_core.wire.base import Message
 from pramana_core.wire.learning.jobs import ContingencyTableSpec, CountsSpec, JobCreate, JobSpec
 from pramana_core.wire.learning.models import ContingencyTableMessage, ModelMessage
 
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 _JOB: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 
 _VERB = re.compile(r"^(Input|Value|Tuple|List|Dictionary|String) should ")
+
+
+def kinds() -> dict[str, type[Message]]:
+    """Return the messages of all kinds of jobs, by their names."""
+    tagged = (get_args(one) for one in get_args(get_args(JobSpec)[0]))
+    return {tag.tag: message for message, tag in tagged}
 
 
 def job_of(learner: Estimator, counts: Mapping[str, Any]) -> JobSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pramana.client.asking import Served, warnings_in
 from pramana.client.line import MinerConnection, job_path, model_path
@@ -93,6 +93,10 @@ class Job(Generic[ModelT]):
         Raises as `model` does.
         """
         return warnings_in(self._model_message())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the miner last said of it, as JSON can say it: `pramana study --json`."""
+        return self._message.model_dump(mode="json")
 
     def refresh(self) -> Self:
         """Ask the miner how far the job is; one that is finished stays as it is."""

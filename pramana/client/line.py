@@ -39,6 +39,14 @@ class MinerConnection:
         with one_sentence():
             return self.calls.call(kind, method, path, **options)
 
+    def fetch(self, path: str) -> bytes:
+        """Return what is answered, whatever its form; a refusal is raised in one sentence."""
+        with one_sentence():
+            response = self.calls.send("GET", path)
+            if not response.is_success:
+                self.calls.read(Message, "GET", path, response)
+        return response.content
+
     def look(self, kind: type[AnswerT], path: str) -> tuple[AnswerT, float | None]:
         """Read something that changes, and for how many seconds the miner asks to wait."""
         with one_sentence():

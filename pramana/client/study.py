@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
+from urllib.parse import quote
 
-from pramana.client.asking import fitted, job_of, learner_of, spec_of, table_frame, written
+from pramana.client.asking import Served, fitted, job_of, learner_of, spec_of, table_frame, written
 from pramana.client.job import Job
-from pramana.client.line import MinerConnection, job_path, study_path
+from pramana.client.line import MinerConnection, job_path, model_path, study_path
 from pramana.client.standing import Alignment, Disclosure, releases_frame
 from pramana.estimators.base import Estimator
 from pramana.estimators.regression import source_of
@@ -19,6 +20,7 @@ from pramana.model_sharing.combined_trees import CombinedTrees
 from pramana.model_sharing.declared import source_of as trees_source
 from pramana.reporting.estimating import EstimatorName
 from pramana.reporting.sources import choose
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import NotFound, OptionError
 from pramana_core.plan import Plan
@@ -60,6 +62,11 @@ class Study:
     def name(self) -> str:
         """The study's name."""
         return self._message.name
+
+    @property
+    def url(self) -> str:
+        """The miner's address."""
+        return self._line.url
 
     @property
     def title(self) -> str:
@@ -138,6 +145,45 @@ class Study:
             for job in self._all(JobMessage, "/jobs")
         ]
         return pd.DataFrame(rows, columns=columns)
+
+    def models(self) -> pd.DataFrame:
+        """Return what jobs have learned, a model a row, the oldest first.
+
+        Columns: `id`, `kind`, `job` (the id of what made it), `finished`.
+        """
+        made = self.jobs().dropna(subset="model")
+        named = made.rename(columns={"id": "job"}).rename(columns={"model": "id"})
+        return named[["id", "kind", "job", "finished"]].reset_index(drop=True)
+
+    def fetch(self, model: str, form: str = "json") -> bytes:
+        """Return a model as the miner writes it, which `pm.load` and the owners' tools read.
+
+        Args:
+            model: its id, as `models()` lists it.
+            form: `json`, the whole model; or, where its kind has it, `document` (what predicts),
+                `page`, `svg`, `bif`, `dot`, `csv`, `itemsets.csv`, `rules.csv` or `text`.
+
+        Returns:
+            the bytes of a file.
+
+        Raises:
+            NotFound: this study has no such model, or models of its kind no such form.
+        """
+        for name, given in (("model", model), ("form", form)):
+            if not isinstance(given, str):
+                raise OptionError(f"{name} must be a string, not {shown(given)}.", where=name)
+        try:
+            found = self._line.ask(Served, "GET", model_path(model)).root
+        except NotFound:
+            found = None
+        if found is None or found.study != self.name:
+            known = self.models()["id"]
+            raise NotFound(
+                f"Study {self.name!r} has no model {model!r} that this token may see"
+                f"{did_you_mean([model], known)}; models() lists them.",
+                where="model",
+            )
+        return self._line.fetch(model_path(model) + ("" if form == "json" else f"/{quote(form)}"))
 
     def run(
         self,

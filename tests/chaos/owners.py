@@ -101,7 +101,7 @@ class Owner:
 
     def publish(self) -> None:
         """Start an agent."""
-        command = [sys.executable, "-m", "tests.chaos.agent", "publish"]
+        command = [sys.executable, "-m", "tests.chaos.agent", "publish", "--yes"]
         command += ["--site", str(self.home / "site.toml")]
         command += ["--part-records", str(self.part_records)]
         with (self.home / "agent.log").open("ab") as log:

@@ -153,7 +153,7 @@ def test_every_scheme_is_published_and_estimated(study, run):
         *(f"p{i}," + ",".join(r.values()) for i, r in enumerate(table)),
     ]
     site = study.add_owner("north", "\n".join(text), SITE)
-    for words in (["check"], ["plan", "--json"], ["publish"]):
+    for words in (["check"], ["plan", "--json"], ["publish", "--yes"]):
         done = run("owner_agent", *words, "--site", str(site))
         assert done.returncode == 0, done.stderr
     (release,) = study.admin.get("/v1/studies/trial/releases")["items"]

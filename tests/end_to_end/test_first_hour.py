@@ -59,7 +59,7 @@ def test_from_three_tables_to_three_sealed_releases_in_few_commands(study, tmp_p
         how = "--linkage" if linkage.exists() else "--new-linkage"
         said = typed("owner_agent", "join", invitation, how, linkage, "--yes", *site)
         assert "bounds what 3 owners" in said
-        assert "is sealed" in typed("owner_agent", "publish", *site)
+        assert "is sealed" in typed("owner_agent", "publish", "--yes", *site)
 
     assert len(typed.typed) <= MOST, typed.typed
     with RestClient(study.url, token.read_text().strip(), seconds=None) as analyst:

@@ -61,13 +61,13 @@ def _lose_all_but_keys_and_tokens(state: Path) -> None:
 def test_without_its_memory_it_refuses_until_everything_is_drawn_anew(study, run):
     site = study.add_owner("clinic", _table(0), STATUS)
     state, words = site.parent / ".pramana", ["--json", "--site", str(site)]
-    first = json.loads(run("owner_agent", "publish", *words).stdout)
+    first = json.loads(run("owner_agent", "publish", "--yes", *words).stdout)
     kept = _reports(state, first["name"])
     (site.parent / "table.csv").write_text(_table(CORRECTED), encoding="utf-8")
     _lose_all_but_keys_and_tokens(state)
 
     for choice in ([], ["--corrections", "fresh"], ["--accept-added-loss"]):
-        refused = run("owner_agent", "publish", *choice, *words)
+        refused = run("owner_agent", "publish", "--yes", *choice, *words)
         assert refused.returncode == 4, refused.stderr
         assert "history-lost" in refused.stderr
         assert "backup" in refused.stderr
@@ -77,10 +77,12 @@ def test_without_its_memory_it_refuses_until_everything_is_drawn_anew(study, run
     begun = json.loads(run("owner_agent", "new-epoch", *words).stdout)
     assert [entry["release"] for entry in begun["counted"]] == [first["name"]]
     assert begun["composed_epsilon"]["status"] == pytest.approx(EPSILON)
-    unaccepted = run("owner_agent", "publish", *words)
+    unaccepted = run("owner_agent", "publish", "--yes", *words)
     assert unaccepted.returncode == 2
     assert "epsilon 1.099 would become 2.197" in " ".join(unaccepted.stderr.split())
-    second = json.loads(run("owner_agent", "publish", "--accept-added-loss", *words).stdout)
+    second = json.loads(
+        run("owner_agent", "publish", "--yes", "--accept-added-loss", *words).stdout
+    )
     assert not second["already"]
 
     ledger = json.loads(run("owner_agent", "ledger", *words).stdout)
@@ -97,7 +99,7 @@ def test_without_its_memory_it_refuses_until_everything_is_drawn_anew(study, run
     assert binomtest(CORRECTED, RECORDS, DIFFER).pvalue < SUSPECT
 
     before = {p.name: p.read_bytes() for p in (state / "outbox" / second["name"]).iterdir()}
-    third = json.loads(run("owner_agent", "publish", *words).stdout)
+    third = json.loads(run("owner_agent", "publish", "--yes", *words).stdout)
     assert (third["already"], third["name"]) == (True, second["name"])
     assert before == {p.name: p.read_bytes() for p in (state / "outbox" / third["name"]).iterdir()}
     assert len(study.releases()) == 2
@@ -106,13 +108,13 @@ def test_without_its_memory_it_refuses_until_everything_is_drawn_anew(study, run
 def test_a_new_agent_of_an_owner_that_published_is_told_by_the_miner(study, run):
     """Everything is lost, the keys too, and the owner is invited once more."""
     site = study.add_owner("clinic", _table(0), STATUS)
-    first = json.loads(run("owner_agent", "publish", "--json", "--site", str(site)).stdout)
+    first = json.loads(run("owner_agent", "publish", "--yes", "--json", "--site", str(site)).stdout)
     shutil.rmtree(site.parent / ".pramana")
     for words in (["create"], ["import", "linkage", str(study.root / "linkage.key")]):
         assert run("owner_agent", "keys", *words, "--site", str(site)).returncode == 0
     study.admin._call("DELETE", "/v1/studies/trial/owners/clinic")
     study.join("clinic", site)
-    refused = run("owner_agent", "publish", "--site", str(site))
+    refused = run("owner_agent", "publish", "--yes", "--site", str(site))
     assert refused.returncode == 4, refused.stderr
     assert first["name"] in refused.stderr
     assert len(study.releases()) == 1

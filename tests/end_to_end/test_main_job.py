@@ -33,7 +33,7 @@ def test_without_randomization_the_model_is_the_exact_one(study, tables, variabl
     """The identity plan: every count equals the true count, so every parameter its true ratio."""
     for owner in tables:
         site = study.add_owner(owner, tables[owner], variables(owner, None))
-        done = run("owner_agent", "publish", "--part-records", "700", "--site", str(site))
+        done = run("owner_agent", "publish", "--yes", "--part-records", "700", "--site", str(site))
         assert done.returncode == 0, done.stderr
     alignment = study.admin.get("/v1/studies/trial/alignment")
     assert (alignment["state"], alignment["in_all"], alignment["in_any"]) == (
@@ -58,9 +58,9 @@ def test_without_randomization_the_model_is_the_exact_one(study, tables, variabl
 
 def test_publishing_again_sends_nothing_new(study, tables, variables, run):
     site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
-    first = run("owner_agent", "publish", "--site", str(site), "--json")
+    first = run("owner_agent", "publish", "--yes", "--site", str(site), "--json")
     before = study.releases()
-    again = run("owner_agent", "publish", "--site", str(site), "--json")
+    again = run("owner_agent", "publish", "--yes", "--site", str(site), "--json")
     assert (first.returncode, again.returncode) == (0, 0), again.stderr
     assert study.releases() == before
     assert len(before) == 1
@@ -94,7 +94,7 @@ build(Environment(transport=Killed()))()
 
 def kill_in_mid_upload(site: Path, study) -> int:
     """Let `publish` be killed by signal 9 after 60 parts; return how many the miner has."""
-    command = [sys.executable, "-c", KILLED, "publish", "--part-records", "20"]
+    command = [sys.executable, "-c", KILLED, "publish", "--yes", "--part-records", "20"]
     done = subprocess.run([*command, "--site", str(site)], capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     return len(study.releases()[0]["parts_received"])
@@ -107,7 +107,7 @@ def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, 
     assert study.releases()[0]["state"] == "open"
     outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}
     assert len(outbox) == 150, "the whole release lay in the outbox before the first byte left"
-    done = run("owner_agent", "publish", "--part-records", "20", "--site", str(site))
+    done = run("owner_agent", "publish", "--yes", "--part-records", "20", "--site", str(site))
     assert done.returncode == 0, done.stderr
     release = study.releases()[0]
     assert (len(study.releases()), release["state"]) == (1, "sealed")
@@ -124,7 +124,7 @@ def test_a_killed_upload_resumes_with_identical_bytes(study, tables, variables, 
     twin_site = home / "site.toml"
     twin_site.write_text(twin_site.read_text().replace('owner = "south"', 'owner = "twin"'))
     study.join("twin", twin_site)
-    done = run("owner_agent", "publish", "--part-records", "20", "--site", str(twin_site))
+    done = run("owner_agent", "publish", "--yes", "--part-records", "20", "--site", str(twin_site))
     assert done.returncode == 0, done.stderr
     twin = next(r for r in study.releases() if r["owner"] == "twin")
     assert twin["digest"] == digest
@@ -138,7 +138,7 @@ def test_a_miner_that_is_down_keeps_the_release_safe(study, tables, variables, r
     site = study.add_owner("south", tables["south"], variables("south", CHANNEL))
     text = site.read_text()
     site.write_text(text.replace(study.url, "http://127.0.0.1:9"))
-    done = run("owner_agent", "publish", "--site", str(site))
+    done = run("owner_agent", "publish", "--yes", "--site", str(site))
     assert done.returncode == 5
     assert "miner-unreachable" in done.stderr
     assert "outbox" in done.stderr
@@ -146,7 +146,7 @@ def test_a_miner_that_is_down_keeps_the_release_safe(study, tables, variables, r
     kept = sorted(p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow"))
     assert kept
     site.write_text(text)
-    done = run("owner_agent", "publish", "--site", str(site))
+    done = run("owner_agent", "publish", "--yes", "--site", str(site))
     assert done.returncode == 0, done.stderr
     assert sorted(p.read_bytes() for p in (study.root / "miner").rglob("*.arrow"))
     assert study.releases()[0]["state"] == "sealed"
@@ -156,7 +156,7 @@ def test_records_that_do_not_overlap_are_an_explicit_error(study, tables, variab
     renamed = tables["south"].replace("\np", "\nq")
     for owner, table in (("north", tables["north"]), ("south", renamed)):
         site = study.add_owner(owner, table, variables(owner, CHANNEL))
-        assert run("owner_agent", "publish", "--site", str(site)).returncode == 0
+        assert run("owner_agent", "publish", "--yes", "--site", str(site)).returncode == 0
     alignment = study.admin.get("/v1/studies/trial/alignment")
     assert (alignment["state"], alignment["in_all"], alignment["in_any"]) == ("disjoint", 0, 6000)
     with pytest.raises(Refused) as caught:
@@ -190,7 +190,7 @@ def test_no_true_value_of_a_sensitive_column_leaves_the_site(
     """
     table = tables["south"].replace("\np", "\nperson-of-the-south-")
     site = study.add_owner("south", table, variables("south", channel))
-    done = run("owner_agent", "publish", "--site", str(site))
+    done = run("owner_agent", "publish", "--yes", "--site", str(site))
     assert done.returncode == 0, done.stderr
     stored = b"".join(p.read_bytes() for p in (study.root / "miner").rglob("*") if p.is_file())
     logs = b"".join(p.read_bytes() for p in study.root.glob("logs/*"))

@@ -149,7 +149,7 @@ def test_from_the_design_to_a_classifier_under_gamma_19(study, sites, designed, 
         site.write_text(
             alone.replace("true\n", 'true\nchannel = { kind = "symmetric", gamma = 3 }\n')
         )
-        refused = ended(run("owner_agent", "publish", "--site", str(site)), 4)
+        refused = ended(run("owner_agent", "publish", "--yes", "--site", str(site)), 4)
         assert "study-plan-not-followed" in refused
         site.write_text(alone)
         told = adopt(site, run)
@@ -159,7 +159,7 @@ def test_from_the_design_to_a_classifier_under_gamma_19(study, sites, designed, 
         assert set(told["reported"]) == set(OWNERS[owner])
         planned = ended(run("owner_agent", "plan", "--no-report", "--site", str(site)))
         assert f"The study plan {digest} bounds what 3 owners" in planned
-        assert "is sealed" in ended(run("owner_agent", "publish", "--site", str(site)))
+        assert "is sealed" in ended(run("owner_agent", "publish", "--yes", "--site", str(site)))
     releases = study.releases()
     assert [r["state"] for r in releases] == ["sealed"] * 3
     # The bound over all owners, as the miner adds it up from what was announced.
@@ -174,9 +174,9 @@ def test_from_the_design_to_a_classifier_under_gamma_19(study, sites, designed, 
 
     # Publishing again sends nothing: the same coin and the same draws.
     for site in sites.values():
-        assert json.loads(run("owner_agent", "publish", "--json", "--site", str(site)).stdout)[
-            "already"
-        ]
+        assert json.loads(
+            run("owner_agent", "publish", "--yes", "--json", "--site", str(site)).stdout
+        )["already"]
     assert study.releases() == releases
 
 
@@ -187,7 +187,7 @@ def test_an_owner_with_another_linkage_secret_is_refused(study, sites, designed,
     other.write_text(bytes(range(8, 40)).hex())
     for name, site in sites.items():
         adopt(site, run)
-        done = run("owner_agent", "publish", "--site", str(site))
+        done = run("owner_agent", "publish", "--yes", "--site", str(site))
         if name == "means":
             assert "linkage-differs" in ended(done, 4)
         else:

@@ -136,7 +136,7 @@ def three(world: World) -> World:
     for name, gamma in GAMMAS.items():
         world.owner(name, gamma)
     for name in ("south", "west"):
-        assert world.call(name, "publish").code == 0
+        assert world.call(name, "publish", "--yes").code == 0
     return world
 
 
@@ -157,7 +157,7 @@ def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     assert determined["gamma"] == pytest.approx(176_175, rel=1e-5)
     assert as_json["study_unknown"] is None
 
-    published = three.call("north", "publish")
+    published = three.call("north", "publish", "--yes")
     assert (
         "With this release, all that study asia tells (3 owners) can turn a belief of 5% about a"
         " record into 99.99% (epsilon 12.08; before: 99.97%, 10.98) if each column determines the"
@@ -165,12 +165,12 @@ def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     ) in published.words
     assert "is sealed" in published.out
     # Again, and with more records, the draws are the same: nothing is added.
-    again = json.loads(three.call("north", "publish", "--json").out)
+    again = json.loads(three.call("north", "publish", "--yes", "--json").out)
     assert again["already"]
     assert again["study"]["before"] == again["study"]["after"]
     table = three.root / "north" / "table.csv"
     table.write_text(table.read_text() + "P9999,yes,old,x0\n")
-    more = json.loads(three.call("north", "publish", "--json").out)
+    more = json.loads(three.call("north", "publish", "--yes", "--json").out)
     assert not more["already"]
     assert more["study"]["before"] == more["study"]["after"]
 
@@ -194,7 +194,7 @@ def test_the_page_shows_the_whole_study(three: World):
 
 @pytest.mark.slow
 def test_a_new_channel_for_a_column_that_left_adds(three: World):
-    three.call("north", "publish")
+    three.call("north", "publish", "--yes")
     site = three.root / "north" / "site.toml"
     site.write_text(site.read_text().replace("gamma = 3", "gamma = 2"))
     told = json.loads(three.call("north", "plan", "--json").out)["study"]
@@ -204,12 +204,12 @@ def test_a_new_channel_for_a_column_that_left_adds(three: World):
 
 @pytest.mark.slow
 def test_records_drawn_anew_after_a_correction_add_and_kept_reports_do_not(three: World):
-    assert three.call("north", "publish").code == 0
+    assert three.call("north", "publish", "--yes").code == 0
     table = three.root / "north" / "table.csv"
     table.write_text(table.read_text().replace("P0001,yes", "P0001,no"))
 
     def added(*words: str) -> float:
-        told = json.loads(three.call("north", "publish", "--json", *words).out)["study"]
+        told = json.loads(three.call("north", "publish", "--yes", "--json", *words).out)["study"]
         before, after = (told[when]["record"]["determined"] for when in ("before", "after"))
         assert three.rest("GET", "/v1/studies/asia/privacy")["record"]["determined"] == after
         return float(after["epsilon"] - before["epsilon"])
@@ -233,7 +233,7 @@ def test_without_an_answer_plan_goes_on_and_says_so(three: World):
     page = three.root / "report.html"
     assert three.call("north", "plan", "--report", str(page)).code == 0
     assert "Not known: The miner at" in page.read_text()
-    assert three.call("north", "publish").code == 5
+    assert three.call("north", "publish", "--yes").code == 5
 
 
 @pytest.mark.slow
@@ -259,7 +259,7 @@ def limited(world: World) -> World:
     world.rest("POST", "/v1/studies", name="asia", max_epsilon_record=2.5, max_epsilon_column=1.2)
     world.owner("south", 3)
     world.owner("north", 3, AGE)
-    assert world.call("south", "publish").code == 0
+    assert world.call("south", "publish", "--yes").code == 0
     return world
 
 
@@ -272,7 +272,7 @@ def test_a_release_over_the_budget_is_stopped_before_anything_is_randomized(limi
     assert "The miner would refuse this release. This release would bring" in told.words
     assert "from epsilon 1.099 to 2.89;" in told.words
     assert "Its budget for each column is epsilon 1.2." in told.words
-    stopped = limited.call("north", "publish")
+    stopped = limited.call("north", "publish", "--yes")
     assert stopped.code == 4
     assert "error (budget-exceeded)" in stopped.err
     assert "1.401 is left" in stopped.err
@@ -304,7 +304,7 @@ def test_the_designer_designs_for_what_is_left(limited: World):
     site.write_text(head + file.read_text())
     text = site.read_text().replace('name = "north_ill"', 'name = "north_ill"\ncolumn = "ill"')
     site.write_text(text if 'column = "ill"' not in file.read_text() else site.read_text())
-    published = limited.call("north", "publish")
+    published = limited.call("north", "publish", "--yes")
     assert published.code == 0, published.err
     assert "is sealed" in published.out
 

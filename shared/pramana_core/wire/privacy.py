@@ -327,6 +327,16 @@ class InvitationFile(Message):
     expires: datetime
 
 
+class AccessFile(Message):
+    """What an analyst is handed: where the miner is, the study, and the token."""
+
+    miner: Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+    study: Name
+    name: Name
+    token: Annotated[str, StringConstraints(min_length=16, max_length=256)]
+    expires: datetime | None
+
+
 class Owner(Message):
     """An owner in a study."""
 

@@ -413,8 +413,8 @@ def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
     asked, north, south = clinics("same", north=range(40), south=range(40))
     for clinic in (north, south):
         clinic("keys", "create", "--linkage")
-    assert "hold the same people" in north("publish")
-    said = south("publish", code=4)
+    assert "hold the same people" in north("publish", "--yes")
+    said = south("publish", "--yes", code=4)
     assert "The linkage secret here differs from that of north" in said
     assert "keys import linkage" in said
     assert "The linkage secret here differs from that of north" in south("check", code=4)
@@ -427,7 +427,7 @@ def test_owners_who_each_made_a_secret_are_told_before_anything_leaves(clinics):
     north("keys", "export", "linkage", "../shared.key")
     (south.folder / ".pramana" / "keys" / "linkage.key").unlink()
     south("keys", "import", "linkage", "../shared.key")
-    south("publish")
+    south("publish", "--yes")
     assert gamma(asked("GET", "/v1/studies/clinics/privacy")) == 361
     found = asked("GET", "/v1/studies/clinics/alignment")
     assert (found["state"], found["secrets"]) == ("identical", "same")
@@ -443,7 +443,7 @@ def test_clinics_of_different_patients_are_told_what_one_tells(clinics, common):
     north("keys", "export", "linkage", "../shared.key")
     south("keys", "import", "linkage", "../shared.key")
     for clinic in (north, south):
-        clinic("publish")
+        clinic("publish", "--yes")
     said = south("plan", "--no-report")
     assert "gamma 19 at most; 361 for a person whom all know" in said
     assert "study plan" not in said.lower()

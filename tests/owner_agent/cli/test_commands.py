@@ -8,6 +8,7 @@ import shutil
 import httpx
 import pytest
 
+from owner_agent.cli import releasing
 from pramana_core.wire.privacy import TokenIssued
 from pramana_core.wire.releases import Consistency, RepeatedReports
 
@@ -102,7 +103,7 @@ def test_check_plan_and_publish_warn_alike(bench, command, site_text, p1, says):
     told = " ".join(f"warning: {warning}" for warning in warnings)
     for words in (["check"], ["plan", "--no-report"]):
         assert told in " ".join(command(*words).out.split())
-    published = command("publish", "--json")
+    published = command("publish", "--yes", "--json")
     assert told in " ".join(published.err.split())
     assert json.loads(published.out)["already"] is False
 
@@ -126,7 +127,7 @@ def test_plan_without_records(bench, command):
 
 @pytest.mark.slow
 def test_publish_and_ledger(bench, command):
-    ended = command("publish", "--part-records", "20")
+    ended = command("publish", "--yes", "--part-records", "20")
     assert ended.exit_code == 0
     (release,) = bench.miner.sealed()
     name = release["manifest"].name
@@ -137,9 +138,12 @@ def test_publish_and_ledger(bench, command):
     )
     assert (
         f"Release {name} is already sealed; nothing"
-        in command("publish", "--part-records", "20").out
+        in command("publish", "--yes", "--part-records", "20").out
     )
-    assert json.loads(command("publish", "--part-records", "20", "--json").out)["already"] is True
+    assert (
+        json.loads(command("publish", "--yes", "--part-records", "20", "--json").out)["already"]
+        is True
+    )
     shown = command("ledger")
     assert max(len(line) for line in shown.out.splitlines()) <= 100
     for text in (name, "sealed", "2031-05-06", "smokes", "2.015"):
@@ -149,7 +153,7 @@ def test_publish_and_ledger(bench, command):
     assert data["composed_epsilon"]["region"] is None
     assert data["releases"][0]["records"] == 50
     shutil.rmtree(bench.state / "outbox")
-    unasked = command("publish", "--part-records", "20").out
+    unasked = command("publish", "--yes", "--part-records", "20").out
     assert "nothing was sent" in unasked
     assert "removed from the outbox, so the miner was not asked" in unasked
     assert command("withdraw", name).exit_code == 0
@@ -157,20 +161,43 @@ def test_publish_and_ledger(bench, command):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("answer", "leaves"), [("y", True), ("n", False)])
+def test_publish_shows_the_report_and_asks(bench, command, monkeypatch, answer, leaves):
+    monkeypatch.setattr(releasing, "at_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+    ended = command("publish")
+    assert ended.exit_code == 0, ended.err
+    assert list(bench.state.rglob("plan.html"))
+    assert "Publish this to asia at http" in ended.out
+    assert ("Nothing left." in ended.out) != leaves
+    assert len(bench.miner.sealed()) == leaves
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--json",), ("--no-report",)])
+def test_nothing_leaves_a_script_that_does_not_say_yes(bench, command, words):
+    ended = command("publish", *words)
+    assert (ended.exit_code, ended.out) == (2, "")
+    assert "nobody said yes" in ended.err
+    assert "say --yes" in ended.err
+    assert bench.miner.sealed() == []
+
+
+@pytest.mark.slow
 def test_check_and_ledger_know_a_column_under_another_name(bench, command, site_text):
     """The custodian renames the column and its variable, and asks before anything leaves."""
     told = "has the values of column 'smokes' that left before under another name"
-    command("publish")
+    command("publish", "--yes")
     assert "has the values of" not in command("check").out + command("ledger").out
     site_text = site_text.replace("smoker", "habit").replace("smokes", "tobacco")
     table = (bench.folder / "patients.csv").read_text()
     bench.write(site_text, table=table.replace("smokes", "tobacco"))
     (warning,) = json.loads(command("check", "--json").out)["warnings"]
     assert warning == (f"Column 'tobacco' {told}: they are one secret, and their losses add.")
-    refused = command("publish")
+    refused = command("publish", "--yes")
     assert refused.exit_code == 2
     assert told in " ".join(refused.err.split())
-    assert command("publish", "--accept-added-loss").exit_code == 0
+    assert command("publish", "--yes", "--accept-added-loss").exit_code == 0
     # From now on the ledger says so itself, with or without the keys.
     for key in (bench.state / "keys").iterdir():
         key.unlink()
@@ -209,7 +236,7 @@ def test_an_empty_ledger_says_so(bench, command):
 
 def test_publish_to_a_miner_that_is_down(bench, command):
     bench.miner.faults = [("before", httpx.ConnectError("down"))] * 2
-    ended = command("publish")
+    ended = command("publish", "--yes")
     assert "whole study is not known: The miner at http://127.0.0.1:9 could not be" in ended.out
     assert ended.exit_code == 5
     assert "error (miner-unreachable)" in ended.err
@@ -326,13 +353,13 @@ def test_publish_warns_of_a_release_that_does_not_fit_its_plan(bench, command):
         left_out=0,
         reason=None,
     )
-    ended = command("publish")
+    ended = command("publish", "--yes")
     assert ended.exit_code == 0
     assert "is sealed" in ended.out
     told = " ".join(ended.err.split())
     assert "warning: the miner finds that the reports of smoker, age do not fit" in told
     assert "(p = 3.2e-07). Of releases made by their plan at most one in 1,000 looks so." in told
-    again = command("publish", "--json")
+    again = command("publish", "--yes", "--json")
     assert json.loads(again.out)["consistency"] == bench.miner.consistency.model_dump()
     assert "3.2e-07" in " ".join(again.err.split())
 
@@ -347,17 +374,17 @@ def test_publish_warns_of_reports_that_differ_by_the_same_draws(bench, command):
             variables=["smoker"], compared=2, records=2000, changed=13, releases=["r-1"], anew=True
         ),
     ]
-    ended = command("publish")
+    ended = command("publish", "--yes")
     assert ended.exit_code == 0
     assert "is sealed" in ended.out
     told = " ".join(ended.err.split())
     assert "warning: the miner finds records that this release reports differently" in told
     assert "than earlier ones (r-1) by the same draws: 13 of 2,000 in smoker. Whoever has" in told
-    again = command("publish", "--json")
+    again = command("publish", "--yes", "--json")
     told = [one.model_dump() for one in bench.miner.repeated]
     assert json.loads(again.out)["repeated"] == told
     bench.miner.repeated = [same]
-    assert "the miner finds" not in command("publish").err
+    assert "the miner finds" not in command("publish", "--yes").err
 
 
 @pytest.mark.slow
@@ -367,6 +394,8 @@ def test_publish_says_nothing_of_a_release_that_fits(bench, command, state):
         bench.miner.consistency = Consistency(
             state=state, p_value=None, variables=[], tables=0, left_out=0, reason=None
         )
-    ended = command("publish")
+    ended = command("publish", "--yes")
     assert "the miner finds" not in ended.err
-    assert (json.loads(command("publish", "--json").out)["consistency"] is None) == (state is None)
+    assert (json.loads(command("publish", "--yes", "--json").out)["consistency"] is None) == (
+        state is None
+    )

@@ -61,7 +61,7 @@ def test_one_command_from_an_invitation_to_a_site_that_publishes(newcomer, join,
     for secret in (newcomer.miner.invitation, SHARED, keys.read("draw").hex()):
         assert secret not in ended.out + ended.err
     assert command("plan", "--no-report").exit_code == 0
-    assert command("publish").exit_code == 0
+    assert command("publish", "--yes").exit_code == 0
     assert len(newcomer.miner.sealed()) == 1
 
 

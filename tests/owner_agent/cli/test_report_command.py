@@ -195,7 +195,7 @@ def test_nothing_of_the_table_but_its_length_is_in_the_report(bench, command, ta
 @pytest.mark.slow
 def test_losses_before_and_after(bench, command, site_text):
     assert json.loads(command("plan", "--json").out)["ledger"] is None
-    command("publish")
+    command("publish", "--yes")
     smokes = json.loads(command("plan", "--json").out)["ledger"]["columns"][0]
     assert smokes["column"] == "smokes"
     assert smokes["epsilon_before"] == smokes["epsilon_after"] == pytest.approx(math.log(7.5))
@@ -210,12 +210,12 @@ def test_losses_before_and_after(bench, command, site_text):
     text = (bench.state / "report" / "plan.html").read_text()
     assert "Together with what left before" in text
     assert "publish refuses it unless you accept the added loss" in text
-    assert command("publish").exit_code == 2, "and so it does"
+    assert command("publish", "--yes").exit_code == 2, "and so it does"
 
 
 @pytest.mark.slow
 def test_without_keys_or_study_every_draw_counts_as_new(bench, command, site_text):
-    command("publish")
+    command("publish", "--yes")
     bench.write(re.sub(r"\[miner\]\n.*\n.*\n", "", site_text))
     assert json.loads(command("plan", "--json").out)["ledger"]["draws_compared"] is False
     bench.write(site_text)

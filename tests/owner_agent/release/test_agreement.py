@@ -180,7 +180,7 @@ def test_the_plan_is_fetched_read_and_approved(bench, command, tmp_path, monkeyp
     assert json.loads(command("study-plan", "show", "--miner", "--json").out) == json.loads(
         shown.out
     )
-    assert command("publish").exit_code == 0
+    assert command("publish", "--yes").exit_code == 0
     assert bench.miner.sealed()
 
 
@@ -192,4 +192,4 @@ def test_without_a_plan_there_is_nothing_to_fetch_or_show(bench, command):
 
 
 def test_publishing_says_what_is_agreed(agreed, command):
-    assert f"The study plan {PLAN.digest}" in " ".join(command("publish").out.split())
+    assert f"The study plan {PLAN.digest}" in " ".join(command("publish", "--yes").out.split())

@@ -77,9 +77,9 @@ def _assert_no_trace(bench, caplog, endings):
 @pytest.mark.slow
 def test_a_publication_with_all_that_can_happen_to_it(secretive, command, caplog):
     secretive.miner.faults = [None, None, ("before", httpx.ReadError("cut"))]
-    endings = [command("publish", "--part-records", "70")]
+    endings = [command("publish", "--yes", "--part-records", "70")]
     endings += [command(*words.split()) for words in (
-        "check", "plan", "publish --part-records 70", "ledger", "ledger --json", "keys show",
+        "check", "plan", "publish --yes --part-records 70", "ledger", "ledger --json", "keys show",
     )]  # fmt: skip
     assert [ended.exit_code for ended in endings] == [5, 0, 0, 0, 0, 0, 0]
     assert len(secretive.miner.sealed()) == 1
@@ -90,18 +90,18 @@ def test_a_table_full_of_mistakes(secretive, command, caplog):
     path = secretive.folder / "patients.csv"
     wrong = path.read_text().replace(",a,", ",diaryXYZZY,").replace(".70001", ".x70001")
     path.write_text(wrong + "Zq0003Person,55.7000331,a,diaryXYZZY\n,1,a,\n")
-    endings = [command(*words.split()) for words in ("check", "check --json", "publish")]
+    endings = [command(*words.split()) for words in ("check", "check --json", "publish --yes")]
     assert {ended.exit_code for ended in endings} == {2}
     assert "5 problems" in endings[0].out or "4 problems" in endings[0].out
     _assert_no_trace(secretive, caplog, endings)
     path.write_text(path.read_text() + "Zq0003Person,55.7000331,a,diaryXYZZY,more\n")
-    endings = [command("check"), command("publish")]
+    endings = [command("check"), command("publish", "--yes")]
     assert {ended.exit_code for ended in endings} == {2}
     _assert_no_trace(secretive, caplog, endings)
 
 
 def test_no_request_holds_a_token_or_key_where_it_does_not_belong(secretive, command):
-    command("publish")
+    command("publish", "--yes")
     keys = [
         (secretive.state / "keys" / f"{n}.key").read_bytes().strip() for n in ("draw", "linkage")
     ]
@@ -116,7 +116,7 @@ def test_no_request_holds_a_token_or_key_where_it_does_not_belong(secretive, com
 
 def test_what_is_reported_is_not_what_is_true(secretive, command):
     """The negative of a leak: records that do not answer truly are as many as the plan says."""
-    command("publish")
+    command("publish", "--yes")
     (release,) = secretive.miner.sealed()
     plan = release["manifest"].plan.to_plan()
     _, columns = decode_part(RecordSchema.of(plan), release["bodies"][0])
@@ -127,7 +127,7 @@ def test_what_is_reported_is_not_what_is_true(secretive, command):
 
 def test_a_trace_would_be_found(secretive, command, caplog):
     """The control: a state directory that does hold a record id fails the search."""
-    ended = command("publish")
+    ended = command("publish", "--yes")
     (secretive.state / "stray.log").write_bytes(b"... Zq0007Person ...")
     with pytest.raises(AssertionError, match=r"stray\.log"):
         _assert_no_trace(secretive, caplog, [ended])

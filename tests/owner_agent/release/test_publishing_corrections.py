@@ -205,7 +205,7 @@ def test_in_a_sampled_block_no_record_changes_its_subset(bench, site_text, table
 
 @pytest.mark.slow
 def test_what_the_commands_say(corrected, command):
-    ended = command("publish")
+    ended = command("publish", "--yes")
     assert ended.exit_code == 2
     said = " ".join(ended.err.split())
     assert "'smoker' 22 of 50" in said
@@ -220,11 +220,11 @@ def test_what_the_commands_say(corrected, command):
     page = (corrected.state / "report" / "plan.html").read_text()
     assert "have other values now" in page
     assert "22" in page
-    kept = command("publish", "--corrections", "keep")
+    kept = command("publish", "--yes", "--corrections", "keep")
     assert "22 records keep the report of a value that was corrected since" in kept.out
-    fresh = command("publish", "--corrections", "fresh")
+    fresh = command("publish", "--yes", "--corrections", "fresh")
     assert "All records of smoker were drawn anew" in fresh.out
-    assert command("publish", "--corrections", "other").exit_code == 2
+    assert command("publish", "--yes", "--corrections", "other").exit_code == 2
     assert (
         json.loads(command("plan", "--json").out)["corrections"]["blocks"][0]["would_differ"] == 0
     )
@@ -294,7 +294,7 @@ def test_a_full_disk_lets_nothing_leave(bench, monkeypatch, command):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("owner_agent.release.memory.write_replacing", full)
-    ended = command("publish")
+    ended = command("publish", "--yes")
     assert ended.exit_code == 4
     assert "No space left on device" in ended.err
     assert "Nothing left" in ended.err

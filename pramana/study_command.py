@@ -1,0 +1,557 @@
+"""`pramana study`: an analyst at a study: start jobs, watch them, fetch and use their models."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pramana_core.alike import did_you_mean
+from pramana_core.errors import OptionError
+from pramana_core.terminal import console, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pramana.client.job import Job
+    from pramana.client.study import Study
+    from pramana_core.wire.privacy import AccessFile
+
+HERE = Path("analyst.json")
+"""The access file that is read where none is named."""
+
+TOKEN = "PRAMANA_TOKEN"  # noqa: S105 - the name of a variable
+"""The environment's variable of the token: no option takes it, for others would read it there."""
+
+VARIABLES = ("variables", "attributes", "features")
+"""What kinds of jobs call the variables that they learn from."""
+
+COUNTED = ("records", "estimator", "order")
+"""What `Study.run` is told beside the learner's options."""
+
+app = typer.Typer(
+    help="Learn at a miner, as an analyst: start jobs, watch them, fetch and use their models."
+    " Miner, study and token are in the access file that `miner-service study analyst` writes"
+    " (--access, else PRAMANA_ACCESS, else analyst.json in this folder), or in the"
+    " environment; the token is never an option's text.",
+    no_args_is_help=True,
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The job's id, as `jobs` has it.")]
+TimeoutOption = Annotated[
+    float | None, typer.Option(help="The most seconds to wait; it goes on at the miner.")
+]
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way to a study, as far as options and environment say it."""
+
+    access: Path | None
+    miner: str | None
+    study: str | None
+    token_file: Path | None
+    ca_file: Path | None
+    allow_insecure: bool
+
+
+@app.callback()
+def way(
+    context: typer.Context,
+    access: Annotated[
+        Path | None, typer.Option(envvar="PRAMANA_ACCESS", help="The access file (mode 0600).")
+    ] = None,
+    miner: Annotated[
+        str | None, typer.Option(envvar="PRAMANA_MINER", help="The miner's address, instead.")
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(envvar="PRAMANA_STUDY", help="The study's name, instead.")
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="PRAMANA_TOKEN_FILE",
+            help=f"The token's file, instead; or the variable {TOKEN} is the token.",
+        ),
+    ] = None,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option(envvar="PRAMANA_CA_FILE", help="Whom the miner's certificate is from (PEM)."),
+    ] = None,
+    allow_insecure: Annotated[
+        bool,
+        typer.Option(
+            "--allow-insecure",
+            envvar="PRAMANA_ALLOW_INSECURE",
+            help="Plain http may carry the token over a network that is private.",
+        ),
+    ] = False,
+) -> None:
+    context.obj = Way(access, miner, study, token_file, ca_file, allow_insecure)
+
+
+@app.command()
+def show(context: typer.Context, json: JsonOption = False) -> None:
+    """Say who takes part, what was released, whose records align, and what of a record is told."""
+    with _study(context) as study:
+        owners, releases, told = study.owners(), study.releases(), study.told()
+        aligned = study.alignment()
+        if json:
+            print_json(
+                {
+                    "study": study.name,
+                    "title": study.title,
+                    "people": study.people,
+                    "owners": _rows(owners),
+                    "releases": _rows(releases),
+                    "alignment": {
+                        "state": aligned.state,
+                        "in_all": aligned.in_all,
+                        "in_any": aligned.in_any,
+                        "missing": list(aligned.missing),
+                        "secrets": aligned.secrets,
+                    },
+                    "told": _rows(told.to_frame()),
+                    "left": told.left,
+                    "warnings": list(told.warnings),
+                }
+            )
+            return
+        _say(f"Study {study.name}{f' ({study.title})' if study.title else ''} at {study.url}.")
+        _table(releases, ["owner", "id", "kind", "state", "in_use", "records", "consistency"])
+        for release in releases.to_dict("records"):
+            if release["in_use"] and release["variables"]:
+                _say(f"{release['owner']} reports {', '.join(release['variables'])}.")
+        _say(f"Alignment: {aligned.told()}.")
+        _say(f"{told}.")
+        for warning in told.warnings:
+            _say(f"warning: {warning}")
+
+
+@app.command("kinds")
+def kinds_command(
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Of one kind.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the kinds of jobs, or the options of one with what they are if left out."""
+    from pramana.client.asking import kinds
+
+    known = kinds()
+    if kind is None:
+        if json:
+            print_json({name: list(_options(message)) for name, message in known.items()})
+            return
+        for name, message in known.items():
+            _say(f"{name}: {' '.join((message.__doc__ or '').split('.')[0].split())}.")
+        _say("`pramana study kinds KIND` lists the options of one.")
+        return
+    message = known[_known_kind(kind, known)]
+    found = _options(message)
+    if json:
+        print_json(found)
+        return
+    for name, told in found.items():
+        _say(f"{name}: needed" if told["needed"] else f"{name} = {json_text.dumps(told['value'])}")
+    about = " ".join((message.__doc__ or "").replace("`", "").split())
+    _say(f"\n{about}")
+
+
+@app.command("run")
+def run_command(
+    context: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to learn; see `kinds`.")],
+    target: Annotated[
+        str | None, typer.Option(help="The variable to predict, where the kind has one.")
+    ] = None,
+    variable: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VAR", help="A variable to learn from; without, all. Repeatable."),
+    ] = None,
+    records: Annotated[
+        str | None,
+        typer.Option(help="Where owners differ in records: identical, common or any."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="An option of the kind; VALUE is text, JSON, or @FILE of JSON. Repeatable.",
+        ),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is finished.")] = False,
+    timeout: TimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Start a job of a kind, with the defaults of `pm.connect(...).study(...).run`.
+
+    The same work on the same reports is the same job: asking again finds it. With --wait it ends
+    as `watch` does.
+    """
+    from pramana.client.asking import kinds, learner_of, spec_of
+
+    known = kinds()
+    asked = _asked(_known_kind(kind, known), known, target, variable or [], settings or [])
+    if records is not None:
+        asked["records"] = records
+    counts: dict[str, Any] = {name: asked.pop(name) for name in COUNTED if name in asked}
+    spec = spec_of({"kind": kind, **asked})
+    with _study(context) as study:
+        if kind == "contingency-table":
+            job = study.table(asked["variables"], **counts)
+        else:
+            job = study.run(learner_of(spec), **counts)
+        if wait:
+            _watched(job, timeout, json=json)
+        elif json:
+            print_json(job.as_dict())
+        else:
+            _say(f"Job {job.id} is {job.status}. Next: pramana study watch {job.id}")
+
+
+@app.command()
+def watch(
+    context: typer.Context,
+    job: JobArgument,
+    timeout: TimeoutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Wait until a job is finished, and say what it learned; interrupting does not cancel it.
+
+    A job that failed ends this with its own error and exit code, one that was cancelled with 4.
+    """
+    with _study(context) as study:
+        _watched(study.job(job), timeout, json=json)
+
+
+@app.command()
+def cancel(context: typer.Context, job: JobArgument, json: JsonOption = False) -> None:
+    """Ask the miner to stop a job; one that is finished stays as it is."""
+    with _study(context) as study:
+        stopped = study.job(job).cancel()
+        if json:
+            print_json(stopped.as_dict())
+        else:
+            _say(f"Job {stopped.id} is {stopped.status}.")
+
+
+@app.command()
+def jobs(context: typer.Context, json: JsonOption = False) -> None:
+    """List the jobs, the oldest first."""
+    with _study(context) as study:
+        _listed(study.jobs(), ["id", "kind", "state", "progress", "model", "error"], json=json)
+
+
+@app.command()
+def models(context: typer.Context, json: JsonOption = False) -> None:
+    """List the models that jobs have learned, the oldest first."""
+    with _study(context) as study:
+        _listed(study.models(), ["id", "kind", "job", "finished"], json=json)
+
+
+@app.command()
+def fetch(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its id, as `models` has it.")],
+    out: Annotated[
+        Path | None, typer.Option(help="A new file; without one MODEL.json, or as the form ends.")
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            help="json, the whole model; or, where its kind has it, document, page, svg, bif, dot,"
+            " csv, itemsets.csv, rules.csv, text."
+        ),
+    ] = "json",
+    json: JsonOption = False,
+) -> None:
+    """Write a model into a file; its JSON is read by `pm.load` and `owner-agent predict`."""
+    ends = {"document": "json", "page": "html", "text": "txt"}
+    place = out or Path(f"{model}.{ends.get(form, form)}")
+    _require_absent(place)
+    with _study(context) as study:
+        content = study.fetch(model, form)
+    try:
+        with place.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        _require_absent(place)
+    except OSError as error:
+        raise OptionError(f"{place} cannot be written: {error.strerror}.", where="out") from error
+    if json:
+        print_json({"model": model, "form": form, "file": str(place), "bytes": len(content)})
+    else:
+        _say(f"Wrote {place} ({len(content):,} bytes).")
+
+
+@app.command()
+def predict(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Its id, or its file.")],
+    table: Annotated[Path, typer.Argument(help="The records: .csv, .csv.gz or .parquet.")],
+    record_id: Annotated[str | None, typer.Option(help="The column of record ids.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A new file for the predictions.")] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write those of all classes too.")
+    ] = False,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Refuse a table without a column that it uses.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Predict a class for records that are here: the model comes, and no record is sent."""
+    from tempfile import TemporaryDirectory
+
+    from owner_agent.cli.predict import Wanted, predict_by
+    from owner_agent.table.predicting import InputSource, read_model
+
+    file = Path(model)
+    with TemporaryDirectory() as folder:
+        if not file.is_file():
+            with _study(context) as study:
+                content = study.fetch(model)
+            file = Path(folder) / "model.json"
+            file.write_bytes(content)
+        read = read_model(file)
+    wanted = Wanted(Path(model).stem, out, probabilities, all_columns, json)
+    predict_by(read, InputSource(table, record_id), wanted)
+
+
+@contextmanager
+def _study(context: typer.Context) -> Iterator[Study]:
+    """Open the study that options, access file and environment name."""
+    from pramana.client.connecting import connect
+
+    known = context.find_object(Way)
+    assert known is not None  # noqa: S101 - the group's callback gives it to every command
+    token = os.environ.get(TOKEN)
+    file = _access(known, has_token=token is not None or known.token_file is not None)
+    miner = known.miner or (None if file is None else file.miner)
+    name = known.study or (None if file is None else file.study)
+    for what, found in (("miner", miner), ("study", name)):
+        if found is None:
+            raise OptionError(
+                f"The {what} is not given.",
+                where=what,
+                remedy=f"Name the access file with --access; or give --{what}, or"
+                f" PRAMANA_{what.upper()}.",
+            )
+    if token is None and known.token_file is None and file is not None:
+        token = file.token
+    with connect(
+        str(miner),
+        token=token,
+        token_file=known.token_file,
+        ca_file=known.ca_file,
+        allow_insecure=known.allow_insecure,
+    ) as line:
+        yield line.study(str(name))
+
+
+def _access(known: Way, *, has_token: bool) -> AccessFile | None:
+    """Return what the access file says; None where there is none, or nothing is left to say.
+
+    Raises:
+        OptionError: it was named and is not there, or is none.
+        KeyFileError: others may read it.
+    """
+    from pydantic import ValidationError
+
+    from owner_agent.state.private_files import refuse_if_open_to_others
+    from pramana_core.wire.privacy import AccessFile
+
+    path = known.access or HERE
+    if known.access is None and (
+        not path.is_file() or (has_token and known.miner is not None and known.study is not None)
+    ):
+        return None
+    remedy = "It is the file that `miner-service study analyst STUDY --access-file FILE` wrote."
+    try:
+        refuse_if_open_to_others(path, f"chmod 600 {path}")
+        return AccessFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise OptionError(
+            f"The access file {path} cannot be read: {error.strerror}.",
+            where="access",
+            remedy=remedy,
+        ) from error
+    except ValidationError:
+        # What is wrong would quote the token.
+        raise OptionError(f"{path} is no access file.", where="access", remedy=remedy) from None
+
+
+def _known_kind(kind: str, known: Mapping[str, Any]) -> str:
+    if kind in known:
+        return kind
+    raise OptionError(
+        f"There is no kind of job {kind!r}{did_you_mean([kind], known)}.",
+        where="kind",
+        remedy=f"Kinds: {', '.join(known)}.",
+    )
+
+
+def _options(message: Any) -> dict[str, dict[str, Any]]:
+    """Return a kind's options: whether each is needed, and what it is if left out."""
+    from pydantic_core import to_jsonable_python
+
+    return {
+        name: {
+            "needed": field.is_required(),
+            "value": None
+            if field.is_required()
+            else to_jsonable_python(field.get_default(call_default_factory=True)),
+        }
+        for name, field in message.model_fields.items()
+        if name != "kind"
+    }
+
+
+def _asked(
+    kind: str,
+    known: Mapping[str, Any],
+    target: str | None,
+    variables: Sequence[str],
+    settings: Sequence[str],
+) -> dict[str, Any]:
+    """Return the fields of a job's message that the options give. Raises OptionError."""
+    fields = known[kind].model_fields
+    asked: dict[str, Any] = {}
+    if target is not None:
+        asked[_field(kind, fields, "target", "target")] = target
+    if variables:
+        own = next((name for name in VARIABLES if name in fields), "variables")
+        asked[_field(kind, fields, own, "variable")] = list(variables)
+    for setting in settings:
+        name, sign, text = setting.partition("=")
+        if not sign:
+            raise OptionError(
+                f"--set {setting!r} has no value.", where="set", remedy="Write --set NAME=VALUE."
+            )
+        first, *inner = name.strip().split(".")
+        value = _value(text, fields[_field(kind, fields, first, "set")], whole=not inner)
+        place = asked
+        for step in [first, *inner][:-1]:
+            place = place.setdefault(step, {})
+        place[[first, *inner][-1]] = value
+    return asked
+
+
+def _field(kind: str, fields: Mapping[str, Any], name: str, option: str) -> str:
+    known = [field for field in fields if field != "kind"]
+    if name in known:
+        return name
+    raise OptionError(
+        f"Jobs of the kind {kind} have no option {name!r}{did_you_mean([name], known)}.",
+        where=option,
+        remedy=f"Their options: {', '.join(known)}; `pramana study kinds {kind}` says more.",
+    )
+
+
+def _value(text: str, field: Any, *, whole: bool) -> Any:
+    """Return an option's value: what its JSON says, if the option takes that, or else the text."""
+    from pydantic import TypeAdapter, ValidationError
+
+    if text.startswith("@"):
+        try:
+            return json_text.loads(Path(text[1:]).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from error
+    try:
+        value = json_text.loads(text)
+    except ValueError:
+        return text
+    if not whole:
+        return value
+    wanted: TypeAdapter[Any] = TypeAdapter(field.annotation)
+    try:
+        wanted.validate_python(value)
+    except ValidationError:
+        return _as_text(text, value, wanted)
+    return value
+
+
+def _as_text(text: str, value: Any, wanted: Any) -> Any:
+    """Return the text where an option takes that alone: a category may be called 3."""
+    from pydantic import ValidationError
+
+    try:
+        wanted.validate_python(text)
+    except ValidationError:
+        return value
+    return text
+
+
+def _watched(job: Job[Any], timeout: float | None, *, json: bool) -> None:
+    """Wait for a job and say how it ended. Raises what it failed with."""
+    job.wait(timeout)
+    if json:
+        warnings = list(job.warnings) if job.status == "succeeded" else []
+        print_json({**job.as_dict(), "warnings": warnings})
+    made = job.model
+    if json:
+        return
+    model = job.as_dict()["model"]
+    _say(made.head(_SHOWN).to_string(index=False) if hasattr(made, "to_string") else repr(made))
+    for warning in job.warnings:
+        _say(f"warning: {warning}")
+    _say(f"Job {job.id} has made model {model}. Next: pramana study fetch {model}")
+
+
+_SHOWN = 40
+"""So many cells of a table are printed."""
+
+
+def _listed(frame: pd.DataFrame, columns: list[str], *, json: bool) -> None:
+    if json:
+        print_json(_rows(frame))
+    elif frame.empty:
+        _say("There are none yet. `pramana study run KIND` starts a job.")
+    else:
+        _table(frame, columns)
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a frame as JSON can say it, a row each; what is infinite or missing is null."""
+    written = frame.to_json(orient="records", date_format="iso")
+    rows: list[dict[str, Any]] = json_text.loads(written)
+    return rows
+
+
+_WRITTEN: dict[str, Callable[[Any], str]] = {
+    "progress": lambda share: f"{share:.0%}",
+    "records": lambda count: f"{count:,}",
+    "in_use": lambda used: "in use" if used else "",
+    "finished": lambda at: f"{at:%Y-%m-%d %H:%M}",
+}
+
+
+def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False)
+    for column in columns:
+        right = column in ("progress", "records")
+        shown.add_column("" if column == "in_use" else column, justify="right" if right else "left")
+    for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
+        cells = (("" if row[c] is None else _WRITTEN.get(c, str)(row[c])) for c in columns)
+        shown.add_row(*map(escape, cells))
+    console().print(shown)
+
+
+def _require_absent(out: Path) -> None:
+    if out.exists():
+        raise OptionError(
+            f"{out} exists; it was not changed.", where="out", remedy="Name a new file with --out."
+        )
+
+
+def _say(text: str) -> None:
+    console().print(text, markup=False, soft_wrap=True)
