@@ -22,7 +22,11 @@ def alike(name: str, known: Iterable[str]) -> str | None:
 def did_you_mean(absent: Iterable[str], known: Iterable[str]) -> str:
     """Return what names that are absent were probably called, in brackets; else nothing."""
     among = list(known)
-    found = dict.fromkeys(near for name in absent if (near := alike(name, among)) is not None)
+    found = dict.fromkeys(
+        near
+        for name in absent
+        if isinstance(name, str) and (near := alike(name, among)) is not None
+    )
     return f" (did you mean {', '.join(map(repr, found))}?)" if found else ""
 
 
