@@ -53,6 +53,7 @@ SAMPLERS = {
     "pramana_core.estimation.table_estimates",
     "pramana_core.estimation.tables_modelled",
     "pramana_core.learn.common.documents",
+    "pramana_core.learn.bayes_classifier.information_error",
     "pramana_core.learn.linear.errors",
     "pramana_core.learn.linear.pocket",
     "pramana_core.learn.networks.network",

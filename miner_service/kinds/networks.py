@@ -32,6 +32,7 @@ from pramana_core.learn.networks.search.structure_learning import LearnedLink, l
 from pramana_core.learn.networks.structure import Structure
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress, part_of
+from pramana_core.ties import descending
 from pramana_core.wire.learning.jobs import BayesNetParametersSpec, BayesNetStructureSpec
 from pramana_core.wire.learning.models import (
     BayesNetMessage,
@@ -96,6 +97,52 @@ def _draw(model: BayesNetMessage) -> str:
     return draw_structure(document.network.structure, confidence=document.confidence).svg()
 
 
+_AT_A_GLANCE = 12
+"""Of a network of more variables the most certain links are drawn first, so many of them."""
+
+_MOST_AROUND = 60
+"""A network of more variables has no picture around each of them."""
+
+
+def _first(document: NetworkDocument) -> str:
+    """Return a picture of the links that are worth most, of a network too large for a glance."""
+    structure = document.network.structure
+    if len(structure.nodes) <= _AT_A_GLANCE or len(structure.links) <= _AT_A_GLANCE:
+        return ""
+    worth = [link for link in document.links or () if link.gain is not None]
+    if not worth:
+        return ""
+    order = descending([link.gain or 0.0 for link in worth]).tolist()[:_AT_A_GLANCE]
+    return _part(document, [(worth[at].parent, worth[at].child) for at in order])
+
+
+def _around(document: NetworkDocument) -> list[tuple[str, str, str]]:
+    """Return each variable with what is linked to it in words, and the picture of these links."""
+    structure = document.network.structure
+    if not _AT_A_GLANCE < len(structure.nodes) <= _MOST_AROUND:
+        return []
+    found = []
+    for node in structure.nodes:
+        links = [link for link in structure.links if node in link]
+        if links:
+            others = ", ".join(parent if child == node else child for parent, child in links)
+            found.append((node, others, _part(document, links)))
+    return found
+
+
+def _part(document: NetworkDocument, links: Sequence[tuple[str, str]]) -> str:
+    """Return a picture of some links alone."""
+    structure = document.network.structure
+    there = {node for link in links for node in link}
+    parents = {
+        node: tuple(parent for parent, child in links if child == node)
+        for node in structure.nodes
+        if node in there
+    }
+    known = document.confidence
+    return draw_structure(Structure.of(parents), confidence=known, title="Some of the links").svg()
+
+
 def _page(model: BayesNetMessage) -> str:
     document = document_of(model)
     spec = model.spec if isinstance(model.spec, BayesNetStructureSpec) else None
@@ -103,6 +150,8 @@ def _page(model: BayesNetMessage) -> str:
         "network.html.j2",
         model,
         picture=_draw(model),
+        first=_first(document),
+        around=_around(document),
         links=document.links,
         score=spec.score.name if spec else None,
         draws=spec.draws if spec else 0,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.release.masked import PreparedMask, protection
+from owner_agent.release.masked import LETTERS, PreparedMask, protection
 from owner_agent.report.releases import ReleaseReport
 from pramana_core.mask.core.cautions import Caution, Gravity, below_zero, gravest_first
 from pramana_core.mask.core.influence import Influence
@@ -67,7 +67,7 @@ class MaskReport(ReleaseReport[PreparedMask]):
             f"{len(chosen.keys):,} records: {masked} masked by {method.name} ({how}{copies}); told"
             f" as they are: {told}."
         )
-        return first, method.keeps if advice is None else advice.sentence
+        return first, LETTERS, method.keeps if advice is None else advice.sentence
 
     @property
     def influence(self) -> Influence | None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from owner_agent.release.masked import LETTERS, PreparedMask
+from owner_agent.release.masked import PreparedMask
 from owner_agent.report.masked import MaskReport
 from owner_agent.report.page import Shown, measured
 from owner_agent.report.releases import printing
@@ -69,7 +69,6 @@ def relationship_pictures(
 def _drawn(report: MaskReport, tick: Progress) -> dict[str, Any]:
     """Return what the page shows besides the report's numbers: true values, as pictures."""
     return {
-        "letters": LETTERS,
         "alarms": report.measures.alarms,
         "utility": report.of("utility"),
         "security": report.judged,
@@ -129,7 +128,7 @@ def _details(console: Console, report: MaskReport) -> None:
     console.print(report.verdict, style=style, soft_wrap=True)
     console.print(table)
     console.print(
-        f"{LETTERS} ± is a standard error over records. The report and --json have all measures.",
+        "± is a standard error over records. The report and --json have all measures.",
         style="dim",
         soft_wrap=True,
     )

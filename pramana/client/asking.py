@@ -109,7 +109,7 @@ def written(spec: JobSpec) -> bytes:
 
 EstimatorT = TypeVar("EstimatorT", bound=Estimator)
 
-NUMBERS = ("count", "se_records", "se_population")
+_ERRORS = ("se_records", "se_population")
 
 
 class Served(RootModel[ModelMessage]):
@@ -136,11 +136,12 @@ def table_frame(model: ContingencyTableMessage) -> pd.DataFrame:
         )
         for variable in model.variables
     }
-    columns |= {name: [getattr(cell, name) for cell in model.cells] for name in NUMBERS}
+    columns["count"] = [cell.count for cell in model.cells]
     columns |= {
         end: [cell.interval[place] for cell in model.cells]
         for place, end in enumerate(("low", "high"))
     }
+    columns |= {name: [getattr(cell, name) for cell in model.cells] for name in _ERRORS}
     if cast(ContingencyTableSpec, model.spec).models:
         columns["filled_in"] = bool(model.filled_in)
     return pd.DataFrame(columns)

@@ -218,9 +218,10 @@ def releases_frame(
         }
         for one in releases
     ]
+    # Where a terminal has no room for all, the first and the last are shown.
     columns = [
-        "id", "owner", "name", "kind", "state", "in_use", "records", "variables", "consistency",
-        "p_value", "changed", "plan_digest", "sealed",
+        "owner", "state", "in_use", "records", "consistency", "changed", "kind", "variables",
+        "p_value", "plan_digest", "sealed", "name", "id",
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=columns).astype({"p_value": float, "in_use": bool})
 

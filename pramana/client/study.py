@@ -78,9 +78,8 @@ class Study:
         """What it says of its owners' records: of the `same` people, `different`, `overlapping`."""
         return self._message.people
 
-    @property
     def domain(self) -> Domain:
-        """The variables that are reported now, with their categories, owner by owner."""
+        """Return the variables that are reported now, with their categories, owner by owner."""
         found = {v.name: v for plan in self._plans() for v in plan.domain}
         return Domain(tuple(found.values()))
 
@@ -101,12 +100,12 @@ class Study:
     def releases(self) -> pd.DataFrame:
         """Return the releases, one a row.
 
-        Columns: `id`, `owner`, `name`; its `kind` (`randomized-records`, `masked-records`,
-        `knowledge-model`); `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
-        `records`; `variables`, a tuple of names; `consistency` of its reports with its plan, and
-        the `p_value` of that; how many records are `changed`, those of a block that are reported
-        differently than in earlier releases by the same draws; `plan_digest`, None without a plan;
-        when it was `sealed`.
+        Columns: `owner`; `state` (`open`, `sealed`, `withdrawn`); whether it is `in_use`;
+        `records`; `consistency` of its reports with its plan; how many records are `changed`, those
+        of a block that are reported differently than in earlier releases by the same draws; its
+        `kind` (`randomized-records`, `masked-records`, `knowledge-model`); `variables`, a tuple of
+        names; the `p_value` of the consistency; `plan_digest`, None without a plan; when it was
+        `sealed`; `name`, `id`.
         """
         active = {owner.name for owner in self._all(Owner, "/owners") if owner.active}
         return releases_frame(self._all(Release, "/releases"), self.alignment().releases, active)
@@ -128,12 +127,12 @@ class Study:
     def jobs(self) -> pd.DataFrame:
         """Return the jobs, one a row, the oldest first.
 
-        Columns: `id`, `kind`, `state`, `progress`, `model` (its id), `error` (the code of what a
-        failed one ended with), `created`, `finished`.
+        Columns: `kind`, `state`, `progress`, `error` (the code of what a failed one ended with),
+        `created`, `finished`, `model` (its id), `id`.
         """
         import pandas as pd
 
-        columns = ["id", "kind", "state", "progress", "model", "error", "created", "finished"]
+        columns = ["kind", "state", "progress", "error", "created", "finished", "model", "id"]
         rows = [
             {
                 **job.model_dump(

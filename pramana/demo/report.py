@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FACET_ROWS, _COLUMNS = 24, 2
+_FACET_ROWS = 24
+"""Of more parameters of a node estimates are drawn over the true values."""
+
+_WIDTH, _BELOW = 5.4, 0.65
+"""Inches of a picture, and of what is below its axis."""
 
 
 def write_report(
@@ -63,7 +67,7 @@ def write_report(
         note=scenario.note,
         network=outcome.reference == "network",
         picture=draw_structure(scenario.structure, scenario.owner_of).svg(),
-        parameters=_parameter_picture(outcome),
+        parameters=_parameter_pictures(outcome),
         errors=_error_picture(outcome.rows),
         channels=_channels(sites, outcome.records),
         model=model,
@@ -112,26 +116,28 @@ def _shown(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if len(values[row.node]) > 2 or row.value == first[row.node]]
 
 
-def _parameter_picture(outcome: DemoOutcome) -> str:
+def _parameter_pictures(outcome: DemoOutcome) -> list[str]:
+    """Return a picture of each node's parameters: a page lays them out by its width."""
     groups: dict[str, list[Row]] = {}
     for row in _shown(outcome.rows):
         groups.setdefault(row.node, []).append(row)
-    # Beside each other stand facets of like height.
+    # Beside each other stand pictures of like height.
     nodes = sorted(groups, key=lambda node: _facet_height(groups[node]))
-    heights = [_facet_height(groups[node]) for node in nodes]
+    return [_parameter_picture(node, groups[node]) for node in nodes]
 
+
+def _parameter_picture(node: str, rows: Sequence[Row]) -> str:
     def draw(figure: Figure) -> None:
-        axes = plots.facets(figure, heights, _COLUMNS)
-        for axis, node in zip(axes, nodes, strict=True):
-            if len(groups[node]) <= _FACET_ROWS:
-                _intervals(axis, groups[node])
-            else:
-                _scatter(axis, groups[node])
-            axis.set_title(node, parse_math=False)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+        axis = figure.subplots()
+        if len(rows) <= _FACET_ROWS:
+            _intervals(axis, rows)
+        else:
+            _scatter(axis, rows)
+        axis.set_title(node, parse_math=False)
+        figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
-    return plots.svg(draw, (11, sum(plots.lines(heights, _COLUMNS))), "parameters")
+    size = _WIDTH, _facet_height(rows) + _BELOW
+    return plots.svg(draw, size, f"parameters of {node}", f"Parameters of {node}")
 
 
 def _facet_height(rows: Sequence[Row]) -> float:
@@ -147,6 +153,7 @@ def _intervals(axis: Axes, rows: Sequence[Row]) -> None:
             axis.plot(np.clip(row.estimate, 0, 1), y, "o", color=colour, markersize=5, zorder=3)
     _marks(axis, rows)
     axis.set_xlim(-0.02, 1.02)
+    axis.set_xlabel("probability", fontsize=9)
 
 
 def _marks(axis: Axes, rows: Sequence[Row]) -> None:
@@ -189,7 +196,7 @@ def _scatter(axis: Axes, rows: Sequence[Row]) -> None:
     axis.plot([], [], "o-", color=BLUE, linewidth=3, markersize=5, label="randomized, 95 %")
     axis.set_xlim(-0.02, 1.02)
     axis.set_ylim(-0.2, 1.2)
-    axis.set_xlabel("true", fontsize=9)
+    axis.set_xlabel("true probability", fontsize=9)
     axis.set_ylabel("estimate", fontsize=9)
     axis.tick_params(labelsize=9)
 
@@ -210,7 +217,8 @@ def _error_picture(rows: Sequence[Row]) -> str:
         grid = np.linspace(-4, 4, 200)
         axis.plot(grid, np.exp(-(grid**2) / 2) / np.sqrt(2 * np.pi), color="black", linewidth=1)
         axis.set_xlabel("z = (estimate - true) / standard error")
+        axis.set_ylabel("parameters")
         axis.set_yticks([])
         axis.spines["left"].set_visible(False)
 
-    return plots.svg(draw, (5.2, 3.2), "errors")
+    return plots.svg(draw, (5.2, 3.2), "errors", "Standardized errors of the parameters")

@@ -110,9 +110,9 @@ class EstimatedCounts:
         Returns:
             Columns: the variables, categorical, in the order of their domain (one that is called
             as a column below, such as `low`, as `low (variable)`); `count`, the raw
-            estimate, which may be negative by moments; `se_records`, its standard error given these
-            records; `se_population`, that against the population they were drawn from; `low` and
-            `high`, the interval against the population. Where counts are modelled, by `log-linear`
+            estimate, which may be negative by moments; `low` and `high`, the interval against the
+            population; `se_records`, the standard error given these records; `se_population`, that
+            against the population they were drawn from. Where counts are modelled, by `log-linear`
             and often by `pooled`, only the error against the population is known, and stands in
             both places. Counts that are modelled have a last column, `filled_in`: whether they were
             made of smaller tables, because no record reports all the variables or more of them may
@@ -133,9 +133,9 @@ class EstimatedCounts:
             >>> domain = pm.Domain.of(survived=["no", "yes"])
             >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
             >>> print(counts.table("survived", shares=True).round(3).to_string(index=False))
-            survived  share  se_records  se_population   low  high
-                  no  0.677         0.0           0.01 0.657 0.696
-                 yes  0.323         0.0           0.01 0.304 0.343
+            survived  share   low  high  se_records  se_population
+                  no  0.677 0.657 0.696         0.0           0.01
+                 yes  0.323 0.304 0.343         0.0           0.01
         """
         names = list(names_of(variables, "variables", one=True))
         part = self.marginals.part()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pramana_core.estimation.estimated import EstimatedMarginals
 
 
-ERRORS = ("se_records", "se_population", "low", "high")
+ERRORS = ("low", "high", "se_records", "se_population")
 """The columns of a table that say how far its counts can be trusted."""
 
 _COUNTED = ("count", *ERRORS)
@@ -48,6 +48,8 @@ def tabulated(
         kind = pd.CategoricalDtype(list(variable.categories))
         column = column_of(variable.name)
         frame[column] = frame[column].astype(kind)
+    # Where a terminal has no room for all, the interval is beside its count.
+    frame = frame[[*map(column_of, found.domain.names), *_COUNTED]].copy()
     if projected:
         cells = project_to_simplex(found.counts.reshape(1, -1) / marginals.records)
         frame.insert(len(names) + 1, "projected", cells.ravel() * marginals.records)

@@ -23,16 +23,16 @@ def test_a_study_says_how_it_stands(world):
         " 2,201 records at every owner)"
     )
     assert study.owners()[["name", "active"]].values.tolist() == [["line", True], ["port", True]]
-    assert study.domain.names == ("class", "sex", "age", "survived")
+    assert study.domain().names == ("class", "sex", "age", "survived")
 
 
 def test_a_study_that_nobody_joined_says_so(start):
     study = start().study()
     assert repr(study).endswith("owners: no owners yet; waiting for a first release)")
     assert study.owners().empty
-    assert study.releases().columns.tolist()[:3] == ["id", "owner", "name"]
+    assert study.releases().columns.tolist()[:3] == ["owner", "state", "in_use"]
     assert study.jobs().empty
-    assert study.domain.names == ()
+    assert study.domain().names == ()
 
 
 def test_releases_say_what_is_in_them(world):
@@ -78,7 +78,7 @@ def test_masked_releases_are_listed_beside_others_and_in_no_sum(world):
     assert listed["plan_digest"].isna().all()
     assert study.releases()["in_use"].sum() == 3
     assert study.alignment().state == "identical"
-    assert "debt" not in study.domain.names
+    assert "debt" not in study.domain().names
     told = study.told()
     assert (told.epsilon, told.gamma) == (before.epsilon, before.gamma)
     assert any("leave out" in warning for warning in told.warnings)

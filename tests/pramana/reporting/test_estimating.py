@@ -76,7 +76,7 @@ def test_shares_are_counts_by_records_with_all_their_errors(randomized: pm.Repor
     plain = counts.table(["sex"], projected=True)
     shares = counts.table(["sex"], shares=True, projected=True)
     assert list(shares.columns) == [
-        "sex", "share", "projected", "se_records", "se_population", "low", "high",
+        "sex", "share", "projected", "low", "high", "se_records", "se_population",
     ]  # fmt: skip
     np.testing.assert_allclose(shares.iloc[:, 1:], plain.iloc[:, 1:] / counts.records, rtol=1e-15)
 
@@ -118,7 +118,7 @@ def test_variables_may_be_called_as_the_columns_of_numbers_are():
     table = counts.table(["low", "variable"], shares=True, projected=True)
     assert list(table.columns) == [
         "low (variable)", "variable", "share", "projected",
-        "se_records", "se_population", "low", "high",
+        "low", "high", "se_records", "se_population",
     ]  # fmt: skip
     assert table["share"].tolist() == [0.25, 0, 0, 0.75]
     assert counts.table("count").columns[:2].tolist() == ["count (variable)", "count"]

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import InputError
+from pramana_core.learn.bayes_classifier.information_error import information_error
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier, ChosenModel
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.common.documents import DocumentPart, read_json, variable_json
@@ -187,6 +188,9 @@ _DRAWN = 60
 _AROUND = 24
 """Points beside the heading."""
 
+_NORMAL = 1.96
+"""Standard errors to either end of a 95 % interval."""
+
 
 def draw_bayes_classifier(model: BayesClassifier) -> str:
     """Return the picture of `bayes_chart` as self-contained SVG."""
@@ -197,32 +201,44 @@ def bayes_chart(model: BayesClassifier) -> Chart:
     """Return a picture of what each attribute tells of the class, in bits, the most first.
 
     The bar of an attribute that depends on others is what it tells beside them, and in another
-    colour; these are named with the number.
+    colour; these are named with the number. The line across its end is its 95 % interval against
+    the population, by the errors of the probabilities, where all of them are known.
     """
     order = descending([a.information for a in model.attributes]).tolist()[:_DRAWN]
     ranked = [model.attributes[at] for at in order]
-    notes = [f"{a.information:.3f}{beside(a.parents)}" for a in ranked]
+    errors = [information_error(model, attribute) for attribute in ranked]
+    notes = [_bits(a, error) for a, error in zip(ranked, errors, strict=True)]
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
         plots.rows(axis, [a.name for a in ranked], notes)
-        for row, attribute in enumerate(ranked):
+        for row, (attribute, error) in enumerate(zip(ranked, errors, strict=True)):
             colour = plots.ORANGE if attribute.parents else plots.BLUE
             (bar,) = axis.barh(row, attribute.information, 0.6, color=colour)
             plots.entitle(bar, f"{attribute.name}: {notes[row]} bits")
+            if error is not None:
+                half = _NORMAL * error
+                ends = [max(attribute.information - half, 0.0), attribute.information + half]
+                axis.plot(ends, [row] * 2, "|-", color=plots.BLACK, linewidth=1.4, markersize=7)
         axis.set_xlim(left=0)
         axis.set_xlabel(_label(model), fontsize=9, parse_math=False)
 
     width, height = plots.size_of([a.name for a in ranked], notes)
-    size = max(width, (breadth(_heading(model), 10) + _AROUND) / 72), height + 0.5
+    size = max(width, (breadth(_heading(model), 10) + _AROUND) / 72), height + 0.7
     title = "What each attribute tells of the class"
     return Chart(title, "bayes", size, draw, _heading(model))
 
 
+def _bits(attribute: Attribute, error: float | None) -> str:
+    within = "" if error is None else f" ± {error:.3f}"
+    return f"{attribute.information:.3f}{within}{beside(attribute.parents)}"
+
+
 def _label(model: BayesClassifier) -> str:
-    return f"bits that an attribute tells of {model.target.name}" + (
-        "; orange: given the attributes named" if model.links else ""
-    )
+    return (
+        f"bits that an attribute tells of {model.target.name}, ± a standard error"
+        "\nline: 95 % interval"
+    ) + ("; orange: given the attributes named" if model.links else "")
 
 
 def _heading(model: BayesClassifier) -> str:

@@ -380,6 +380,16 @@ class Recommendation:
     lost: tuple[str, ...] = ()
     spreads: tuple[Spread, ...] = ()
 
+    def __str__(self) -> str:
+        """Return the method, why, and what is lost; the evidence is left to who asks for it."""
+        said = [f"Mask by {self.method}. {self.sentence}"]
+        if self.alternatives:
+            others = ", ".join(self.alternatives)
+            said.append(f"The same is kept, by true values reordered, by {others}.")
+        rows = len(self.evidence)
+        looked = f"{rows} relationship{'' if rows == 1 else 's'} looked at: see `evidence`."
+        return "\n".join([*said, *self.lost, looked])
+
 
 def recommend(
     S: Any,  # noqa: N803 - the papers' names

@@ -150,8 +150,8 @@ class TreeDrawing:
                 _PALE if pale else _LINE,
             )
             shown = _short(label)
-            # White also between the words, where an outline is not.
-            ground = Box(x0 + GAP + 4, child.y - 8, 0.9 * breadth(shown, 12) + 4, 16, "#fff")
+            # White also between the words, and a little before and behind, so that no line touches.
+            ground = Box(x0 + GAP, child.y - 8, 0.9 * breadth(shown, 12) + 12, 16, "#fff")
             words = Text(x0 + GAP + 6, child.y + 4, shown, 12, "#999" if pale else "#222")
             told = f"{label}: {100 * share:.1f} % of the records"
             yield Group([path, ground, words], told)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.masked import NO_BOUND, protection
+from owner_agent.release.masked import LETTERS, NO_BOUND, protection
 from owner_agent.report.masked import FIRST
 from owner_agent.report.page import figure, measured, rough
 from pramana_core.mask import METHODS
@@ -32,6 +32,8 @@ def test_the_report_stays_with_its_owner_and_says_so(shop, command, rows):
     assert stat.S_IMODE(_page(shop).parent.stat().st_mode) == 0o700
     html = _page(shop).read_text()
     assert html.index("This page shows your true values") < html.index("<h2>")
+    assert html.index("<dt>S</dt><dd>what is told as it is: age, gender") < html.index("<h2>")
+    assert re.search(r"\bS\b", done.out).start() == done.out.index(LETTERS)
     assert NO_BOUND in html
     assert not re.search(r'(?:src|href)="(?!#|data:image/png;base64)', html)
     # Two columns over age and gender, and over each other: four of five beside each other.

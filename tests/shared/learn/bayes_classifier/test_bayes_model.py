@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pramana_core.learn.bayes_classifier.exchange import (
     read_bayes_classifier_json,
     write_bayes_classifier_text,
 )
+from pramana_core.learn.bayes_classifier.information_error import information_error
 from pramana_core.learn.bayes_classifier.learning import learn_bayes_classifier
 from pramana_core.learn.bayes_classifier.options import BayesClassifierOptions
 from pramana_core.learn.learners import BAYES, read_predictor
@@ -136,7 +138,29 @@ def test_its_text_and_picture_tell_every_attribute(model):
     for attribute in model.attributes:
         assert f"\n{attribute.name}" in text
         assert attribute.name in picture
+        error = information_error(model, attribute)
+        assert (f"{attribute.information:.3f} ± {error or 0:.3f}" in picture) == (error is not None)
     assert f"{len(model.links)} links" in text
+
+
+def test_errors_of_information_are_those_between_tables():
+    """Beside how far what is told scatters when records and noise are drawn again."""
+    found, stated = [], []
+    for seed in range(40):
+        marginals = reported(drawn(3000, seed=100 + seed), 0.1, seed=900 + seed)
+        made = learn_bayes_classifier(
+            marginals, "kind", None, BayesClassifierOptions("naive-bayes")
+        )
+        found.append([attribute.information for attribute in made.attributes])
+        stated.append([information_error(made, attribute) for attribute in made.attributes])
+    ratios = np.mean(stated, axis=0) / np.std(found, axis=0, ddof=1)
+    assert ((ratios > 0.6) & (ratios < 1.7)).all(), ratios
+
+
+def test_without_errors_none_is_stated(model):
+    attribute = model.attributes[0]
+    unknown = replace(attribute.family, se=np.full_like(attribute.family.se, np.nan))
+    assert information_error(model, replace(attribute, family=unknown)) is None
 
 
 def test_records_with_empty_values_are_encoded():

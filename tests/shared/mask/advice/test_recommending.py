@@ -42,6 +42,8 @@ def test_lines_are_kept_by_egadp():
     assert (found.method, found.kind, found.lost) == ("egadp", "linear", ())
     assert not found.alternatives
     assert "linear" in found.sentence
+    assert str(found).startswith(f"Mask by egadp. {found.sentence}\n")
+    assert len(str(found)) < 500
     abouts = [row.about for row in found.evidence]
     assert abouts[:3] == ["age, sex -> X1", "age -> X1", "sex -> X1"]
     assert abouts[-2:] == ["X1 -> X2 given S", "X2 -> X1 given S"]

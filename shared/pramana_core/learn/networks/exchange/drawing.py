@@ -197,7 +197,7 @@ def _percent(line: list[Point], confidence: float | None) -> Shape:
         return ()
     (x0, y0), (x1, y1) = _points(line)[-2:]
     x, y = (x0 + x1) / 2, (y0 + y1) / 2 + 4
-    return Text(x, y, _shown(confidence), 11, anchor=MIDDLE, outline=5)
+    return Text(x, y, _shown(confidence), 11, anchor=MIDDLE, outline=9)
 
 
 def _shown(confidence: float) -> str:
