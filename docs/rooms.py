@@ -61,10 +61,8 @@ miner_service.http.metrics miner_service.intake owner_agent.design owner_agent.h
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_agent.peer
 pramana.exchange pramana.frequent_patterns pramana.showing
-miner_service.http.access owner_agent.cli pramana.planning
-pramana.reporting
-miner_service.http.gate owner_agent.__main__ pramana.networks
-pramana.owner
+miner_service.http.access owner_agent.cli pramana.planning pramana.reporting
+miner_service.http.gate owner_agent.__main__ pramana.networks pramana.owner
 miner_service.http.endpoints pramana.estimators pramana.masking
 miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving
