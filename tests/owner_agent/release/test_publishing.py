@@ -651,7 +651,10 @@ def test_a_damaged_outbox_is_not_sent(bench, killed, name):
     assert bench.miner.sealed() == []
 
 
-def test_a_release_prepared_with_other_draws_is_not_sent(bench, killed, monkeypatch):
+@pytest.fixture
+def prepared(bench, killed, monkeypatch):
+    """A release that was prepared, but not yet in the ledger when the agent died: its manifest."""
+
     def die(*_):
         raise killed
 
@@ -660,28 +663,23 @@ def test_a_release_prepared_with_other_draws_is_not_sent(bench, killed, monkeypa
         with pytest.raises(killed):
             published(bench)
     (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")
-    written = json.loads(path.read_text())
+    return path
+
+
+def test_a_release_prepared_with_other_draws_is_not_sent(bench, prepared):
+    written = json.loads(prepared.read_text())
     written["draws"] = ["another" for _ in written["draws"]]
-    path.write_text(json.dumps(written))
+    prepared.write_text(json.dumps(written))
     with pytest.raises(StoreCorrupt, match=f"{MANIFEST} is not what was written"):
         published(bench)
     assert bench.miner.sealed() == []
 
 
-def test_a_session_prepared_the_same_records_before_they_are_published(bench, killed, monkeypatch):
+def test_a_session_prepared_the_same_records_before_they_are_published(bench, prepared):
     """A session with peers prepares the same bytes, and names neither draws nor linkage."""
-
-    def die(*_):
-        raise killed
-
-    with monkeypatch.context() as patch:
-        patch.setattr("owner_agent.release.publish.upsert_entry", die)
-        with pytest.raises(killed):
-            published(bench)
-    (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")
-    written = json.loads(path.read_text())
+    written = json.loads(prepared.read_text())
     assert written["draws"] is not None
-    path.write_text(json.dumps(written | {"draws": None, "keyed_draws": None, "linkage": None}))
+    prepared.write_text(json.dumps(written | {"draws": None, "keyed_draws": None, "linkage": None}))
     published(bench)
     (release,) = bench.miner.sealed()
     assert release["manifest"].draws is None
