@@ -200,7 +200,6 @@ def _evidence(network: BayesNet, given: list[str]) -> dict[str, str]:
 
 
 def _described(document: NetworkDocument) -> dict[str, Any]:
-
     from pramana_core.learn.networks.exchange.documents import link_json
 
     network = document.network

@@ -210,12 +210,15 @@ def create_release(
     draws = None if body.draws is None else json.dumps(body.draws)
     keyed = None if body.keyed_draws is None else json.dumps(body.keyed_draws)
     if row is not None:
-        known = (row.digest, row.draws, row.linkage, row.keyed_draws)
-        if known != (body.digest, draws, body.linkage, keyed):
+        differs = row.digest != body.digest
+        if differs or (row.draws, row.linkage, row.keyed_draws) != (draws, body.linkage, keyed):
+            what = (
+                "other draws or another linkage" if row.digest == body.digest else "other content"
+            )
             raise Conflict(
-                f"A release {body.name} of {owner} exists with other content; it is unchanged.",
+                f"A release {body.name} of {owner} exists with {what}; it is unchanged.",
                 where="name",
-                remedy="Other content is another release and needs a name of its own.",
+                remedy=f"A release with {what} is another one and needs a name of its own.",
             )
         return row, False
     row = ReleaseRow(

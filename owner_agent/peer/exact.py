@@ -31,7 +31,7 @@ from pramana_core.learn.networks.bayes_net import LearnedFamily
 
 @dataclass(frozen=True)
 class ExactTables:
-    """What a session would tell exactly; see `findings.Told`."""
+    """What a session would tell exactly; see `RecordDisclosure`."""
 
     tellings: tuple[ColumnDisclosure, ...]
 

@@ -39,7 +39,7 @@ from pramana_core.marginals.tabulated_counts import NoisyCounts, NoisyTable
 
 @dataclass(frozen=True, eq=False)
 class NoisyTables:
-    """What a session would tell with noise; see `findings.Told`.
+    """What a session would tell with noise; see `RecordDisclosure`.
 
     Attributes:
         counts: the tables, from which all that is disclosed is made.

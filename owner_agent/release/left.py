@@ -26,6 +26,7 @@ from pramana_core.audit.verifying import Anchor, contradiction, read_anchors, wr
 from pramana_core.errors import (
     HistoryLost,
     OptionError,
+    Refused,
     StorageFull,
     StoreCorrupt,
     TransportError,
@@ -216,6 +217,10 @@ def remember(state: Path, miner: Miner, environment: Environment) -> str | None:
     """
     try:
         return _remembered(state, miner.url, miner.audit().to_anchor(), environment)
+    except Refused as error:
+        if error.problem_code != StoreCorrupt.code:
+            return None
+        return f"the audit log of {miner.url} is damaged, as the miner says itself"
     except TransportError:
         return None
     except StorageFull as error:  # What was published stays published.

@@ -216,11 +216,22 @@ def _write_part(
 
 
 def _found(folder: Path, manifest: ReleaseCreate) -> PreparedRelease:
-    """Return what was prepared before, the same release. Raises StoreCorrupt."""
+    """Return what was prepared before: the same release, and it stays as it was written.
+
+    A session with peers prepares the same bytes, and names neither draws nor linkage. Raises
+    StoreCorrupt for other content, or other draws or another linkage than were written.
+    """
     found = reopen(folder.parent, manifest.name)
-    if found is None or found.manifest != manifest:
+    if found is None or not _alike(found.manifest, manifest):
         raise _corrupt(folder / MANIFEST, folder)
     return found
+
+
+def _alike(one: ReleaseCreate, other: ReleaseCreate) -> bool:
+    beside = ("draws", "keyed_draws", "linkage")
+    unsaid = [n for n in beside if getattr(one, n) is None or getattr(other, n) is None]
+    bare = dict.fromkeys(unsaid)
+    return one.model_copy(update=bare) == other.model_copy(update=bare)
 
 
 def _corrupt(path: Path, folder: Path) -> StoreCorrupt:

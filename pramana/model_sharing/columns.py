@@ -186,10 +186,10 @@ class ClassTeller:
             labels, (n,).
 
         Raises:
-            NotFitted: nothing was combined.
+            NotFitted: there is no model yet.
             TableError: it is no table, or a cell is empty or of another type.
             MissingColumn: an attribute is not there.
-            UnknownCategory: a category that no tree knows.
+            UnknownCategory: a category that the model does not know.
         """
         return self.classes_[self._fitted.predict(attribute_columns(self._fitted.schema, frame))]
 
@@ -201,7 +201,7 @@ class ClassTeller:
         return self._fitted.probabilities(attribute_columns(self._fitted.schema, frame))
 
     def score(self, frame: Frame, y: Any = None) -> float:
-        """Return the share of rows whose class is told right.
+        """Return the share of rows whose class is predicted right.
 
         Args:
             frame: a table as in `predict`.

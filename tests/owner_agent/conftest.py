@@ -93,7 +93,7 @@ class FakeMiner:
     consistency: Consistency | None = None
     repeated: list[RepeatedReports] | None = None
     study_plan: StudyPlan | None = None
-    audit: dict[str, Any] | None = None
+    audit: dict[str, Any] | str | None = None
     people: People = "overlapping"
     others: list[str] = field(default_factory=list)
     good: list[str] = field(default_factory=lambda: [TOKEN])
@@ -150,6 +150,8 @@ class FakeMiner:
         self.good = [token]  # The new token is used: the old one ends.
         if path == ["audit"]:
             told = self.audit
+            if isinstance(told, str):
+                return problem(500, told, "The audit log cannot be read.")
             return httpx.Response(200, json=told) if told else problem(404, "not-found")
         if path[2:] == ["privacy"]:
             return problem(503, "not-ready")

@@ -1,7 +1,8 @@
 """The learners of a class, one entry each: jobs, sessions of owners, estimators and simulations
-read it, and nothing else names a learner.
+read it.
 
-What a job may cost is said where jobs are bounded, in `miner_service.kinds.classifiers`.
+What a job may cost is said where jobs are bounded, in `miner_service.kinds.classifiers`; what an
+estimator is called and takes, where it is, in `pramana.estimators`.
 """
 
 from __future__ import annotations

@@ -91,6 +91,15 @@ def test_a_log_rewritten_behind_an_anchor_is_found(miner):
     assert AuditAnchor(**miner.admin.get("/v1/audit")).head != anchor.head
 
 
+def test_a_first_line_that_was_changed_is_said_by_its_code(miner, assert_problem):
+    """It is how owners hear of it: the log has no name any more, and so no state to remember."""
+    analyst = miner.study("asia")
+    first, *others = log_of(miner).read_bytes().splitlines(keepends=True)
+    log_of(miner).write_bytes(first.replace(b'"outcome"', b'"OUTCOME"', 1) + b"".join(others))
+    miner.services.audit._name = None  # As after a start.
+    assert_problem(analyst("GET", "/v1/audit"), 500, "store-corrupt", "")
+
+
 def test_guessed_invitations_do_not_fill_the_log(miner):
     for number in range(5):
         guess = {"secret": f"i-00000000000{number}.{'x' * 43}"}

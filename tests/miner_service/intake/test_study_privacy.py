@@ -138,6 +138,7 @@ def test_a_release_named_before_with_other_draws_is_another_release(
         before = miner.snapshot()
         answer = north("POST", "/v1/studies/asia/releases", json=other.body)
         assert_problem(answer, 409, "conflict", "r1")
+        assert "other draws" in answer.json()["detail"]
         assert miner.snapshot() == before
     too_many = release(plan(a=3), name="r2", draws=["first", "second"])
     answer = north("POST", "/v1/studies/asia/releases", json=too_many.body)

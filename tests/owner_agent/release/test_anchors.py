@@ -55,6 +55,14 @@ def test_a_miner_without_such_a_log_is_no_trouble(bench):
     assert all_anchors(bench.state) == {}
 
 
+@pytest.mark.parametrize(("code", "told"), [("store-corrupt", True), ("not-ready", False)])
+def test_a_log_that_the_miner_cannot_read_is_told(bench, code, told):
+    bench.miner.audit = code
+    warning = publish(PreparedRecords, bench.site, bench.environment, OPTIONS).log_warning
+    assert ("is damaged" in str(warning)) == told
+    assert all_anchors(bench.state) == {}
+
+
 def test_a_log_cut_short_is_told_noted_and_shown(bench, log, command):
     publish(PreparedRecords, bench.site, bench.environment, OPTIONS)
     lines = log.path.read_bytes().splitlines(keepends=True)

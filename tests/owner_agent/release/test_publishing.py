@@ -15,7 +15,7 @@ import pytest
 
 from owner_agent.release.composition import spent
 from owner_agent.release.ledger import Ledger
-from owner_agent.release.outbox import MANIFEST
+from owner_agent.release.outbox import MANIFEST, prepare
 from owner_agent.release.publish import withdraw
 from owner_agent.site.planning import planned
 from owner_agent.state import private_files
@@ -651,7 +651,10 @@ def test_a_damaged_outbox_is_not_sent(bench, killed, name):
     assert bench.miner.sealed() == []
 
 
-def test_a_release_prepared_with_other_draws_is_not_sent(bench, killed, monkeypatch):
+@pytest.fixture
+def prepared(bench, killed, monkeypatch):
+    """A release that was prepared, but not yet in the ledger when the agent died: its manifest."""
+
     def die(*_):
         raise killed
 
@@ -660,12 +663,43 @@ def test_a_release_prepared_with_other_draws_is_not_sent(bench, killed, monkeypa
         with pytest.raises(killed):
             published(bench)
     (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")
-    written = json.loads(path.read_text())
-    assert written.pop("draws") is not None
-    path.write_text(json.dumps(written))
+    return path
+
+
+def test_a_release_prepared_with_other_draws_is_not_sent(bench, prepared):
+    written = json.loads(prepared.read_text())
+    written["draws"] = ["another" for _ in written["draws"]]
+    prepared.write_text(json.dumps(written))
     with pytest.raises(StoreCorrupt, match=f"{MANIFEST} is not what was written"):
         published(bench)
     assert bench.miner.sealed() == []
+
+
+def test_a_session_prepared_the_same_records_before_they_are_published(bench, prepared):
+    """A session with peers prepares the same bytes, and names neither draws nor linkage."""
+    written = json.loads(prepared.read_text())
+    assert written["draws"] is not None
+    prepared.write_text(json.dumps(written | {"draws": None, "keyed_draws": None, "linkage": None}))
+    published(bench)
+    (release,) = bench.miner.sealed()
+    assert release["manifest"].draws is None
+    assert release["manifest"].name == written["name"]
+
+
+def test_a_session_prepares_the_same_records_after_they_were_published(bench, monkeypatch):
+    seen = []
+
+    def watched(outbox, records, per_part):
+        seen.append(records)
+        return prepare(outbox, records, per_part)
+
+    monkeypatch.setattr("owner_agent.release.publish.prepare", watched)
+    published(bench)
+    (path,) = (bench.state / "outbox").glob(f"*/{MANIFEST}")
+    before = path.read_bytes()
+    bare = replace(seen[0], draws=None, linkage=None)
+    assert prepare(bench.state / "outbox", bare, 20).manifest.draws is not None
+    assert path.read_bytes() == before
 
 
 def test_an_interrupted_write_leaves_nothing_behind(bench, monkeypatch, killed):
