@@ -40,7 +40,7 @@ check: $(STAMP) ## format check, lint and strict types
 
 .PHONY: unit
 unit: $(STAMP) ## the quick tests only
-	$(BIN)/pytest -n auto --dist worksteal -m "not end_to_end and not calibration and not slow"
+	$(BIN)/pytest -n auto --dist worksteal -m "not end_to_end and not calibration and not slow and not campaign"
 
 .PHONY: test
 test: check ## all checks and all tests (the campaign in its short form)
@@ -63,7 +63,8 @@ costs: $(STAMP) ## what jobs take beside what is predicted, and the rates that f
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.costs --fit
 
 .PHONY: campaign
-campaign: $(STAMP) ## how often intervals hold the truth, 1,000 repetitions of each setting (docs/coverage.md)
+campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of each setting (docs/coverage.md)
+	$(BIN)/pytest -n auto --timeout 7200 -m campaign
 	$(BIN)/python -m benchmarks.coverage
 	PRAMANA_COVERAGE=all $(BIN)/pytest -n auto tests/coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py

@@ -204,6 +204,7 @@ def run_command(
     counts: dict[str, Any] = {name: asked.pop(name) for name in COUNTED if name in asked}
     spec = spec_of({"kind": kind, **asked})
     with _study(context) as study:
+        job: Job[Any]
         if kind == "contingency-table":
             job = study.table(asked["variables"], **counts)
         else:

@@ -109,10 +109,10 @@ def _first(document: NetworkDocument) -> str:
     structure = document.network.structure
     if len(structure.nodes) <= _AT_A_GLANCE or len(structure.links) <= _AT_A_GLANCE:
         return ""
-    worth = [link for link in document.links or () if link.gain is not None]
+    worth = document.links
     if not worth:
         return ""
-    order = descending([link.gain or 0.0 for link in worth]).tolist()[:_AT_A_GLANCE]
+    order = descending([link.gain for link in worth]).tolist()[:_AT_A_GLANCE]
     return _part(document, [(worth[at].parent, worth[at].child) for at in order])
 
 

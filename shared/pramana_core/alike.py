@@ -19,7 +19,7 @@ def alike(name: str, known: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
-def did_you_mean(absent: Iterable[str], known: Iterable[str]) -> str:
+def did_you_mean(absent: Iterable[object], known: Iterable[str]) -> str:
     """Return what names that are absent were probably called, in brackets; else nothing."""
     among = list(known)
     found = dict.fromkeys(

@@ -55,6 +55,6 @@ def _apart(errors: Tensor) -> Tensor:
     squares = errors**2
     total = squares.sum(axis=-1, keepdims=True) * size / (size - 1)
     if size == 2:
-        return np.sqrt(np.broadcast_to(total / 2, squares.shape))
+        return np.broadcast_to(np.sqrt(total / 2), squares.shape)
     found: Tensor = np.sqrt(np.maximum(squares - total / size**2, 0.0) / (1 - 2 / size))
     return found
