@@ -12,7 +12,12 @@ from pramana.reporting.files import names_of
 from pramana.reporting.reports import Reports
 from pramana.reporting.sources import Source as Source
 from pramana.reporting.sources import Sources, choose, require_order, sources_of
-from pramana.reporting.tabulating import tabulated, tabulated_each, warn_of_lack_of_fit
+from pramana.reporting.tabulating import (
+    tabulated,
+    tabulated_each,
+    tabulated_means,
+    warn_of_lack_of_fit,
+)
 from pramana.showing.charts import counts_chart, plotted
 from pramana.showing.html import DIGITS, card
 from pramana_core.domain import Domain
@@ -140,6 +145,54 @@ class EstimatedCounts:
         names = list(names_of(variables, "variables", one=True))
         part = self.marginals.part()
         frame = tabulated(part, names, level, shares=shares, projected=projected)
+        warn_of_lack_of_fit(_contradicted(part))
+        return frame
+
+    def means(
+        self,
+        variable: str,
+        by: str | Sequence[str] = (),
+        *,
+        values: Sequence[float] | None = None,
+        level: float = LEVEL,
+    ) -> pd.DataFrame:
+        """Return the estimated mean of a variable, of all records or in each group.
+
+        Args:
+            variable: whose; its categories must be numbers, or intervals with `representatives`.
+            by: one name, or a list of them: a row for each combination of their categories.
+            values: the number that stands for each category, in the order of the domain; None
+                takes the domain's `representatives`. Of an answer coded 0 and 1 the mean is a share.
+            level: the confidence of the intervals, above 0 and below 1.
+
+        Returns:
+            Columns: those of `by`; `mean`; `low` and `high`, its interval against the population
+            (mean and error, within the values); `se_records`, the standard error given these
+            records; `se_population`, that against the population. All are NaN of a group that may
+            be empty: its estimated size is not above its own error times the normal quantile.
+
+        Raises:
+            UnknownVariable: a name that no source has.
+            OptionError: no number for each category, one variable twice, or a level out of range.
+            SingularChannel, EstimationError: the reports cannot tell this table by this estimator.
+            LimitExceeded: too many cells.
+
+        Examples:
+            >>> import pramana as pm
+            >>> people = pm.example("titanic")
+            >>> domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
+            >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
+            >>> print(counts.means("survived", "sex", values=[0, 1]).round(3).to_string(index=False))
+               sex  mean   low  high  se_records  se_population
+            female 0.732 0.692 0.772         0.0          0.020
+              male 0.212 0.193 0.231         0.0          0.010
+        """
+        names = list(names_of(variable, "variable", one=True))
+        if len(names) != 1:
+            raise OptionError("variable must be one name.", where="variable")
+        groups = list(names_of(by, "by", one=True)) if len(by) else []
+        part = self.marginals.part()
+        frame = tabulated_means(part, names[0], groups, values, level)
         warn_of_lack_of_fit(_contradicted(part))
         return frame
 

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from pramana.frames.sentences import one_sentence, warn_caller
+from pramana.frames.sentences import listed, one_sentence, warn_caller
+from pramana_core.domain import Variable
+from pramana_core.errors import OptionError
 from pramana_core.estimation.plausibility import examine
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.estimation.tables_modelled import ModelledTable, PooledTable
 from pramana_core.learn.common.documents import project_to_simplex
 from pramana_core.learn.common.options import InnerShare, require_limit
 from pramana_core.marginals.counts import LEVEL, Codes
+from pramana_core.marginals.score_interval import normal_quantile
 from pramana_core.plan import Block, Plan
 
 if TYPE_CHECKING:
@@ -80,6 +84,80 @@ def tabulated_each(
         table.insert(0, "variable", name)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def tabulated_means(
+    marginals: EstimatedMarginals,
+    variable: str,
+    by: Sequence[str],
+    values: Sequence[float] | None,
+    level: float = LEVEL,
+) -> pd.DataFrame:
+    """Return means as `EstimatedCounts.means` does, and raise what it does.
+
+    A mean is S / n, of the sum of the values and the number of records, both linear in the counts.
+    Its error is that of S - (S / n) n, over n (the delta method).
+    """
+    import pandas as pd
+
+    with one_sentence():
+        require_limit(level, InnerShare, "level")
+        found = marginals.marginal([variable, *by])
+    numbers = _values_of(found.domain[variable], values)
+    counts = found.counts.reshape(len(numbers), -1)
+    z = normal_quantile(level)
+    sizes = counts.sum(axis=0)
+    means = np.full(len(sizes), np.nan)
+    np.divide(numbers @ counts, sizes, out=means, where=sizes > 0)
+    errors = np.full((2, len(sizes)), np.nan)
+    for at in np.flatnonzero(sizes > 0):
+        # The number of the group's records, and the sum of the values' distances from its mean.
+        functions = np.zeros((2, *counts.shape))
+        functions[0, :, at], functions[1, :, at] = 1.0, numbers - means[at]
+        functions = functions.reshape(2, *found.counts.shape)
+        for row, population in enumerate((False, True)):
+            squares = np.diag(found.covariance_of(functions, population=population))
+            size_error, error = np.sqrt(np.maximum(squares, 0.0))
+            errors[row, at] = error / sizes[at]
+        if sizes[at] <= z * size_error:  # there may be nobody in this group: it tells no mean
+            means[at] = np.nan
+    errors[:, np.isnan(means)] = np.nan
+    shape = [len(found.domain[name].categories) for name in by]
+    cells = np.indices(shape).reshape(len(by), len(sizes))
+    frame = pd.DataFrame(
+        {
+            column_of(name): pd.Categorical.from_codes(codes, list(found.domain[name].categories))
+            for name, codes in zip(by, cells, strict=True)
+        },
+        index=range(len(sizes)),
+    )
+    frame["mean"] = means
+    frame["low"] = np.maximum(means - z * errors[1], numbers.min())
+    frame["high"] = np.minimum(means + z * errors[1], numbers.max())
+    frame["se_records"], frame["se_population"] = errors
+    return frame
+
+
+def _values_of(variable: Variable, values: Sequence[float] | None) -> npt.NDArray[np.float64]:
+    """Return the number for each category of a variable. Raises OptionError."""
+    given = variable.representatives if values is None else values
+    if given is None:
+        raise OptionError(
+            f"The categories of {variable.name!r} are no numbers: give values, one for each of"
+            f" {listed(variable.categories)}, or representatives where its categories are listed.",
+            where="values",
+        )
+    try:
+        numbers = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape != (len(variable.categories),) or not np.isfinite(numbers).all():
+        raise OptionError(
+            f"values must be {len(variable.categories)} finite numbers, one for each category of"
+            f" {variable.name!r} in its order: {listed(variable.categories)}.",
+            where="values",
+        )
+    return numbers
 
 
 # Which draws reports were made by, so that the same draws are counted once.
