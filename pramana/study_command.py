@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -149,7 +150,7 @@ def kinds_command(
             print_json({name: list(_options(message)) for name, message in known.items()})
             return
         for name, message in known.items():
-            _say(f"{name}: {' '.join((message.__doc__ or '').split('.')[0].split())}.")
+            _say(f"{name}: {_first_sentence(message.__doc__ or '')}")
         _say("`pramana study kinds KIND` lists the options of one.")
         return
     message = known[_known_kind(kind, known)]
@@ -161,6 +162,11 @@ def kinds_command(
         _say(f"{name}: needed" if told["needed"] else f"{name} = {json_text.dumps(told['value'])}")
     about = " ".join((message.__doc__ or "").replace("`", "").split())
     _say(f"\n{about}")
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of a docstring; a point within a number ends none."""
+    return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 @app.command("run")

@@ -162,7 +162,7 @@ class EstimatedCounts:
             variable: whose; its categories must be numbers, or intervals with `representatives`.
             by: one name, or a list of them: a row for each combination of their categories.
             values: the number that stands for each category, in the order of the domain; None
-                takes the domain's `representatives`. Of an answer coded 0 and 1 the mean is a share.
+                takes the domain's `representatives`. The mean of 0 and 1 is a share.
             level: the confidence of the intervals, above 0 and below 1.
 
         Returns:
@@ -182,7 +182,8 @@ class EstimatedCounts:
             >>> people = pm.example("titanic")
             >>> domain = pm.Domain.of(sex=["female", "male"], survived=["no", "yes"])
             >>> counts = pm.estimate(people, pm.Plan.unrandomized(domain))
-            >>> print(counts.means("survived", "sex", values=[0, 1]).round(3).to_string(index=False))
+            >>> found = counts.means("survived", "sex", values=[0, 1])
+            >>> print(found.round(3).to_string(index=False))
                sex  mean   low  high  se_records  se_population
             female 0.732 0.692 0.772         0.0          0.020
               male 0.212 0.193 0.231         0.0          0.010

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its blocks run from an empty folder and print what the page shows.
+"""Pages whose blocks run from an empty folder and print what stands below them.
 
 `PRAMANA_WRITE_TUTORIAL=1 pytest tests/examples` writes what they print, and the pictures, anew.
 """
@@ -17,37 +17,41 @@ import pytest
 from tests.examples import blocks
 from tests.places import ROOT
 
-PAGE = ROOT / "docs" / "tutorial.md"
+PAGES = [ROOT / "docs" / "tutorial.md", ROOT / "docs" / "five-questions.md"]
 WRITE = bool(os.environ.get("PRAMANA_WRITE_TUTORIAL"))
 OPTIONAL = re.compile(
     r"^(?:import|from) (sklearn|pgmpy|pyagrum|networkx|polars|mlxtend)", re.MULTILINE
 )
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[blocks.Block, str]]:
-    here, folder = Path.cwd(), tmp_path_factory.mktemp("tutorial")
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.fixture(scope="module", params=PAGES, ids=lambda page: page.stem)
+def said(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[tuple[blocks.Block, str]]:
+    page: Path = request.param
+    here, folder = Path.cwd(), tmp_path_factory.mktemp(page.stem)
+    text = page.read_text(encoding="utf-8")
     os.chdir(folder)
     try:
-        made = list(blocks.run_page(text, PAGE.name))
+        made = list(blocks.run_page(text, page.name))
     finally:
         os.chdir(here)
     if WRITE:
-        PAGE.write_text(blocks.with_printed(text, [now for _, now in made]), encoding="utf-8")
+        page.write_text(blocks.with_printed(text, [now for _, now in made]), encoding="utf-8")
         for picture in folder.glob("*.png"):
-            shutil.copy(picture, ROOT / "docs" / "images" / f"tutorial-{picture.name}")
+            shutil.copy(picture, ROOT / "docs" / "images" / f"{page.stem}-{picture.name}")
     return made
 
 
 @pytest.mark.slow
-def test_the_tutorial_prints_what_it_shows(said: list[tuple[blocks.Block, str]]):
+def test_a_page_prints_what_it_shows(said: list[tuple[blocks.Block, str]]):
     for block, printed in said:
-        assert printed == (block.printed or ""), f"line {block.line} of the tutorial"
+        assert printed == (block.printed or ""), f"line {block.line} of the page"
 
 
-def test_the_tutorial_needs_nothing_but_what_is_installed_with_pramana():
-    text = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_needs_nothing_but_what_is_installed_with_pramana(page: Path):
+    text = page.read_text(encoding="utf-8")
     assert [b.line for b in blocks.blocks(text) if OPTIONAL.search(b.code)] == []
 
 
