@@ -164,7 +164,8 @@ def test_kinds_and_their_options_are_those_of_the_wire(call):
 
     listed = call("kinds")
     for line in listed.out.strip().splitlines()[:-1]:
-        assert line.endswith(".") and line.count("(") == line.count(")"), "a sentence is cut"
+        assert line.endswith("."), line
+        assert line.count("(") == line.count(")"), "a sentence is cut"
     assert all(f"{kind}: " in listed.out for kind in kinds())
     told = json.loads(call("kinds", "decision-tree", "--json").out)
     assert told["target"]["needed"]
