@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.measuring import Measured, record
-from owner_agent.randomize.stream import randomize
+from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys
 from pramana_core.channels import RESOLUTION, Choice, Sampled, most_accurate
 from pramana_core.design import Learn, Problem, Requirements, compare, goal, reference

@@ -149,18 +149,42 @@ def inside(package: str, graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
 
 
 def listing(files: Mapping[str, Path]) -> str:
-    """Return the table of all rooms with their numbers of files and what lives there."""
-    lines = ["| room | files | what lives there |", "| --- | ---: | --- |"]
-    for line in LAYERS.split("\n"):
-        for room in line.split():
-            path = files[room]
-            count = 1
+    """Return a table for each package of its rooms, with their numbers of files and what they hold.
+
+    What others use stands below what uses it, so that entrances come first; a room within another
+    follows that one.
+    """
+    height = {r: at for at, line in enumerate(LAYERS.split("\n")) for r in line.split()}
+    tops: dict[str, int] = {}
+    for room, at in height.items():
+        top = ".".join(room.split(".")[:2])
+        tops[top] = max(at, tops.get(top, 0))
+
+    def place(room: str) -> tuple[object, ...]:
+        names = room.split(".")
+        around = [".".join(names[:depth]) for depth in range(2, len(names) + 1)]
+        return tuple((-tops.get(name, height.get(name, 0)), name) for name in around)
+
+    lines = []
+    for package in PACKAGES:
+        own = sorted((room for room in height if room.startswith(f"{package}.")), key=place)
+        lines += [f"`{package}`: {_first(files[package])}", ""]
+        lines += ["| room | files | what lives there |", "| --- | ---: | --- |"]
+        for room in own:
+            path, count = files[room], 1
             if path.name == "__init__.py":
                 count = len([p for p in path.parent.glob("*.py") if p.name != "__init__.py"])
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            first = text.partition("\n\n")[0]
-            lines.append(f"| `{room}` | {count} | {' '.join(first.split())} |")
-    return "\n".join(lines) + "\n"
+            short = room.removeprefix(f"{package}.")
+            nested = "&emsp;" * short.count(".")
+            lines.append(f"| {nested}`{short}` | {count} | {_first(path)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _first(path: Path) -> str:
+    """Return the first paragraph of a file's docstring, in one line."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def pictures(files: Mapping[str, Path]) -> dict[str, str]:

@@ -5,9 +5,10 @@ A program that uses mlxtend.frequent_patterns changes its import and gets the sa
 further columns with their errors (`frames.ITEMSET_ERRORS`, `frames.RULE_ERRORS`).
 
 A table has a row per record and a column per item, of booleans or of 0 and 1. Under a plan the
-columns of a variable are named `variable=category` or `variable_category` (as pandas.get_dummies
-does), all of them there; a variable of two categories may instead be one column of its own name,
-true for its second category. Items of one variable of a plan never stand together in an itemset.
+columns of a variable are named ``variable=category`` or ``variable_category`` (as
+pandas.get_dummies does), all of them there; a variable of two categories may instead be one column
+of its own name, true for its second category. Items of one variable of a plan never stand together
+in an itemset.
 """
 
 from __future__ import annotations

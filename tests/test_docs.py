@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from docs.rooms import modules
+from docs.rooms import PACKAGES, modules
 from tests.places import ROOT
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("deploy/*.md")])
@@ -99,3 +102,165 @@ def test_the_files_that_a_page_names_are_there(page: Path):
     assert {name for name in named - folders if not (ROOT / name).is_dir()} == set()
     for name in set(re.findall(r"`([\w./]+\.py)`", text)):
         assert any(f"/{path.as_posix()}".endswith(f"/{name}") for path in files), name
+
+
+FILES = modules()
+
+TICKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+"""What is in single backticks; names that are not of this project stand in double ones."""
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(FILES[module].read_text(encoding="utf-8"))
+
+
+def docstring(module: str) -> str:
+    return ast.get_docstring(tree(module)) or ""
+
+
+@cache
+def defined(module: str) -> frozenset[str]:
+    """The functions, classes, methods (also as `Class.method`) and constants of a module."""
+    found: set[str] = set()
+    for node in ast.walk(tree(module)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {
+                f"{node.name}.{inner.name}"
+                for inner in node.body
+                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+    for node in tree(module).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(found)
+
+
+@cache
+def words(module: str) -> frozenset[str]:
+    """All names in a module's code and the words of its strings, docstrings left out."""
+    found: set[str] = set()
+    for node in ast.walk(tree(module)):
+        for field in ("id", "attr", "arg", "name", "asname", "module"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                found |= set(name.split("."))
+        said = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(said, str) and "`" not in said:
+            found |= set(re.findall(r"\w+", said))
+    return frozenset(found)
+
+
+@cache
+def everywhere() -> frozenset[str]:
+    """What is defined anywhere in the project."""
+    return frozenset().union(*(defined(module) for module in FILES))
+
+
+def near(module: str, word: str) -> bool:
+    """Is there a module of this name in the module itself, beside it, or in a room around it?"""
+    around = module
+    while around:
+        if f"{around}.{word}" in FILES:
+            return True
+        around = around.rpartition(".")[0]
+    return word in PACKAGES
+
+
+def names_nothing(module: str, text: str) -> Iterator[str]:
+    """Yield the words in backticks that are neither modules nearby nor names of the code.
+
+    The docstring of a room speaks of modules, and of what these define; that of a module also of
+    whatever its own code says.
+    """
+    room = FILES[module].name == "__init__.py"
+    inside = {name for name in FILES if name == module or name.startswith(f"{module}.")}
+    for word in TICKED.findall(text):
+        if not re.fullmatch(r"[a-z]\w+", word) or near(module, word):
+            continue
+        if room:
+            known = any(word in defined(name) for name in inside)
+        else:
+            known = word in everywhere() or word in words(module)
+        if not known:
+            yield word
+
+
+@pytest.mark.slow
+def test_the_modules_that_a_docstring_names_are_there():
+    missing = {(m, word) for m in FILES for word in names_nothing(m, docstring(m))}
+    assert not missing, "a module that has moved? what is of another program takes two backticks"
+
+
+def is_there(name: str) -> bool:
+    """Is a dotted name a module of ours, or what one has?"""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        module = ".".join(parts[:count])
+        if module in FILES:
+            found = None if FILES[module].name == "__main__.py" else import_module(module)
+            for part in parts[count:]:
+                found = getattr(found, part, None)
+            return count == len(parts) or found is not None
+    return False
+
+
+@pytest.mark.slow
+def test_the_rooms_that_pages_and_docstrings_name_are_there():
+    """By their dotted names and as folders; what the code itself writes with a slash is no room."""
+    texts = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
+    texts |= {m: path.read_text(encoding="utf-8") for m, path in FILES.items()}
+    said = {
+        node.value.strip("/")
+        for module in FILES
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    folders = [place for path in set(FILES.values()) for place in path.parent.glob("*/")]
+    places = {
+        f"/{path.relative_to(ROOT).with_suffix('').as_posix()}"
+        for path in [*FILES.values(), *folders]
+    }
+    dotted = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.(?!(?:py|json|toml)\b)\w+)+")
+    missing = set()
+    for where, text in texts.items():
+        for name in set(TICKED.findall(text)):
+            folder = name.rstrip("/")
+            if dotted.fullmatch(name.removesuffix("()")):
+                if not is_there(name.removesuffix("()")):
+                    missing.add((where, name))
+            elif re.fullmatch(r"[a-z_]\w*(/[a-z]\w*)*", folder) and "/" in name:
+                known = (ROOT / folder).exists() or folder in said
+                if not known and not any(place.endswith(f"/{folder}") for place in places):
+                    missing.add((where, name))
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_what_tables_say_of_a_file_is_in_it(page: Path):
+    """Rows of a step, the file that takes it, and what does it there."""
+    files = {path.relative_to(ROOT).as_posix(): module for module, path in FILES.items()}
+    text = page.read_text(encoding="utf-8")
+    rows = re.findall(r"\| `([\w/]+\.py)` \| (`.+`) \|$", text, re.MULTILINE)
+    assert rows or page.name != "architecture.md"
+    for file, names in rows:
+        assert file in files, f"{page.name} names {file}"
+        for name in TICKED.findall(names):
+            assert name in defined(files[file]), f"{page.name}: {file} has no {name}"
+
+
+def test_what_is_not_there_is_missed():
+    """The negative control of the three tests above."""
+    room, module = "pramana_core.mask", "pramana_core.mask.catalogue"
+    text = "The methods are in `methods`; `nowhere` is, and `S` is a table, ``other`` no name."
+    assert list(names_nothing(room, text)) == ["nowhere"]
+    assert list(names_nothing(module, "`methods` and `cgadp_` beside `nowhere`")) == [
+        "cgadp_",
+        "nowhere",
+    ]
+    assert is_there("pramana_core.mask.catalogue.METHODS")
+    assert not is_there("pramana_core.mask.catalogue.gone")
+    assert not is_there("pramana_core.gone")
+    assert {"METHODS", "Baseline"} - defined(module) == {"Baseline"}

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any
 
 from miner_service.intake.agreement import require_followed
+from miner_service.intake.examining import Repetitions, compared, examined
 from miner_service.intake.linkage import require_one_secret
 from miner_service.intake.receiving import decode, require_state, require_within_quota
 from miner_service.intake.study_privacy import require_within_budget
-from miner_service.intake.unbounded import Repetitions, compared, examined
 from miner_service.intake.withdrawing import closing
 from miner_service.services import Services
 from miner_service.settings import Limits

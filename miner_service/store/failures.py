@@ -1,7 +1,7 @@
 """What the failures of either database mean to whoever sent the request.
 
 Neither a password nor a parameter is in what is raised: the messages are our own, and engines are
-made with `hide_parameters`.
+made with ``hide_parameters``.
 """
 
 from __future__ import annotations

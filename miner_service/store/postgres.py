@@ -3,7 +3,7 @@
 A writer first takes one lock of the whole database (an advisory lock of the transaction): there is
 one writer at a time, as with SQLite, so that a budget that was read is still what it was when the
 release that spends of it is committed. Readers see one snapshot and wait for nobody. Whether a
-commit waits for the disk is the server's `synchronous_commit`, which is left on as it is.
+commit waits for the disk is the server's ``synchronous_commit``, which is left on as it is.
 
 Session locks and time-outs need sessions: a pooler in front must not share them by transaction.
 """

@@ -10,8 +10,8 @@ would be unbounded. With independent draws epsilons add, and the ledger adds the
 
 Draws alone do not protect a record whose value is corrected. Unchanged values repeat their draw, so
 of a record with two different reports everybody would know that it changed. What is done about
-that is in `corrections`: either the record keeps the report that it was given first, or all records
-are drawn anew, independently, in another epoch.
+that is in `owner_agent.release.corrections`: either the record keeps the report that it was given
+first, or all records are drawn anew, independently, in another epoch.
 
 In a study plan the owners' draws are their own, and which variables a record reports is no draw of
 theirs: it follows a coin, a function of the linkage secret that they share, the study, the plan and
@@ -205,7 +205,8 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
     """Return the identity of a block's draws: equal exactly if every record's draw is.
 
     Unrandomized blocks draw nothing: theirs depends on the block alone. The same people under
-    other record ids are other records; what tells them apart is in `populations`.
+    other record ids are other records; what they are known by is
+    `owner_agent.release.refusals.population_of`.
 
     Args:
         secrets: the owner's secrets.
@@ -232,7 +233,8 @@ def words(
     The input is the pseudonym with the record's true cell in the block XORed into its last 64
     bits, as a big-endian integer. The same value thus repeats its draw, and a changed value draws
     independently: with one draw for both, two reports of a corrected record could give both of its
-    values away. (That it was corrected they would tell all the same: see `corrections`.)
+    values away. (That it was corrected they would tell all the same: see
+    `owner_agent.release.corrections`.)
 
     The first four words are the output, from its head, under the block's key; the next four the
     output under another key, derived in the same way with a counter, and so on: the inputs are as

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from owner_agent.randomize.draws import draw_id
-from owner_agent.randomize.stream import Randomized, randomize
+from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.memory import Memory, RememberedReports, load_memory, save_memory
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen

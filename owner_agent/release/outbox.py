@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.randomize.stream import Randomized
+from owner_agent.randomize.reports import Randomized
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from owner_agent.randomize.stream import keyed_digest
+from owner_agent.randomize.masking_noise import keyed_digest
 from owner_agent.release.fingerprints import Values, groups_of, values_of
 from owner_agent.release.ledger import Draw, Form
 from owner_agent.site.site import Site

@@ -6,7 +6,7 @@ import hashlib
 import re
 
 from owner_agent.randomize.draws import draw_id, pseudonyms
-from owner_agent.randomize.stream import randomize as draw
+from owner_agent.randomize.reports import randomize as draw
 from pramana.frames.codes import encode
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import Frame, as_frame, shown

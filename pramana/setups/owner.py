@@ -1,6 +1,6 @@
 """Randomize as an owner does, with keys that derive from a seed.
 
-The reports come from `owner_agent.randomize.stream` and nothing else, so that a figure or a
+The reports come from `owner_agent.randomize.reports` and nothing else, so that a figure or a
 simulation made from them tests the product and not a copy of it.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.stream import randomize
+from owner_agent.randomize.reports import randomize
 from owner_agent.state.keys import Keys as Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.domain import Variable

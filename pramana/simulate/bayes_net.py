@@ -15,7 +15,7 @@ from pramana_core.errors import LimitExceeded
 from pramana_core.estimation.estimated import EstimatedMarginals, Estimator
 from pramana_core.learn.common.options import require_limit
 from pramana_core.learn.networks.network import BayesNet, cross_entropy
-from pramana_core.learn.networks.search.choice import CPDAG
+from pramana_core.learn.networks.search.classes import CPDAG
 from pramana_core.learn.networks.search.structure_learning import LearnedStructure, learn_structure
 from pramana_core.learn.networks.structure import Draws, Scoring, Search, SearchName, Structure
 from pramana_core.marginals.counts import ReportedCounts

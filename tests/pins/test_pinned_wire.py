@@ -32,7 +32,7 @@ from owner_agent.peer.identity.identity import (
 from owner_agent.peer.protocol import messages as peer_messages
 from owner_agent.peer.protocol.messages import TaskMessage
 from owner_agent.randomize.draws import draw_id, pseudonyms
-from owner_agent.randomize.stream import Randomized, randomize
+from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys, fingerprint

@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.stream import randomize
+from owner_agent.randomize.reports import randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
 from owner_agent.state.keys import Keys

@@ -1,4 +1,4 @@
-"""The figures and tables of Ma (2006), a room for each chapter.
+"""The figures and tables of Ma (2006), modules named by its sections, or by what they draw.
 
 What they share with FRAPP's is in `benchmarks.reproduce`.
 """

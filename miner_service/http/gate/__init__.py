@@ -4,5 +4,5 @@ Everything is looked at in the order of what it costs: a body is read only for a
 known and has a share left.
 
 Who may do what at an endpoint is not decided here but in `access`; connections, before they are
-requests, are in `listening`.
+requests, are in `server` and `tls`.
 """

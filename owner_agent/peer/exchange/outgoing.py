@@ -16,7 +16,7 @@ from owner_agent.peer.exchange.incoming import session_entry
 from owner_agent.peer.exchange.packages import Bodies, packed
 from owner_agent.peer.protocol.messages import Package, Proposal
 from owner_agent.peer.tasks.holding import LocalRecords
-from owner_agent.randomize.stream import Randomized
+from owner_agent.randomize.reports import Randomized
 from owner_agent.release.composition import planned_draws
 from owner_agent.release.corrections import CorrectedRelease, OwnRecords, ReleaseHistory, settle
 from owner_agent.release.fingerprints import fingerprint_of, recognized

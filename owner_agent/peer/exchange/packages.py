@@ -11,7 +11,7 @@ import numpy as np
 from owner_agent.peer.protocol.messages import CountTable, CountTables, Form, Package, Proposal
 from owner_agent.peer.tasks.catalogue import task_of
 from owner_agent.peer.tasks.holding import LocalRecords
-from owner_agent.randomize.stream import Randomized
+from owner_agent.randomize.reports import Randomized
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.outbox import OUTBOX, Outgoing, PreparedRelease, prepare
 from pramana_core.errors import LimitExceeded

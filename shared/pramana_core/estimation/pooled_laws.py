@@ -2,9 +2,9 @@
 
 Variables are estimated first, then pairs given the variables' margins, then, up to the order of
 interaction, sets of three and more given their pairs: each from all records that report the set,
-by generalized least squares with those margins, and its interaction shrunk (`shrinkage`). A table
-over more variables, or over a set that no record reports, has the largest entropy for all that is
-told of its parts (`maxent`).
+by generalized least squares with those margins, and its interaction shrunk (`pooled_shrinkage`).
+A table over more variables, or over a set that no record reports, has the largest entropy for all
+that is told of its parts (`maximum_entropy`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Masking of confidential numeric columns (AlAhmadi 2006): every method by its name.
 
-The methods are in `methods` and `synthetic`; the measures, the recommendation and the comparison
-of methods are in rooms beside them.
+The methods are in `methods`, and two synthetic baselines in `catalogue`, which lists all by name.
+The measures, the recommendation and the comparison of methods are in rooms beside them.
 """
 
 from pramana_core.mask.catalogue import METHODS, mask

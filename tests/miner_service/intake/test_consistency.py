@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from miner_service.intake import intake
-from miner_service.intake import unbounded as examining
+from miner_service.intake import examining, intake
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LimitExceeded

@@ -12,8 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
-from miner_service.intake import intake
-from miner_service.intake import unbounded as examining
+from miner_service.intake import examining, intake
 from miner_service.settings import StorageSettings
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Variable

@@ -10,8 +10,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from owner_agent.randomize.draws import PER_CALL, UniformWords, coins, draw_id, pseudonyms
+from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import chosen_by_coin, sample_columns
-from owner_agent.randomize.stream import randomize
 from owner_agent.state.keys import Keys
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import RESOLUTION, Product, StructuralZeros, Symmetric

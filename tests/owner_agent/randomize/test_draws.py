@@ -8,8 +8,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from owner_agent.randomize.draws import draw_id, pseudonyms, words
+from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import true_cells
-from owner_agent.randomize.stream import randomize
 from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Keys
 from pramana_core.channels import Dense, Identity, Symmetric

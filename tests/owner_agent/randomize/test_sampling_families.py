@@ -14,6 +14,7 @@ import pytest
 
 from owner_agent.randomize.draws import PER_CALL, UniformWords, uniform_below, uniform_columns
 from owner_agent.randomize.draws import words as keyed_words
+from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import (
     impossible_records,
     join,
@@ -22,7 +23,6 @@ from owner_agent.randomize.sampling import (
     split,
     true_cells,
 )
-from owner_agent.randomize.stream import randomize
 from owner_agent.randomize.unit_sampling import sample
 from owner_agent.state.keys import Keys
 from pramana_core.channels import (

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from owner_agent.randomize import alike, sampling
 from owner_agent.randomize.draws import words
+from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import (
     COUNTED_CELLS,
     impossible_records,
@@ -18,7 +19,6 @@ from owner_agent.randomize.sampling import (
     sample_choices,
     true_cells,
 )
-from owner_agent.randomize.stream import randomize
 from owner_agent.randomize.unit_sampling import rows_by_label
 from owner_agent.state.keys import Keys
 from pramana_core.channels import (

@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from owner_agent.randomize import stream as drawing
+from owner_agent.randomize import reports as drawing
 from owner_agent.randomize.draws import UniformWords, pseudonyms
-from owner_agent.randomize.stream import randomize
+from owner_agent.randomize.reports import randomize
 from owner_agent.release.corrections import OwnRecords, ReleaseHistory, is_drawn, settle
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Keys

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.stream import randomize
+from owner_agent.randomize.reports import randomize
 from owner_agent.release.corrections import OwnRecords, ReleaseHistory, settle
 from owner_agent.release.memory import Memory
 from owner_agent.state.keys import Keys

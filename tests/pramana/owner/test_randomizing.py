@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from owner_agent.randomize.stream import randomize as draw
+from owner_agent.randomize.reports import randomize as draw
 from owner_agent.release.randomized import read_records
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site

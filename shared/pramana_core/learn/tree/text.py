@@ -1,4 +1,4 @@
-"""Decision trees as rules in plain text, in the form of scikit-learn's `export_text`."""
+"""Decision trees as rules in plain text, in the form of scikit-learn's ``export_text``."""
 
 from __future__ import annotations
 

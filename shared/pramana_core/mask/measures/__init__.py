@@ -1,7 +1,7 @@
 """How good a masked table is: what it is still good for, and what it gives away.
 
-`measure_all` takes all measures; each is also a function of its own in the rooms `utility` and
-`security`. Nothing here masks, and nothing compares methods.
+`measure_all` takes all measures; `utility_rows` and `security_rows` are those of either side,
+each made of functions of its own. Nothing here masks, and nothing compares methods.
 """
 
 from pramana_core.mask.measures.core.compared import Measure, Measures

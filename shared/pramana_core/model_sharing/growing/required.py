@@ -255,7 +255,7 @@ class _Growth:
 # A leaf of n records that errs in e of them is expected to err in the upper confidence limit of
 # e/n. A subtree whose leaves together are expected to err as often as the single leaf in its place,
 # or nearly, is replaced. Nothing is held out for it, and nothing is protected by it: what anonymity
-# asks for is pruned in `anonymity`.
+# asks for is pruned in `pruning`.
 
 CONFIDENCE = 0.25
 """What C4.5 and Weka's J48, the paper's learner, take unless told otherwise."""

@@ -14,8 +14,8 @@ import pytest
 from pramana_core.domain import Domain
 from pramana_core.errors import StructureError
 from pramana_core.learn.networks.network import BayesNet
-from pramana_core.learn.networks.search import choice as equivalence
-from pramana_core.learn.networks.search.choice import (
+from pramana_core.learn.networks.search import classes as equivalence
+from pramana_core.learn.networks.search.classes import (
     CPDAG,
     LinkChange,
     deletions,

@@ -20,7 +20,8 @@ from typing import TypeVar
 import numpy as np
 
 from pramana_core.errors import StructureError
-from pramana_core.learn.networks.search.choice import CPDAG, Parents
+from pramana_core.learn.networks.search.choice import Parents
+from pramana_core.learn.networks.search.classes import CPDAG
 from pramana_core.learn.networks.search.dependence import Coefficients, Dependences
 from pramana_core.marginals.counts import Marginals
 from pramana_core.progress import Progress

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pramana_core.learn.networks.search.choice import (
-    CPDAG,
     LEAST_GAIN,
     Parents,
     SearchSpace,
@@ -20,8 +19,8 @@ from pramana_core.learn.networks.search.choice import (
     candidates,
     first_of,
     identity,
-    settle_class,
 )
+from pramana_core.learn.networks.search.classes import CPDAG, settle_class
 from pramana_core.learn.networks.search.optimum import (
     FAMILIES,
     Relocation,

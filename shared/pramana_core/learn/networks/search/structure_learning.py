@@ -13,8 +13,9 @@ from scipy.special import expit
 from pramana_core.errors import OptionError, SingularChannel, UnknownVariable
 from pramana_core.learn.common.documents import stream
 from pramana_core.learn.common.options import Seed, require_limit
-from pramana_core.learn.networks.search.choice import CPDAG, Parents
+from pramana_core.learn.networks.search.choice import Parents
 from pramana_core.learn.networks.search.chow_liu import from_pairs
+from pramana_core.learn.networks.search.classes import CPDAG
 from pramana_core.learn.networks.search.comparison import on_one_table
 from pramana_core.learn.networks.search.dependence import Coefficients
 from pramana_core.learn.networks.search.scores import Judge, judge_of, value_of
