@@ -1,0 +1,4 @@
+"""x."""
+from fastapi import APIRouter
+
+router = APIRouter()
