@@ -101,11 +101,15 @@ def show_left(request: Request, site: SiteDep) -> Response:
 def next_step(site: Site, entries: list[Entry]) -> NextStep | None:
     """Return what a site waits for; None where all that its plan reports has left."""
     if not site.file.variables:
-        return NextStep(
-            "The site file names no variables to randomize, so these pages have nothing to publish."
-            " What it masks or shares as a tree leaves by:",
-            command="owner-agent mask --publish",
-        ) if site.file.mask or site.file.share_model else None
+        return (
+            NextStep(
+                "The site file names no variables to randomize, so these pages have nothing to publish."
+                " What it masks or shares as a tree leaves by:",
+                command="owner-agent mask --publish",
+            )
+            if site.file.mask or site.file.share_model
+            else None
+        )
     if site.file.miner is None:
         return None
     if waiting := awaiting_plan(site):
