@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -17,6 +17,7 @@ from owner_agent.peer.told import ToldColumn, told_columns
 from owner_agent.site.site import Site
 from pramana_core.errors import OptionError, PramanaError, StoreCorrupt
 from pramana_core.pages.forms import ROOT
+from pramana_core.pages.words import apart
 
 router = APIRouter()
 
@@ -26,7 +27,7 @@ class Asked:
     """A session that was proposed, what it is about, and what a yes would reveal."""
 
     session: AskedSession
-    task: str
+    task: list[tuple[str, str]]
     reveals: list[str]
     error: PramanaError | None = None
 
@@ -34,11 +35,25 @@ class Asked:
     def of(cls, site: Site, session: AskedSession) -> Asked:
         """Return a session as the page shows it; a site file that is wrong is said beside it."""
         task = session.proposal.task.model_dump(exclude={"kind"}, exclude_defaults=True)
-        written = json.dumps(task, ensure_ascii=False)
+        written = [(name.replace("_", " "), _written(value)) for name, value in task.items()]
         try:
             return cls(session, written, revealed(site, session.proposal))
         except PramanaError as error:
             return cls(session, written, [], error)
+
+
+def _written(value: Any) -> str:
+    """Return what a task says of one thing, for people."""
+    match value:
+        case dict():
+            return "; ".join(
+                f"{apart(node)} given {_written(of)}" if of else apart(node)
+                for node, of in value.items()
+            )
+        case list():
+            return ", ".join(apart(str(one)) for one in value)
+        case _:
+            return apart(str(value))
 
 
 @router.get("/peers")

@@ -13,7 +13,7 @@ from owner_agent.http.service import Agent
 from owner_agent.pages.asked import AgentDep, SentDep, SiteDep
 from owner_agent.pages.rendering import page
 from owner_agent.release.options import STAGES
-from owner_agent.report.corrected import Corrected, corrected_of
+from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import warnings
 from owner_agent.site.mistakes import Choice
@@ -45,11 +45,19 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
     try:
         if sent.text("yes") != "on":
             raise OptionError("Nothing left, for nobody said yes.", where="yes")
-        if sent.text("shown") != _what(site, planned(site)):
+        plan = planned(site)
+        if sent.text("shown") != _what(site, plan):
             raise Conflict(
                 "Nothing left: the site file says something else than when this page was made.",
                 where="site file",
                 remedy="This is what it says now. Look at it, and say yes to that.",
+            )
+        found = corrected_of(site, plan, unwatched)
+        if chosen is None and found is not None and found.waits:
+            raise OptionError(
+                "Nothing left: records have other values now than when they were reported.",
+                where="corrections",
+                remedy="Choose below what happens to them.",
             )
         started = agent.publications.start(
             PublicationCreate(
@@ -99,7 +107,7 @@ def show_corrections(request: Request, site: SiteDep) -> Response:
         here="corrections",
         found=found,
         lines=() if found is None else found.lines(),
-        waits=_waits(found),
+        waits=found is not None and found.waits,
     )
 
 
@@ -124,7 +132,8 @@ def _form(
         words=plan_words(plan.plan),
         warnings=warnings(plan),
         shown=_what(site, plan),
-        waits=_waits(found),
+        found=found,
+        waits=found is not None and found.waits,
         lines=() if found is None else found.lines(),
         chosen=chosen,
         refused=[] if losses is None else [one for one in losses.columns if one.refused],
@@ -147,13 +156,6 @@ def _choice(sent: Sent) -> Choice | None:
             return "fresh"
         case _:
             return None
-
-
-def _waits(found: Corrected | None) -> bool:
-    """Whether records were corrected and nothing says what happens to them."""
-    if found is None or found.choice is not None:
-        return False
-    return any(one.correction.differing or one.correction.forgotten for one in found.blocks)
 
 
 def _doing(publication: Publication) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
@@ -9,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from owner_agent.http.service import Agent
 from owner_agent.pages.asked import AgentDep, SiteDep
 from owner_agent.pages.rendering import page
+from owner_agent.peer.asked import waiting_sessions
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.left import all_anchors, wrong_with
 from owner_agent.report.ledger_told import ColumnSpent, LedgerTold
@@ -50,6 +53,7 @@ def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
         bars=_bars(told.columns),
         scale=_scale(told.columns),
         running=_running(agent),
+        waiting=len(waiting_sessions(site.state)),
         next=next_step(site, entries),
         others=others_apart(site),
     )
@@ -98,17 +102,12 @@ def show_left(request: Request, site: SiteDep) -> Response:
     )
 
 
-def next_step(site: Site, entries: list[Entry]) -> NextStep | None:
+def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
     """Return what a site waits for; None where all that its plan reports has left."""
     if not site.file.variables:
-        return (
-            NextStep(
-                "The site file names no variables to randomize, so these pages have nothing to publish."
-                " What it masks or shares as a tree leaves by:",
-                command="owner-agent mask --publish",
-            )
-            if site.file.mask or site.file.share_model
-            else None
+        return NextStep(
+            "The site file names no variables to randomize. What it masks, or shares as a tree,"
+            " leaves by a command of its own: `owner-agent mask` or `owner-agent share-model`."
         )
     if site.file.miner is None:
         return None
@@ -150,17 +149,20 @@ def _running(agent: Agent) -> str | None:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of what a column has lost, as the pages of both sides draw it."""
+    """A bar of what a column has lost; `text` says it where no number bounds it."""
 
     what: str
     spent: float | None
-    owner: str = ""
-    left: float | None = None
+    text: str
 
 
 def _bars(columns: tuple[ColumnSpent, ...]) -> list[Bar]:
-    finite = [Bar(one.column, None if one.text == "∞" else one.epsilon) for one in columns]
-    return sorted(finite, key=lambda one: -(1e300 if one.spent is None else one.spent))
+    bars = []
+    for one in columns:
+        open_one = one.epsilon is not None and math.isinf(one.epsilon)
+        text = "as it is" if open_one else one.text
+        bars.append(Bar(one.column, None if open_one else one.epsilon, text))
+    return sorted(bars, key=lambda one: -(math.inf if one.spent is None else one.spent))
 
 
 def _scale(columns: tuple[ColumnSpent, ...]) -> float:

@@ -60,9 +60,7 @@ def key_of(proposal: Proposal) -> str:
     return proposal.model_copy(update=update).digest
 
 
-def require_yes(
-    site: Site, proposal: Proposal, now: datetime, tell: Callable[[str], None]
-) -> None:
+def require_yes(site: Site, proposal: Proposal, now: datetime, tell: Callable[[str], None]) -> None:
     """Check that the custodian said yes to a session, and use that up; else keep the proposal.
 
     Args:
@@ -144,9 +142,9 @@ def revealed(site: Site, proposal: Proposal) -> list[str]:
     blocks = [block for block in plan.plan.blocks if asked & set(block.names)]
     said = []
     if blocks and receivers:
-        how = "counts of their reports" if _counted(site, proposal) else "their reports"
-        said.append(f"Of these columns {how} may go to {named(receivers)}, no others:")
-        said += plan_words(Plan(tuple(blocks)))
+        what = "Counts of reports" if _counted(site, proposal) else "Reports"
+        said.append(f"{what} of these columns alone may go to {named(receivers, None)}:")
+        said += plan_words(Plan(tuple(blocks)), whole=True)
     if not task_of(proposal).shared:
         said.append(f"What is learned is kept by {proposal.initiator} alone.")
     elif site.owner in learners(proposal):
@@ -169,7 +167,7 @@ def _parameters_told(site: Site, own: Sequence[str]) -> str:
     else:
         bound = f"with {noise.kind} noise on all counts, epsilon {noise.epsilon:.4g} a session"
     return (
-        f"Parameters of the network at {named(list(own))} are counted in your true records and told"
+        f"Parameters of the network at {named(own, None)} are counted in your true records and told"
         f" to all owners of the session, {bound}."
     )
 

@@ -12,6 +12,7 @@ from owner_agent.peer.asked import (
     revealed,
     waiting_sessions,
 )
+from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.protocol.steps import PROPOSE
 from owner_agent.release.ledger import Ledger
 from owner_agent.site.site import load_site
@@ -133,14 +134,36 @@ def test_what_was_changed_on_disk_is_no_yes(south, propose, world):
 def test_what_a_yes_would_reveal(world, parameters_task):
     south = load_site(world.folder("south") / "site.toml")
     said = revealed(south, world.proposal(parameters_task))
-    assert "may go to \u2068north\u2069, \u2068east\u2069, no others" in said[0]
+    assert "alone may go to \u2068north\u2069, \u2068east\u2069:" in said[0]
     assert any("D" in line and "epsilon 1.386" in line for line in said)
-    assert any("C" in line and "told as they are" in line for line in said)
+    assert any("C" in line and "told as it is" in line for line in said)
     assert "counted in your true records" in said[-1]
     table = {"kind": "contingency-table", "variables": ["A", "D"]}
     said = revealed(south, world.proposal(table))
-    assert "may go to \u2068north\u2069, no others" in said[0]
+    assert "alone may go to \u2068north\u2069:" in said[0]
     assert not any("\u2068C\u2069" in line for line in said)
     assert said[-1] == "What is learned is kept by north alone."
     (alone,) = revealed(south, world.proposal({**table, "variables": ["A", "B"]}))
     assert alone == said[-1]
+
+
+def test_a_yes_hides_no_column_behind_a_number(bench, site_text):
+    """Of a plan that is only looked at the first are named; of what she decides about, all."""
+    names = [f"v{number}" for number in range(20)]
+    sections = [
+        f'[[variables]]\nname = "{name}"\ncategories = ["a", "b"]\nsensitive = true\n'
+        'channel = { kind = "symmetric", p = 0.4 }\n'
+        for name in names
+    ]
+    peer = (
+        '[peer]\nstudy = "asia"\n[[peer.known]]\nname = "south"\ncertificate = "south.pem"\n'
+        'url = "https://127.0.0.1:8201"\n'
+    )
+    bench.write("\n".join([site_text, peer, *sections]))
+    asked = {
+        "session": "ab" * 16, "study": "asia", "initiator": "south", "seconds": 60.0,
+        "participants": ["south", "clinic-north"],
+        "task": {"kind": "contingency-table", "variables": names},
+    }  # fmt: skip
+    said = "\n".join(revealed(bench.site, Proposal.model_validate(asked)))
+    assert all(f"\u2068{name}\u2069" in said for name in names)
