@@ -43,6 +43,8 @@ def page(
 
 def problem_page(error: Exception) -> Response:
     """Return the page that says what was wrong; of an unforeseen error, not what it says."""
-    known = isinstance(error, PramanaError)
-    told = problem_of(error) if known else unforeseen(_UNFORESEEN, remedy=None)
+    if isinstance(error, PramanaError):
+        told = problem_of(error)
+    else:
+        told = unforeseen(_UNFORESEEN, remedy=None)
     return rendered("problem.html.j2", status=told.status, title=told.title, problem=told)
