@@ -39,7 +39,8 @@ core.discretize core.kernel_regression core.marginals core.mask.core core.plan c
 benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core core.learn.common
 core.mask.advice core.mask.copies core.mask.measures.core core.privacy
 benchmarks.startup owner_agent.state core.estimation core.learn.networks core.learn.rules
-core.mask.measures core.mask.methods core.model_sharing core.regression core.study_plan
+core.mask.measures core.mask.methods core.model_sharing core.pages core.regression
+core.study_plan
 benchmarks.coverage core.design core.learn.networks.search core.mask core.model_sharing.growing
 core.wire
 benchmarks.reproduce.data miner_service.settings owner_agent.randomize
@@ -61,8 +62,9 @@ miner_service.http.metrics miner_service.intake owner_agent.design owner_agent.h
 owner_agent.peer.exchange pramana.frames pramana.simulate.commands
 benchmarks.reproduce.masiv miner_service.jobs miner_service.operations owner_agent.peer
 pramana.exchange pramana.frequent_patterns pramana.showing
-miner_service.http.access owner_agent.cli pramana.planning pramana.reporting
-miner_service.http.gate owner_agent.__main__ pramana.networks pramana.owner
+miner_service.http.access owner_agent.pages pramana.planning pramana.reporting
+miner_service.http.gate owner_agent.cli pramana.networks pramana.owner
+owner_agent.__main__
 miner_service.http.endpoints pramana.estimators pramana.masking
 miner_service.http.pages pramana.model_sharing
 miner_service.http pramana.client pramana.saving

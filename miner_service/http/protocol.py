@@ -18,11 +18,11 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.utils import get_remote_addr
 
-from miner_service.http.gate.bodies import HEADERS
 from miner_service.http.gate.shares import network_of
 from miner_service.http.tls import Tls
 from miner_service.settings import WebSettings
 from pramana_core.errors import AmbiguousRequest, NotReady
+from pramana_core.pages.headers import EVERY_ANSWER
 from pramana_core.wire.problems import (
     PROBLEM_MEDIA_TYPE,
     ProblemDetail,
@@ -383,7 +383,7 @@ def _answer(status: int, problem: ProblemDetail, *more: tuple[str, str]) -> byte
         ("content-type", PROBLEM_MEDIA_TYPE),
         ("content-length", str(len(body))),
         ("connection", "close"),
-        *HEADERS.items(),
+        *EVERY_ANSWER.items(),
         *more,
     ]
     lines = [f"HTTP/1.1 {status} {problem.title}", *(f"{name}: {value}" for name, value in headers)]

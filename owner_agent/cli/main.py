@@ -28,6 +28,7 @@ COMMANDS = (
     releasing.new_epoch,
     sending.serve,
     peer.peer,
+    peer.agree,
     peer.learn,
     predict.predict,
 )
@@ -49,6 +50,7 @@ EXAMPLES = {
     "new-epoch": "new-epoch --yes",
     "serve": "serve --port 8100",
     "peer": "peer --site site.toml",
+    "agree": "agree 3f9c --yes",
     "learn": "learn --peers peers.toml",
     "predict": "predict classifier.json held-out.csv --record-id id --out predicted.csv",
     "keys create": "keys create --linkage",

@@ -197,11 +197,12 @@ def report_page(
 
 def show_report(made: PlanReport, opened: Site, page: Path | None) -> None:
     """Print the essentials of a report, and where its page is."""
-    from owner_agent.cli.releases_shown import show_others_apart, show_written
+    from owner_agent.cli.releases_shown import show_lines, show_written
+    from owner_agent.report.of_site import others_apart
     from owner_agent.report.plan_shown import PLAN
 
     PLAN.printed(console(), console(stderr=True), made)
-    show_others_apart(console(), opened)
+    show_lines(console(), others_apart(opened))
     if page is not None:
         show_written(console(), page)
 
@@ -213,28 +214,18 @@ def measured(
     prior: Path | None = None,
     threshold: float = THRESHOLD,
 ) -> PlanReport:
-    """Return what publishing would reveal, at the table's number of records if none is given."""
-    from owner_agent.report.contents import Assumptions
-    from owner_agent.report.corrected import corrected_of
-    from owner_agent.report.curves import read_priors
-    from owner_agent.report.losses import losses_of
-    from owner_agent.report.report import report
-    from owner_agent.report.whole_study import outlook_of
-    from owner_agent.site.planning import planned
-    from owner_agent.table.table import read_table
+    """Return what publishing would reveal, and show how far that is; see `site_report`."""
+    from owner_agent.report.of_site import STAGES, site_report
 
-    plan = planned(site)
-    assumed = Assumptions({} if prior is None else read_priors(prior, plan), threshold)
-    corrected = None
-    if records is None:
-        with progress_bar("looking for corrected records") as tick:
-            corrected = corrected_of(site, plan, tick)
-        records = read_table(site.table, [site.file.record_id]).rows
-    renewed = () if corrected is None else corrected.renewed(None)
-    losses = losses_of(site, plan, renewed)
-    outlook = outlook_of(site, plan, environment, renewed)
-    with progress_bar("measuring the plan") as tick:
-        return report(plan, records, assumed, losses, corrected, outlook, tick)
+    with progress_bar() as bar:
+        return site_report(
+            site,
+            environment,
+            records,
+            prior,
+            threshold,
+            lambda stage, done, total: bar.stage(STAGES[stage], done, total),
+        )
 
 
 def discretize(

@@ -17,9 +17,9 @@ from owner_agent.cli.options import (
     SiteOption,
     environment_of,
 )
-from owner_agent.release.options import PART_RECORDS, PublishOptions
+from owner_agent.release.options import PART_RECORDS, STAGES, PublishOptions
 from pramana_core.errors import OptionError
-from pramana_core.progress import StagedProgress, unwatched
+from pramana_core.progress import StagedProgress
 from pramana_core.terminal import Bar, at_terminal, console, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from owner_agent.report.page import Shown
     from owner_agent.report.releases import ReleaseReport
     from owner_agent.site.site import Site
-
-STAGES = {
-    "pseudonyms": "computing pseudonyms",
-    "relationships": "looking at relationships",
-    "masking": "masking",
-    "measuring": "measuring",
-    "growing": "growing the tree",
-    "drawing": "drawing the report",
-    "parts": "uploading parts",
-}
 
 PublishOption = Annotated[
     bool, typer.Option("--publish", help="Send what is shown; without it nothing leaves.")
@@ -73,16 +63,16 @@ def publish(
     First it shows the report of `plan`, on a page and in short, and asks; a script says --yes.
     Without a yes nothing leaves.
     """
-    from owner_agent.cli.releases_shown import found_wrong, show_others_apart, show_outcome
-    from owner_agent.release.agreement import require_agreed_by
+    from owner_agent.cli.releases_shown import show_lines
     from owner_agent.release.publish import publish as publish_release
     from owner_agent.release.randomized import PreparedRecords
-    from owner_agent.report.corrected import corrected_of
+    from owner_agent.report.of_site import forecast_of, others_apart, require_accepted
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
     from owner_agent.report.plan_shown import show_adopted
     from owner_agent.report.report import warnings
     from owner_agent.report.summaries import study_json
-    from owner_agent.report.whole_study import StudyForecast, outlook_of, show_study_briefly
+    from owner_agent.report.whole_study import show_study_briefly
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
 
@@ -91,25 +81,18 @@ def publish(
     if not yes and not _said_yes(context, opened, site, report, no_report=no_report, json=json):
         return
     show_warnings(console(stderr=True), warnings(plan))
-    fresh = (corrections or opened.file.corrections) == "fresh"
-    found = corrected_of(opened, plan, unwatched) if fresh else None
-    renewed = found.renewed(corrections) if found is not None else ()
-    told = outlook_of(opened, plan, environment, renewed)
+    told = forecast_of(opened, plan, environment, corrections)
     if not json:
         show_adopted(console(), plan.adopted)
         show_study_briefly(console(), told)
-    if isinstance(told, StudyForecast) and told.forecast.refused is not None:
-        # What the miner would refuse is refused before anything is randomized.
-        require_agreed_by(opened, plan.adopted, environment)
-        told.require_accepted()
+    require_accepted(opened, plan, environment, told)
     options = PublishOptions(part_records, accept_added_loss, corrections)
     with progress_bar(patience=0) as bar:
         outcome = publish_release(PreparedRecords, opened, environment, options, _on(bar))
     if json:
         print_json({**outcome.as_dict(), **study_json(told)})
     else:
-        show_outcome(console(), outcome)
-        show_others_apart(console(), opened)
+        show_lines(console(), [*outcome_lines(outcome), *others_apart(opened)])
     show_warnings(console(stderr=True), found_wrong(outcome))
 
 
@@ -244,8 +227,9 @@ def _release(
     options: PublishOptions,
 ) -> None:
     """Make a release and report on it, and publish it if that is asked for."""
-    from owner_agent.cli.releases_shown import found_wrong, show_outcome, show_written
+    from owner_agent.cli.releases_shown import show_lines, show_written
     from owner_agent.release.publish import publish as publish_release
+    from owner_agent.report.outcomes import found_wrong, outcome_lines
     from owner_agent.report.page import show_warnings
     from owner_agent.report.whole_study import people_told, show_people
     from owner_agent.site.site import load_site
@@ -278,7 +262,7 @@ def _release(
         if page is not None:
             show_written(console(), page)
         if outcome is not None:
-            show_outcome(console(), outcome)
+            show_lines(console(), outcome_lines(outcome))
     if outcome is not None:
         show_warnings(console(stderr=True), found_wrong(outcome))
     elif not KeyStore(opened.state).path("draw").exists():

@@ -1,4 +1,4 @@
-"""The commands about a study: `token`, `study-plan`, and `serve`, the local agent."""
+"""The commands about a study: `token`, `study-plan`, and `serve`, the owner's pages."""
 
 from __future__ import annotations
 
@@ -47,11 +47,17 @@ def serve(
         bool, typer.Option("--allow-remote", help="Listen on other than loopback addresses.")
     ] = False,
 ) -> None:
-    """Run the local agent, which publishes when told to over HTTP."""
+    """Open your pages in a browser, and serve the agent's JSON, until Ctrl-C.
+
+    The pages are served to this machine alone, by a link that works once. With --allow-remote
+    there are none.
+    """
     from owner_agent.http.serving import ListenAddress, serve_agent
+    from owner_agent.pages.app import add_pages
 
     listen = ListenAddress(host, port, allow_remote=allow_remote, ready_file=ready_file)
-    serve_agent(site, environment_of(context), listen)
+    pages = None if allow_remote else add_pages
+    serve_agent(site, environment_of(context), listen, pages)
 
 
 # `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.

@@ -11,14 +11,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from owner_agent.cli.results_shown import show_results
+from owner_agent.peer.asked import AskedSession, revealed
 from owner_agent.peer.exchange.costs import session_json, session_lines
 from owner_agent.peer.memory import Disclosure, all_groupings, distinct, of_column
+from owner_agent.peer.told import told_columns
 from owner_agent.release.ledger import PEER
 
 if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
     from owner_agent.peer.session import SessionResult
     from owner_agent.release.ledger import Entry
+    from owner_agent.site.site import Site
     from pramana_core.errors import PramanaError
 
 STEPS = {
@@ -59,6 +62,34 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
             style="bold yellow",
             markup=False,
         )
+
+
+def asked_json(site: Site, asked: AskedSession) -> dict[str, Any]:
+    """Return a session that waits for the custodian, for scripts, and what a yes would reveal."""
+    return {
+        "key": asked.key,
+        "asked": asked.asked.isoformat(),
+        "decision": asked.decision,
+        "proposal": asked.proposal.model_dump(mode="json"),
+        "reveals": revealed(site, asked.proposal),
+    }
+
+
+def show_asked(console: Console, site: Site, asked: Sequence[AskedSession]) -> None:
+    """Print the sessions that wait for the custodian, and what a yes to each would reveal."""
+    if not asked:
+        console.print("No session waits for your yes.")
+    for one in asked:
+        told = one.proposal
+        console.print(
+            f"{one.key[:12]}  {told.task.kind}, proposed by {told.initiator} to"
+            f" {', '.join(told.others(told.initiator))}, {one.asked:%Y-%m-%d %H:%M} UTC:"
+            f" {one.decision}",
+            markup=False,
+            soft_wrap=True,
+        )
+        for line in revealed(site, told):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
 def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
@@ -117,11 +148,8 @@ def show_told(console: Console, told: Sequence[Disclosure], groupings: int | Non
     table.add_column("column", overflow="fold")
     table.add_column("groupings", justify="right")
     table.add_column("against the peers'", overflow="fold")
-    for study, column in dict.fromkeys((one.study, one.column) for one in told):
-        mine = next(one for one in told if (one.study, one.column) == (study, column))
-        tables = distinct(of_column(told, mine))
-        against = "; ".join(", ".join(one.names) or "no column" for one in tables)
-        table.add_row(escape(study), escape(column), str(len(tables)), escape(against))
+    for one in told_columns(told):
+        table.add_row(escape(one.study), escape(one.column), str(one.groupings), escape(one.words))
     console.print(table)
     for study in dict.fromkeys(one.study for one in told):
         every = len(all_groupings(told, study))

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.publish import PublishOutcome
+from owner_agent.report.outcomes import found_wrong, outcome_lines
 from owner_agent.site.mistakes import Choice
 from pramana_core.errors import Conflict, NotFound, PramanaError
 from pramana_core.progress import StagedProgress
@@ -31,13 +32,20 @@ class PublicationCreate(Message):
 
 
 class Publication(Message):
-    """A publication and how far it is; `people` is what the study says of its owners' people."""
+    """A publication and how far it is.
+
+    `people` is what the study says of its owners' people, `stage` what is being done while it
+    runs; `said` is in words what it ended with, and `warnings` what was found wrong.
+    """
 
     id: str
     state: PublicationState
     parts_sent: int
     parts: int | None
     people: str | None = None
+    stage: str | None = None
+    said: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     outcome: dict[str, Any] | None
     problem: ProblemDetail | None
 
@@ -91,8 +99,10 @@ class Publications:
 
     def _run(self, identity: str, request: PublicationCreate) -> None:
         def watch(stage: str, done: int, total: int) -> None:
+            now: dict[str, Any] = {"stage": stage}
             if stage == "parts":
-                self._update(identity, parts_sent=done, parts=total)
+                now |= {"parts_sent": done, "parts": total}
+            self._update(identity, **now)
 
         try:
             # Whoever follows the publication can read it before anything leaves.
@@ -105,7 +115,13 @@ class Publications:
             self._update(identity, state="failed", problem=problem)
             raise
         else:
-            self._update(identity, state="succeeded", outcome=outcome.as_dict())
+            self._update(
+                identity,
+                state="succeeded",
+                outcome=outcome.as_dict(),
+                said=tuple(outcome_lines(outcome)),
+                warnings=tuple(found_wrong(outcome)),
+            )
 
     def _update(self, identity: str, **changes: Any) -> None:
         with self._changing:

@@ -19,17 +19,14 @@ from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
 from owner_agent.release.randomized import PreparedRecords
-from owner_agent.report.corrected import corrected_of
-from owner_agent.report.losses import losses_of
-from owner_agent.report.report import report
+from owner_agent.report.of_site import forecast_of, require_accepted, site_report
 from owner_agent.report.summaries import ledger_json
-from owner_agent.report.whole_study import PeopleStatement, outlook_of, people_told
+from owner_agent.report.whole_study import PeopleStatement, people_told
 from owner_agent.site.planning import planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
-from owner_agent.table.table import read_table
 from pramana_core.errors import PramanaError, Unauthenticated
-from pramana_core.progress import StagedProgress, unwatched
+from pramana_core.progress import StagedProgress
 from pramana_core.wire.base import MAX_RECORDS
 from pramana_core.wire.problems import (
     PROBLEM_MEDIA_TYPE,
@@ -92,7 +89,11 @@ def create_app(site: Path, token: str, environment: Environment) -> FastAPI:
         options = PublishOptions(
             request.part_records, request.accept_added_loss, request.corrections
         )
-        return publish(PreparedRecords, load_site(site), environment, options, watch)
+        opened = load_site(site)
+        plan = planned(opened)
+        told = forecast_of(opened, plan, environment, request.corrections)
+        require_accepted(opened, plan, environment, told)
+        return publish(PreparedRecords, opened, environment, options, watch)
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
     app.state.agent = Agent(site, token, Publications(people, publish_once), environment)
@@ -147,14 +148,7 @@ def plan(
     records: Annotated[int | None, Query(ge=1, le=MAX_RECORDS)] = None,
 ) -> Any:
     """Return what publishing would reveal, at the table's number of records or another."""
-    site = load_site(agent.site)
-    count = records or read_table(site.table, [site.file.record_id]).rows
-    made = planned(site)
-    corrected = corrected_of(site, made, unwatched) if records is None else None
-    renewed = corrected.renewed(None) if corrected is not None else ()
-    study = outlook_of(site, made, agent.environment, renewed)
-    left = losses_of(site, made, renewed)
-    return report(made, count, losses=left, corrected=corrected, study=study).as_dict()
+    return site_report(load_site(agent.site), agent.environment, records).as_dict()
 
 
 @_routes.get("/ledger")

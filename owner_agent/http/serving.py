@@ -1,4 +1,4 @@
-"""Starts the local agent on a socket it binds itself, and says when it is ready."""
+"""Starts the local agent on a socket it binds itself, says when it is ready, and ends at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import ipaddress
 import json
 import os
 import secrets
+import signal
 import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from owner_agent.http.service import create_app
 from owner_agent.site.site import load_site
@@ -25,6 +29,8 @@ from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
 _TOKEN_BYTES = 32
+_LAST_SECONDS = 5
+"""So long a request that is being answered may take when the server ends."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,20 @@ def agent_token(state: Path) -> str:
     return path.read_text(encoding="ascii").strip()
 
 
-def serve_agent(site: Path, environment: Environment, listen: ListenAddress) -> None:
-    """Serve until told to stop.
+AddPages = Callable[[FastAPI, str], str]
+"""Puts pages beside the agent's JSON at an address, and returns the link that opens them."""
+
+
+def serve_agent(
+    site: Path, environment: Environment, listen: ListenAddress, add_pages: AddPages | None = None
+) -> None:
+    """Serve until SIGTERM or Ctrl-C, both of which are the regular end.
+
+    Args:
+        site: the site file.
+        environment: how the miner is reached.
+        listen: where to listen.
+        add_pages: adds the pages for a browser, on loopback alone.
 
     Raises:
         ConfigError: the site file is wrong.
@@ -85,15 +103,52 @@ def serve_agent(site: Path, environment: Environment, listen: ListenAddress) -> 
     with _bind(listen) as bound:
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         url = f"http://{host}:{bound.getsockname()[1]}"
-        config = uvicorn.Config(app, http="h11", log_level="warning", ws="none", access_log=False)
-        _Announcing(config, url, state, listen.ready_file).run(sockets=[bound])
+        link = None
+        if add_pages is not None and is_loopback(listen.host):
+            link = add_pages(app, url)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            log_level="warning",
+            ws="none",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_LAST_SECONDS,
+        )
+        server = _Announcing(config, url, state, listen.ready_file, link)
+        with _ended_by_signals(server):
+            server.run(sockets=[bound])
+
+
+@contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """End a server well at SIGINT and SIGTERM, and raise neither again when it has ended."""
+
+    def end(_number: int, _frame: object) -> None:
+        server.should_exit = True
+
+    # The server takes note of both itself, and raises them again to whoever had them before.
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Announcing(uvicorn.Server):
     """A server that says once it accepts requests."""
 
-    def __init__(self, config: uvicorn.Config, url: str, state: Path, ready_file: Path | None):
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        url: str,
+        state: Path,
+        ready_file: Path | None,
+        link: str | None,
+    ):
         super().__init__(config)
+        self._link = link
         self._url = url
         self._state = state
         self._ready_file = ready_file
@@ -107,6 +162,13 @@ class _Announcing(uvicorn.Server):
             markup=False,
             soft_wrap=True,
         )
+        if self._link is not None:
+            console(stderr=True).print(
+                f"Open this in your browser; it works once: {self._link}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
         if self._ready_file is not None:
             ready = json.dumps({"url": self._url, "pid": os.getpid()})
             write_replacing(self._ready_file, ready.encode())

@@ -20,6 +20,7 @@ from owner_agent.peer.agreement import (
     require_unchanged,
     stated,
 )
+from owner_agent.peer.asked import require_yes
 from owner_agent.peer.earlier import (
     earlier_sessions,
     remember_peers,
@@ -77,11 +78,13 @@ class Participant(Member):
     """This owner, as the others meet it; every request names its caller, who was authenticated.
 
     It takes part in sessions like `only`, if that is given, and in no other than `leads` while it
-    leads that one. `accepts` is what the custodian agreed to beforehand.
+    leads that one. `accepts` is what the custodian agreed to beforehand; if it `asks`, it takes
+    part in nothing of others that she has not said yes to (see `asked`).
     """
 
     accepts: Consent = field(default_factory=Consent)
     only: SessionFile | None = None
+    asks: bool = False
     leads: Proposal | None = None
     _taken: threading.Lock = field(default_factory=threading.Lock)
     _taking_up: threading.Lock = field(default_factory=threading.Lock)
@@ -132,7 +135,8 @@ class Participant(Member):
         """Take part in a session, or say why not.
 
         Raises:
-            Forbidden: the caller, the participants or the study are not those of the site file.
+            Forbidden: the caller, the participants or the study are not those of the site file, or
+                it waits for the custodian's yes.
             Conflict: another session is running.
             ConfigError: the site file or a certificate was changed since this owner was started.
             InputError, KeyFileError, VariablesMissing: this owner's own files.
@@ -150,6 +154,9 @@ class Participant(Member):
             self.sweep()
             if self.session is not None and not self.session.over:
                 raise self._busy()
+            if self.asks and caller != self.name:
+                with self.own_store():
+                    require_yes(self.site, proposal, self.environment.now(), self.tell)
             with self._taking_up:
                 session, made = self._taken_up(caller, proposal)
             return session.sign_once(self.identity, made)

@@ -8,6 +8,17 @@ from owner_agent.site.mistakes import Choice
 
 PART_RECORDS = 100_000
 
+STAGES = {
+    "pseudonyms": "computing pseudonyms",
+    "relationships": "looking at relationships",
+    "masking": "masking",
+    "measuring": "measuring",
+    "growing": "growing the tree",
+    "drawing": "drawing the report",
+    "parts": "uploading parts",
+}
+"""What is being done while a release is made and sent, by the names that progress is told by."""
+
 
 @dataclass(frozen=True)
 class PublishOptions:

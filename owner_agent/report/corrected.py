@@ -35,6 +35,11 @@ class BlockCorrections:
     epsilon_kept: float
     epsilon_fresh: float
 
+    @property
+    def waits(self) -> bool:
+        """Whether publish asks what happens to records of the block."""
+        return bool(self.correction.differing or self.correction.forgotten)
+
     def as_dict(self) -> dict[str, Any]:
         """Return JSON; an infinite epsilon is null."""
         return {
@@ -59,8 +64,32 @@ class Corrected:
         """Return the blocks that would be drawn anew under a choice, else the site file's."""
         if (choice or self.choice) != "fresh":
             return frozenset()
-        corrections = [block.correction for block in self.blocks]
-        return frozenset(c.block for c in corrections if c.differing or c.forgotten)
+        return frozenset(block.correction.block for block in self.blocks if block.waits)
+
+    @property
+    def waits(self) -> bool:
+        """Whether records were corrected, and the site file does not say what happens to them."""
+        return self.choice is None and any(block.waits for block in self.blocks)
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether records can keep their reports: whether these are all remembered."""
+        return not any(block.correction.forgotten for block in self.blocks)
+
+    def found(self) -> tuple[str, ...]:
+        """Say in sentences what was found, where the choice is offered beside them."""
+        said = []
+        for block in self.blocks:
+            one = block.correction
+            if one.forgotten:
+                named = ", ".join(one.forgotten)
+                said.append(
+                    f"{one.block}: what {named} reported is not remembered, so that all its records"
+                    " must be drawn anew."
+                )
+            elif one.differing:
+                said.append(f"{_counted(one)} would be reported differently.")
+        return tuple(said)
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON."""
@@ -125,6 +154,10 @@ def _compared(
     return examine(plan.plan, records, past).corrections
 
 
+def _counted(one: Correction) -> str:
+    return f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
+
+
 def _line(found: BlockCorrections, choice: Choice | None) -> str | None:
     one = found.correction
     if one.forgotten:
@@ -134,7 +167,7 @@ def _line(found: BlockCorrections, choice: Choice | None) -> str | None:
         )
     if not one.differing:
         return None
-    counted = f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
+    counted = _counted(one)
     kept = f"keep reports of values that they no longer have (epsilon {found.epsilon_kept:.4g})"
     fresh = f"all are drawn anew (epsilon {found.epsilon_fresh:.4g} for everybody)"
     if choice == "keep":

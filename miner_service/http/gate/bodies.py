@@ -17,6 +17,7 @@ from miner_service.http.gate.pace import FairQueue
 from miner_service.http.gate.shares import Pool
 from miner_service.settings import WebSettings
 from pramana_core.errors import LimitExceeded
+from pramana_core.pages.headers import EVERY_ANSWER
 
 _TOO_SLOW = 408
 
@@ -178,17 +179,6 @@ def _write(file: BinaryIO, piece: bytes) -> None:
         view = view[file.write(view) :]
 
 
-# What every answer tells a browser: take it as what it says it is, keep it not, run nothing.
-
-HEADERS: Mapping[str, str] = {
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-    # A picture that is opened by itself may be styled; nothing may be run or loaded.
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
-    " frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-}
 OVER_TLS: Mapping[str, str] = {"Strict-Transport-Security": "max-age=31536000"}
 
 
@@ -208,7 +198,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 over_tls = OVER_TLS if scope["scheme"] == "https" else {}
-                for name, value in {**HEADERS, **over_tls}.items():
+                for name, value in {**EVERY_ANSWER, **over_tls}.items():
                     headers.setdefault(name, value)
             await send(message)
 

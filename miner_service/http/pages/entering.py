@@ -11,10 +11,11 @@ from fastapi.responses import RedirectResponse
 from miner_service.http.access.access import RuledRouter, valid_token
 from miner_service.http.access.deps import ServicesDep
 from miner_service.http.pages.forms import SentDep
-from miner_service.http.pages.rendering import page, static
-from miner_service.http.pages.sessions import HOURS, ROOT, SESSION, VISIT, Visit, cookie_header
+from miner_service.http.pages.rendering import PAGES, page
+from miner_service.http.pages.sessions import HOURS, SESSION, VISIT, Visit
 from miner_service.store.people import MONITOR, no_such
 from pramana_core.errors import Unauthenticated
+from pramana_core.pages.forms import ROOT, cookie_header
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
@@ -72,7 +73,7 @@ async def sign_out(request: Request, services: ServicesDep, _sent: SentDep) -> R
 @router.get("/static/{name}")
 async def read_static(name: str) -> Response:
     """Return a file that pages load."""
-    found = static(name)
+    found = PAGES.static(name)
     if found is None:
         raise no_such("file")
     body, media = found

@@ -12,11 +12,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
-from miner_service.http.pages.forms import Sent
 from miner_service.kinds import JOB_KINDS
 from miner_service.kinds.base import JobKind
 from miner_service.store.releases import content_of, releases_in_use
 from pramana_core.errors import InputError, OptionError
+from pramana_core.pages.forms import Sent
 from pramana_core.wire.learning.jobs import JobCreate
 from pramana_core.wire.releases.catalogue import KINDS
 

@@ -17,16 +17,16 @@ from miner_service.http.access.deps import (
     StudyPath,
 )
 from miner_service.http.endpoints import jobs, results
-from miner_service.http.pages.forms import Sent, SentDep
+from miner_service.http.pages.forms import SentDep
 from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
 from miner_service.http.pages.lists import NewestDep
 from miner_service.http.pages.rendering import page
-from miner_service.http.pages.sessions import ROOT
 from miner_service.jobs.creating import foreseen
 from miner_service.services import Services
 from miner_service.store.people import ADMIN, ANALYST
 from miner_service.store.queue import UNFINISHED
 from pramana_core.errors import PramanaError
+from pramana_core.pages.forms import ROOT, Sent
 from pramana_core.wire.learning.jobs import JobCreate
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)

@@ -17,25 +17,19 @@ from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, St
 from miner_service.http.endpoints import models
 from miner_service.http.endpoints.dashboard import models_of
 from miner_service.http.endpoints.models import SeenModel
-from miner_service.http.pages.forms import Sent, SentDep
+from miner_service.http.pages.forms import SentDep
 from miner_service.http.pages.lists import NewestDep
 from miner_service.http.pages.rendering import page
-from miner_service.http.pages.sessions import ROOT
 from miner_service.kinds import MODEL_KINDS
 from miner_service.kinds.base import in_words, media_type_of
 from miner_service.services import Services
 from pramana_core.errors import InputError, PramanaError
 from pramana_core.model_sharing.attributes import CategoricalAttribute
+from pramana_core.pages.forms import ROOT, Sent
+from pramana_core.pages.headers import FRAMED
 from pramana_core.wire.learning.models import PredictionQuery
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
-
-_FRAMED = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
-    " frame-ancestors 'self'",
-    "X-Frame-Options": "SAMEORIGIN",
-}
-"""A model's own page runs nothing and loads nothing; our pages alone may frame it."""
 
 _SUFFIXES = {"document": "document.json", "text": "txt", "page": "html"}
 
@@ -68,7 +62,7 @@ def read_model_page(model: ModelPath, services: ServicesDep, caller: CallerDep) 
     """Return the model's own page, with its pictures and their error bars, to be framed."""
     seen = models.visible_model(services, caller, model)
     written = models.written_as(seen, "page")
-    return Response(written, media_type="text/html", headers=_FRAMED)
+    return Response(written, media_type="text/html", headers=dict(FRAMED))
 
 
 @router.get("/models/{model}/files/{form}", name="read_model")

@@ -12,9 +12,9 @@ from miner_service.http.access.deps import CrewDep, ProbesDep, ServicesDep
 from miner_service.http.endpoints.health import read_readiness
 from miner_service.http.metrics.figures import Queue
 from miner_service.http.pages.rendering import page
-from miner_service.http.pages.sessions import ROOT
 from miner_service.services import Services
 from pramana_core.errors import NotReady
+from pramana_core.pages.forms import ROOT
 
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 

@@ -13,13 +13,13 @@ from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
 from miner_service.http.access.keyed import KeyedRequest
 from miner_service.http.endpoints import owners, studies
-from miner_service.http.pages.forms import Sent, SentDep
+from miner_service.http.pages.forms import SentDep
 from miner_service.http.pages.lists import SHOWN, NewestDep, newest
 from miner_service.http.pages.rendering import page
-from miner_service.http.pages.sessions import ROOT
 from miner_service.services import Services
 from miner_service.store.people import ADMIN
 from pramana_core.errors import InputError, PramanaError
+from pramana_core.pages.forms import ROOT, Sent
 from pramana_core.wire.privacy import (
     Invitation,
     InvitationCreate,

@@ -17,13 +17,10 @@ from datetime import datetime, timedelta
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from pramana_core.errors import Forbidden
+from pramana_core.pages.forms import form_word, require_word
 
 HOURS = 8
 """So long one stays signed in, at most."""
-
-ROOT = "/pages"
-"""All pages are under it; the cookies are sent nowhere else, so the API never sees one."""
 
 SESSION, VISIT = "pramana_session", "pramana_visit"
 """The cookie of who is signed in, and that of who is about to be."""
@@ -42,16 +39,11 @@ class Visit:
     @property
     def word(self) -> str:
         """What every form of this visit carries."""
-        return hmac.digest(self.key, b"form\n" + self.cookie.encode(), "sha256").hex()
+        return form_word(self.key, self.cookie)
 
     def require(self, word: str) -> None:
         """Check the word of a form. Raises Forbidden: the form is not of this visit."""
-        if not self.cookie or not hmac.compare_digest(self.word.encode(), word.encode()):
-            raise Forbidden(
-                "This form was not made for the session that sent it; nothing was done.",
-                where="form",
-                remedy="Open the page again and send the form from there.",
-            )
+        require_word(self.key, self.cookie, word)
 
 
 class Sessions:
@@ -89,9 +81,3 @@ class Sessions:
         except (UnicodeError, ValueError, InvalidTag):
             return None
         return str(token) if now.timestamp() < float(until) else None
-
-
-def cookie_header(name: str, value: str, seconds: int, *, over_tls: bool) -> str:
-    """Return the header that sets a cookie which scripts and other sites cannot use."""
-    secure = "; Secure" if over_tls else ""
-    return f"{name}={value}; Path={ROOT}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

@@ -14,10 +14,10 @@ from miner_service.http.endpoints import jobs, owners, privacy, releases, result
 from miner_service.http.endpoints.dashboard import models_of
 from miner_service.http.pages.lists import NewestDep, newest
 from miner_service.http.pages.rendering import page
-from miner_service.http.pages.sessions import ROOT
 from miner_service.http.pages.words import release_words
 from miner_service.store.people import ADMIN
 from miner_service.store.tokens import tokens_ending
+from pramana_core.pages.forms import ROOT
 from pramana_core.wire.privacy import Owner, StudyPrivacy
 from pramana_core.wire.releases import Alignment, Release
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from miner_service.http.pages.rendering import HEADERS, written_page
-from miner_service.http.pages.sessions import ROOT, SESSION, Sessions, cookie_header
+from miner_service.http.pages.rendering import PAGES
+from miner_service.http.pages.sessions import SESSION, Sessions
 from miner_service.services import Services
+from pramana_core.pages.forms import ROOT, cookie_header, cookies_in
+from pramana_core.pages.headers import HEADERS
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE
 
 _TWINS = re.compile(
@@ -55,7 +56,7 @@ class Visitors:
 
     async def _visited(self, scope: Scope, receive: Receive, send: Send) -> None:
         now = self._services.now()
-        visit = self._sessions.visit(_cookies(scope), now)
+        visit = self._sessions.visit(cookies_in(Headers(scope=scope).getlist("cookie")), now)
         scope.setdefault("state", {}).update(visit=visit, sessions=self._sessions)
         kept = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
         if visit.token is not None:
@@ -97,7 +98,7 @@ class _AsPage:
                 response.headers["Set-Cookie"] = over
         else:
             visit, caller = self._scope["state"]["visit"], self._scope["state"].get("caller")
-            written = written_page(
+            written = PAGES.render(
                 "problem.html.j2",
                 title=problem["title"],
                 who=caller,
@@ -144,13 +145,3 @@ def _json_of(scope: Scope) -> str | None:
     inner = scope["path"].removeprefix(ROOT)
     wanted = "application/json" in _accepted(scope) and not wants_page(scope)
     return f"/v1{quote(inner)}" if wanted and _TWINS.fullmatch(inner) else None
-
-
-def _cookies(scope: Scope) -> dict[str, str]:
-    told: SimpleCookie = SimpleCookie()
-    try:
-        for header in Headers(scope=scope).getlist("cookie"):
-            told.load(header)
-    except CookieError:
-        return {}
-    return {name: one.value for name, one in told.items()}

@@ -87,8 +87,8 @@ def test_a_publication_from_start_to_end(agent, bench):
 
 
 def test_a_publication_that_fails_says_why(agent, bench):
-    # The study and the linkage secret are asked for first.
-    bench.miner.faults = [None, None, ("before", httpx.ConnectError("down"))]
+    # The study, the linkage secret and what the study tells are asked for first.
+    bench.miner.faults = [None, None, None, ("before", httpx.ConnectError("down"))]
     ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
     assert ended["state"] == "failed"
     assert ended["problem"]["code"] == "miner-unreachable"

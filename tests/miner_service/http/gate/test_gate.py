@@ -12,9 +12,10 @@ from starlette.requests import ClientDisconnect
 
 from miner_service.http.endpoints import releases
 from miner_service.http.gate import gate
-from miner_service.http.gate.bodies import HEADERS, Incoming, SpooledBody, gather, spool
+from miner_service.http.gate.bodies import Incoming, SpooledBody, gather, spool
 from miner_service.http.gate.pace import FairQueue
 from miner_service.settings import Limits, WebSettings
+from pramana_core.pages.headers import EVERY_ANSWER
 
 MAY_BE_READ = 1 << 16
 
@@ -310,7 +311,7 @@ def test_every_answer_says_what_a_browser_may_do_with_it(miner, monkeypatch):
     for path, status in expected.items():
         answer = miner.nobody("GET", path)
         assert answer.status_code == status
-        assert {name: answer.headers[name] for name in HEADERS} == dict(HEADERS)
+        assert {name: answer.headers[name] for name in EVERY_ANSWER} == dict(EVERY_ANSWER)
         assert "strict-transport-security" not in answer.headers
     _, told, _, _ = asked(miner, "GET", "/x", scheme="https")
     assert "max-age" in told["strict-transport-security"]

@@ -1,0 +1,170 @@
+"""Where a site stands, what its plan reveals, and what left: the pages that are only read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from owner_agent.http.service import Agent
+from owner_agent.pages.asked import AgentDep, SiteDep
+from owner_agent.pages.rendering import page
+from owner_agent.peer.asked import waiting_sessions
+from owner_agent.release.ledger import Entry, Ledger
+from owner_agent.release.left import all_anchors, wrong_with
+from owner_agent.report.ledger_told import ColumnSpent, LedgerTold
+from owner_agent.report.of_site import others_apart, site_report
+from owner_agent.report.plan_shown import PLAN
+from owner_agent.site.planning import awaiting_plan, planned
+from owner_agent.site.site import Site
+from owner_agent.state.tokens import TokenStore
+from pramana_core.errors import PramanaError, Unauthenticated
+from pramana_core.pages.headers import FRAMED
+from pramana_core.pages.words import plan_words
+
+router = APIRouter()
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What is next for an owner: a page of these, or a command."""
+
+    words: str
+    command: str = ""
+    address: str = ""
+    label: str = ""
+
+
+@router.get("/")
+def show_start(request: Request, agent: AgentDep, site: SiteDep) -> Response:
+    """Show where the site stands, and what is next."""
+    entries = Ledger(site.state).entries()
+    told = LedgerTold.of(entries)
+    return page(
+        request,
+        "start.html.j2",
+        title=site.owner,
+        here="",
+        site=site,
+        told=told,
+        left=[entry for entry in entries if entry.left],
+        bars=_bars(told.columns),
+        scale=_scale(told.columns),
+        running=_running(agent),
+        waiting=len(waiting_sessions(site.state)),
+        next=next_step(site, entries),
+        others=others_apart(site),
+    )
+
+
+@router.get("/plan")
+def show_plan(request: Request, site: SiteDep) -> Response:
+    """Show what publishing would reveal, in plain words, and around the report of `plan`."""
+    waiting = awaiting_plan(site)
+    plan = None if waiting or not site.file.variables else planned(site)
+    return page(
+        request,
+        "plan.html.j2",
+        title="What it reveals",
+        here="plan",
+        waiting=waiting,
+        lines=[] if plan is None else plan_words(plan.plan),
+        drawn=plan is not None,
+        others=others_apart(site),
+    )
+
+
+@router.get("/plan/report")
+def read_report(agent: AgentDep, site: SiteDep) -> Response:
+    """Return the report of `owner-agent plan`, to be framed."""
+    made = site_report(site, agent.environment)
+    written = PLAN.html(made, site.owner)
+    return Response(written, media_type="text/html", headers=dict(FRAMED))
+
+
+@router.get("/left")
+def show_left(request: Request, site: SiteDep) -> Response:
+    """Show what left and when, to whom, and what each column has lost by it."""
+    told = LedgerTold.of(Ledger(site.state).entries())
+    seen = all_anchors(site.state)
+    return page(
+        request,
+        "left.html.j2",
+        title="What left",
+        here="left",
+        told=told,
+        bars=_bars(told.columns),
+        scale=_scale(told.columns),
+        anchors={miner: known[-1] for miner, known in seen.items() if known},
+        rewritten={miner: why for miner, known in seen.items() if (why := wrong_with(known))},
+    )
+
+
+def next_step(site: Site, entries: Sequence[Entry]) -> NextStep | None:
+    """Return what a site waits for; None where all that its plan reports has left."""
+    if not site.file.variables:
+        return NextStep(
+            "The site file names no variables to randomize. What it masks, or shares as a tree,"
+            " leaves by a command of its own: `owner-agent mask` or `owner-agent share-model`."
+        )
+    if site.file.miner is None:
+        return None
+    if waiting := awaiting_plan(site):
+        return NextStep(
+            f"Nothing says yet how {len(waiting)} sensitive variables are randomized. With the"
+            " study's invitation, at a terminal:",
+            command="owner-agent join INVITATION",
+        )
+    try:
+        TokenStore(site.state).load(site.miner.study)
+    except Unauthenticated:
+        return NextStep(
+            f"This site has not joined study {site.miner.study} yet. At a terminal:",
+            command="owner-agent join INVITATION",
+        )
+    except PramanaError as error:
+        return NextStep(f"{error.message} {error.remedy or ''}")
+    if any(entry.state in ("prepared", "sending") for entry in entries):
+        return NextStep(
+            "A publication was interrupted. It goes on with the same bytes, and sends only what"
+            " the miner does not have.",
+            address="/pages/publish",
+            label="Go on with it",
+        )
+    if not any(entry.left for entry in entries):
+        return NextStep(
+            "Nothing has left yet. See what publishing would reveal, and then publish.",
+            address="/pages/publish",
+            label="Look at it and publish",
+        )
+    return None
+
+
+def _running(agent: Agent) -> str | None:
+    last = agent.publications.last()
+    return last.id if last is not None and last.state == "running" else None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of what a column has lost; `text` says it where no number bounds it."""
+
+    what: str
+    spent: float | None
+    text: str
+
+
+def _bars(columns: tuple[ColumnSpent, ...]) -> list[Bar]:
+    bars = []
+    for one in columns:
+        open_one = one.epsilon is not None and math.isinf(one.epsilon)
+        text = "as it is" if open_one else one.text
+        bars.append(Bar(one.column, None if open_one else one.epsilon, text))
+    return sorted(bars, key=lambda one: -(math.inf if one.spent is None else one.spent))
+
+
+def _scale(columns: tuple[ColumnSpent, ...]) -> float:
+    known = [one.spent for one in _bars(columns) if one.spent is not None]
+    return max(known, default=0.0) or 1.0

@@ -1,0 +1,105 @@
+"""How a page is made of a template: everything escaped, names apart from the text around them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.resources
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pramana_core.pictures.svg import printable
+
+_SHARED = "pramana_core.pages"
+_MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The templates of a package, and the files that its pages load, beside those of all sides.
+
+    Attributes:
+        package: has the folders `templates` and `static`.
+    """
+
+    package: str
+
+    def render(self, template: str, **shown: Any) -> bytes:
+        """Return the text of a page; what no text may hold is replaced."""
+        text = self._environment.get_template(template).render(**shown)
+        return text.encode("utf-8", "replace")
+
+    def static(self, name: str) -> tuple[bytes, str] | None:
+        """Return a file that pages load, and its media type; None where there is none."""
+        media = _MEDIA.get(name.rpartition(".")[2])
+        if media is None or name not in self._files:
+            return None
+        return self._files[name].read_bytes(), media
+
+    @cached_property
+    def version(self) -> str:
+        """What is another where a file that pages load is: a browser keeps no old one."""
+        held = b"".join(self._files[name].read_bytes() for name in sorted(self._files))
+        return hashlib.sha256(held).hexdigest()[:8]
+
+    @cached_property
+    def _files(self) -> dict[str, Traversable]:
+        folders = [importlib.resources.files(one) / "static" for one in (_SHARED, self.package)]
+        return {one.name: one for folder in folders for one in folder.iterdir()}
+
+    @cached_property
+    def _environment(self) -> Environment:
+        made = Environment(
+            loader=ChoiceLoader([PackageLoader(self.package), PackageLoader(_SHARED)]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        made.globals["version"] = self.version
+        made.filters.update(name=_name, when=_when, number=_number, epsilon=_epsilon, bar=_bar)
+        return made
+
+
+# How single values are written.
+
+
+def _name(words: object) -> Markup:
+    """Return a name that people gave; marks in it turn nothing around it."""
+    return Markup("<bdi>{}</bdi>").format(printable(str(words)))
+
+
+def _when(moment: datetime | None) -> Markup:
+    if moment is None:
+        return Markup("–")
+    written = moment.strftime("%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{} UTC</time>').format(moment.isoformat(), written)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _epsilon(value: float | None) -> str:
+    """Return an epsilon; what nothing bounds has none."""
+    return "no bound" if value is None or math.isinf(value) else f"{value:.4g}"
+
+
+def _bar(parts: list[tuple[str, float]], whole: float, words: str) -> Markup:
+    """Return a bar: its parts, each of a class and a length, of a whole; `words` say the same."""
+    x, drawn = 0.0, []
+    for kind, length in parts:
+        width = 100 * min(max(length / whole if whole else 0.0, 0.0), 1.0)
+        rect = Markup('<rect class="{}" x="{:.2f}" width="{:.2f}" height="10"/>')
+        drawn.append(rect.format(kind, x, width))
+        x += width
+    return Markup(
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img"'
+        ' aria-label="{}"><rect class="ground" width="100" height="10"/>{}</svg>'
+    ).format(printable(words), Markup("").join(drawn))

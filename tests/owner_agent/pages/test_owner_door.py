@@ -1,0 +1,138 @@
+"""Who gets to the owner's pages: by the link, once, in one browser, under the address printed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.owner_agent.pages.conftest import TOKEN, URL, OwnersBrowser
+
+PAGES = ("", "plan", "plan/report", "publish", "left", "corrections", "peers", "publications/x")
+
+
+def test_the_link_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(served, stranger):
+    answer = stranger.get(served.link)
+    assert answer.status_code == 200
+    cookie = answer.headers["set-cookie"]
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/pages"):
+        assert part in cookie
+    assert "pramana_owner_8100=" in cookie
+    key = served.link.partition("key=")[2]
+    assert len(key) >= 43
+    assert key not in cookie
+    assert key not in answer.text
+    # Our own page leads on, for a strict cookie goes only where our own site leads.
+    assert '<meta http-equiv="refresh" content="0; url=/pages/">' in answer.text
+    assert stranger.get("/pages/").status_code == 200
+
+
+def test_the_link_works_once(served, browser, stranger):
+    again = stranger.get(served.link)
+    assert again.status_code == 401
+    assert "set-cookie" not in again.headers
+    assert "start it again" in again.text
+    assert browser.get(served.link).status_code == 200, "who is in stays in"
+
+
+@pytest.mark.parametrize("key", ["", "guessed", "é", "None"])
+def test_no_other_link_opens(stranger, key):
+    answer = stranger.get("/pages/enter", params={"key": key})
+    assert (answer.status_code, answer.headers.get("set-cookie")) == (401, None)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nobody_else_sees_a_page(served, browser, stranger, page):
+    assert browser.get(f"/pages/{page}").status_code in (200, 404)
+    assert stranger.get(f"/pages/{page}").status_code == 401
+    # The agent's token is for programs, and opens no page.
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    assert stranger.get(f"/pages/{page}", headers=bearer).status_code == 401
+
+
+def test_a_cookie_opens_no_api(browser):
+    assert browser.get("/v1/ledger").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8100", 200),
+        ("localhost:8100", 200),
+        ("evil.example", 403),
+        ("evil.example:8100", 403),
+        ("127.0.0.1", 403),
+        ("127.0.0.1:8101", 403),
+        ("127.0.0.1:8100.evil.example", 403),
+        ("", 403),
+    ],
+)
+def test_no_other_name_leads_here(browser, host, status):
+    cookie = browser.client.cookies["pramana_owner_8100"]
+    headers = {"Host": host, "Cookie": f"pramana_owner_8100={cookie}"}
+    assert browser.get("/pages/left", headers=headers).status_code == status
+
+
+def test_the_link_is_not_used_up_under_another_name(served, stranger):
+    address = served.link.removeprefix(URL)
+    assert stranger.get(address, headers={"Host": "evil.example"}).status_code == 403
+    assert stranger.get(address).status_code == 200
+
+
+def test_a_form_without_its_word_is_refused(browser, bench, served):
+    browser.get("/pages/publish")
+    sent = {"shown": "x", "yes": "on"}
+    for word in ("", "0" * 64):
+        answer = browser.post("/pages/publish", sent, word=word)
+        assert answer.status_code == 403
+        assert "nothing was done" in answer.text
+    assert browser.post("/pages/peers/" + "0" * 64, {"decision": "yes"}, word="").status_code == 403
+    assert bench.miner.requests == []
+    other = OwnersBrowser(served.app)
+    assert other.post("/pages/publish", sent, word=browser.word).status_code == 401
+
+
+def test_a_form_that_is_none_or_too_long_is_refused(browser):
+    browser.get("/pages/publish")
+    answer = browser.client.post("/pages/publish", content=b"\xff", headers={"Accept": "text/html"})
+    assert (answer.status_code, "not a form" in answer.text) == (422, True)
+    long = browser.client.post("/pages/publish", content=b"a=" + b"b" * (1 << 16))
+    assert long.status_code == 413
+    odd = browser.client.post("/pages/publish", headers={"Content-Length": "-1"}, content=b"")
+    assert odd.status_code in (400, 403)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "static/pages.css", "static/nothing.css", "nowhere"])
+def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(browser, page):
+    answer = browser.get(f"/pages/{page}")
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    if page.startswith("static") and answer.status_code == 200:
+        return
+    assert answer.headers["cache-control"] == "no-store"
+    framed = page == "plan/report"
+    assert ("unsafe-inline" in policy) is framed
+    assert answer.headers["x-frame-options"] == ("SAMEORIGIN" if framed else "DENY")
+    if not framed:
+        assert not re.search(r"<script(?![^>]* src=)|style=|<style", answer.text)
+    assert not re.findall(r"""(?:src|href|action|url)\s*=\s*["']?(?:https?:)?//""", answer.text)
+
+
+def test_a_page_that_fails_says_nothing_of_what_it_met(browser, monkeypatch, capfd):
+    def fails(*_words):
+        raise ValueError("PATIENT-00001 smokes")
+
+    monkeypatch.setattr("owner_agent.pages.revealing.LedgerTold.of", fails)
+    answer = browser.get("/pages/left")
+    assert answer.status_code == 500
+    assert "PATIENT" not in answer.text
+    told = capfd.readouterr()
+    assert "PATIENT" not in told.out + told.err
+    assert "A page failed: ValueError." in told.err
+
+
+def test_the_root_leads_to_the_pages(stranger):
+    answer = stranger.get("/", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/pages/")

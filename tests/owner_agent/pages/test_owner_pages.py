@@ -1,0 +1,264 @@
+"""What the owner's pages show and do: the plan, what left, publishing, corrections, peers."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import httpx
+import pytest
+
+from owner_agent.peer.asked import asked_sessions, require_yes
+from owner_agent.peer.protocol.messages import Proposal
+from owner_agent.release.ledger import Ledger
+from owner_agent.report.of_site import site_report
+from owner_agent.report.plan_shown import PLAN
+from pramana_core.errors import Forbidden
+
+PEER = """
+[peer]
+study = "asia"
+
+[[peer.known]]
+name = "south"
+certificate = "south.pem"
+url = "https://127.0.0.1:8201"
+"""
+MARKUP = "<script>alert(1)</script>"
+
+
+def propose(bench, **task):
+    """Have south propose a session, which then waits."""
+    proposal = Proposal.model_validate(
+        {
+            "session": "ab" * 16,
+            "study": "asia",
+            "initiator": "south",
+            "participants": ["south", "clinic-north"],
+            "seconds": 60.0,
+            "task": task or {"kind": "contingency-table", "variables": ["age", "ill"]},
+        }
+    )
+    with pytest.raises(Forbidden):
+        require_yes(bench.site, proposal, bench.environment.now(), lambda _line: None)
+    return proposal
+
+
+def test_the_start_says_what_is_next(bench, browser, site_text):
+    text = browser.get("/pages/").text
+    assert "Nothing has left yet" in text
+    assert 'href="/pages/publish"' in text
+    assert bench.miner.requests == [], "no page asks the miner before it must"
+    assert browser.publish(yes="on").status_code == 200
+    text = browser.get("/pages/").text
+    assert "Nothing has left yet" not in text
+    assert "2.015" in text
+    (bench.state / "tokens" / "asia.token").unlink()
+    assert "owner-agent join INVITATION" in browser.get("/pages/").text
+    bench.write(site_text.replace("categories = ", "categorie = "))
+    wrong = browser.get("/pages/")
+    assert wrong.status_code == 422
+    assert "line" in wrong.text
+
+
+def test_a_site_that_waits_for_its_plan_says_so(bench, browser, site_text):
+    bench.write(re.sub("channel = .*", "", site_text))
+    for page in ("", "plan"):
+        text = browser.get(f"/pages/{page}").text
+        assert "owner-agent join INVITATION" in text
+        assert "<iframe" not in text
+    assert browser.get("/pages/publish").status_code == 422
+
+
+def test_what_a_plan_reveals_is_the_report_of_the_command(bench, browser):
+    page = browser.get("/pages/plan")
+    assert "\u2068smoker\u2069: matrix 2 x 2; gamma 7.5, epsilon 2.015." in page.text
+    assert 'src="/pages/plan/report"' in page.text
+    framed = browser.get("/pages/plan/report").text
+    own = PLAN.html(site_report(bench.site, bench.environment), "clinic-north")
+
+    def without_ids(text):
+        return re.sub(r"[a-z]?[0-9a-f]{8,}", "", text)
+
+    assert without_ids(framed) == without_ids(own)
+
+
+def test_nothing_of_the_table_is_on_a_page(bench, browser, table_text):
+    """Neither ids nor notes; the categories are the site file's own and so on the pages anyway."""
+    browser.publish(yes="on")
+    corrected = table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no")
+    bench.write(table=corrected)
+    propose(bench)
+    for page in ("", "plan", "plan/report", "publish", "left", "corrections", "peers"):
+        text = browser.get(f"/pages/{page}").text
+        assert "PATIENT" not in text, page
+        assert "private note" not in text, page
+
+
+def test_publishing_by_a_yes(bench, browser):
+    ended = browser.publish(yes="on")
+    assert ended.url.path.startswith("/pages/publications/")
+    sealed = bench.miner.sealed()
+    assert len(sealed) == 1
+    assert f"Release {sealed[0]['manifest'].name} is sealed" in ended.text
+    left = browser.get("/pages/left").text
+    assert sealed[0]["manifest"].name in left
+    assert "\u03b5 2.015" in left
+    assert "told as it is" in left
+    again = browser.publish(yes="on")
+    assert "is already sealed; nothing was sent" in again.text
+
+
+@pytest.mark.parametrize("fields", [{}, {"yes": ""}, {"yes": "no"}])
+def test_without_a_yes_nothing_leaves(bench, browser, fields):
+    answer = browser.publish(**fields)
+    assert answer.status_code == 422
+    assert "nobody said yes" in answer.text
+    assert bench.miner.requests == []
+    assert Ledger(bench.state).entries() == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("p = 0.4", "p = 0.3"), ('study = "asia"', 'study = "other"')]
+)
+def test_a_yes_is_to_what_was_shown(bench, browser, site_text, old, new):
+    form = browser.get("/pages/publish").text
+    shown = form.partition('name="shown" value="')[2].partition('"')[0]
+    bench.write(site_text.replace(old, new))
+    answer = browser.post("/pages/publish", {"shown": shown, "yes": "on"})
+    assert answer.status_code == 409
+    assert "says something else" in answer.text
+    assert bench.miner.requests == []
+
+
+def test_an_interrupted_publication_goes_on_with_the_same_bytes(bench, browser):
+    # The study, the linkage secret, what the study tells, the releases, the secret, the release.
+    bench.miner.faults = [*[None] * 6, ("before", httpx.ConnectError("down"))]
+    ended = browser.publish(yes="on")
+    assert "is safe in the outbox" in ended.text
+    assert "Look again and go on" in ended.text
+    (entry,) = Ledger(bench.state).entries()
+    assert entry.left
+    assert "A publication was interrupted" in browser.get("/pages/").text
+    assert f"Release {entry.name} is sealed" in browser.publish(yes="on").text
+    assert len(bench.miner.releases) == len(bench.miner.sealed()) == 1
+
+
+def test_one_publication_at_a_time_and_its_progress(bench, browser):
+    go = threading.Event()
+    handle = bench.miner._handle
+
+    def held(request):
+        if "/parts/" in request.url.path:
+            go.wait()
+        return handle(request)
+
+    bench.miner._handle = held
+    form = browser.get("/pages/publish").text
+    shown = form.partition('name="shown" value="')[2].partition('"')[0]
+    first = browser.post("/pages/publish", {"shown": shown, "yes": "on"})
+    address = first.url.path
+    while (told := browser.client.get(f"{address}/now").json())["total"] is None:
+        assert told["state"] == "running"
+    assert told == {
+        "state": "running", "doing": "0 of 1 parts have arrived", "done": 0, "total": 1
+    }  # fmt: skip
+    page = browser.get(address).text
+    assert f'data-follow="{address}/now"' in page
+    assert "0 of 1 parts have arrived" in page
+    assert address in browser.get("/pages/").text
+    assert "one runs at a time" in browser.get("/pages/publish").text
+    second = browser.post("/pages/publish", {"shown": shown, "yes": "on"})
+    assert second.status_code == 409
+    go.set()
+    assert "is sealed" in browser.followed(first).text
+
+
+def test_what_the_miner_would_refuse_is_refused_before_anything_is_made(bench, browser):
+    """As `owner-agent publish` does, by the same function."""
+    bench.miner.others = ["south"]
+    ended = browser.publish(yes="on")
+    assert "linkage secret" in ended.text
+    assert bench.miner.releases == {}
+
+
+def test_corrections_wait_for_a_choice(bench, browser, table_text):
+    assert "nothing to compare with" in browser.get("/pages/corrections").text
+    browser.publish(yes="on")
+    assert "Nothing waits for a choice" in browser.get("/pages/corrections").text
+    bench.write(table=table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no"))
+    page = browser.get("/pages/corrections").text
+    assert "1 of 50 records that left before would be reported differently" in page
+    assert page.count('action="/pages/publish"') == 2
+    undecided = browser.publish(yes="on")
+    assert undecided.status_code == 422
+    assert "Choose below" in undecided.text
+    chosen = browser.get("/pages/publish?corrections=keep").text
+    assert re.search(r'value="keep"[^>]* checked', chosen)
+    assert not re.search(r'value="fresh"[^>]* checked', chosen)
+    kept = browser.publish(yes="on", corrections="keep")
+    assert "1 records keep the report of a value that was corrected" in kept.text
+    fresh = browser.publish(yes="on", corrections="fresh")
+    assert "All records of smoker were drawn anew" in fresh.text
+    assert "4.03" in browser.get("/pages/left").text
+
+
+def test_what_the_site_file_chose_needs_no_choice(bench, browser, site_text, table_text):
+    browser.publish(yes="on")
+    changed = table_text(50).replace("PATIENT-00001,yes", "PATIENT-00001,no")
+    bench.write('corrections = "keep"\n' + site_text, table=changed)
+    assert "The site file has chosen" in browser.get("/pages/corrections").text
+    assert 'name="corrections"' not in browser.get("/pages/publish").text
+    assert "was corrected since" in browser.publish(yes="on").text
+
+
+def test_an_added_loss_is_accepted_by_its_own_box(bench, browser, site_text):
+    browser.publish(yes="on")
+    bench.write(site_text.replace("p = 0.4", "p = 0.3"))
+    assert 'name="accept_added_loss"' in browser.get("/pages/publish").text
+    refused = browser.publish(yes="on")
+    assert "Look again and go on" in refused.text
+    assert len(bench.miner.releases) == 1
+    assert "is sealed" in browser.publish(yes="on", accept_added_loss="on").text
+
+
+def test_peers_that_wait_for_a_yes(bench, browser, site_text):
+    assert "learns with no peers" in browser.get("/pages/peers").text
+    bench.write(site_text + PEER)
+    assert "owner-agent peer --ask" in browser.get("/pages/peers").text
+    proposal = propose(bench)
+    assert "1 session that your peers proposed waits" in browser.get("/pages/").text
+    page = browser.get("/pages/peers").text
+    assert "Reports of these columns alone may go to \u2068south\u2069:" in page
+    assert "\u2068age\u2069: symmetric, kept 0.6; gamma 6, epsilon 1.792." in page
+    assert "\u2068smoker\u2069" not in page
+    (asked,) = asked_sessions(bench.state)
+    address = f"/pages/peers/{asked.key}"
+    for decision, state in (("yes", "accepted"), ("no", "refused"), ("yes", "accepted")):
+        assert browser.post(address, {"decision": decision}).status_code == 200
+        assert [one.decision for one in asked_sessions(bench.state)] == [state]
+        browser.get("/pages/peers")
+    assert browser.post(address, {"decision": "perhaps"}).status_code == 422
+    browser.get("/pages/peers")
+    assert browser.post("/pages/peers/" + "0" * 64, {"decision": "yes"}).status_code == 404
+    require_yes(bench.site, proposal, bench.environment.now(), pytest.fail)
+    browser.get("/pages/peers")
+    assert browser.post(address, {"decision": "no"}).status_code == 404, "it has begun"
+
+
+def test_names_with_markup_are_shown_and_not_run(bench, browser, site_text):
+    bench.write(site_text.replace('name = "smoker"', f'name = "{MARKUP}"') + PEER)
+    propose(bench, kind="contingency-table", variables=["age", MARKUP, "\u202eevil"])
+    assert "is sealed" in browser.publish(yes="on").text
+    for page in ("", "plan", "plan/report", "publish", "left", "corrections", "peers"):
+        text = browser.get(f"/pages/{page}").text
+        assert MARKUP not in text, page
+        assert text.count("\u202e") == text.count("\u2068\u202eevil\u2069") == (page == "peers")
+    assert "&lt;script&gt;" in browser.get("/pages/left").text
+
+
+def test_what_leaves_by_other_commands_is_said(bench, browser, site_text):
+    masked = '[mask]\nconfidential = ["income"]\ntell = ["weight"]\n'
+    bench.write(site_text + masked)
+    for page in ("", "plan"):
+        assert "`owner-agent mask` reports on them" in browser.get(f"/pages/{page}").text
