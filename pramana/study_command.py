@@ -193,6 +193,10 @@ def run_command(
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it is finished.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new file for the model's JSON, as `fetch` writes it; implies --wait."),
+    ] = None,
     timeout: TimeoutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -209,14 +213,16 @@ def run_command(
         asked["records"] = records
     counts: dict[str, Any] = {name: asked.pop(name) for name in COUNTED if name in asked}
     spec = spec_of({"kind": kind, **asked})
+    if out is not None:
+        _require_absent(out)
     with _study(context) as study:
         job: Job[Any]
         if kind == "contingency-table":
             job = study.table(asked["variables"], **counts)
         else:
             job = study.run(learner_of(spec), **counts)
-        if wait:
-            _watched(job, timeout, json=json)
+        if wait or out is not None:
+            _watched(job, timeout, study, out, json=json)
         elif json:
             print_json(job.as_dict())
         else:
@@ -235,7 +241,7 @@ def watch(
     A job that failed ends this with its own error and exit code, one that was cancelled with 4.
     """
     with _study(context) as study:
-        _watched(study.job(job), timeout, json=json)
+        _watched(study.job(job), timeout, study, json=json)
 
 
 @app.command()
@@ -285,17 +291,11 @@ def fetch(
     _require_absent(place)
     with _study(context) as study:
         content = study.fetch(model, form)
-    try:
-        with place.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        _require_absent(place)
-    except OSError as error:
-        raise OptionError(f"{place} cannot be written: {error.strerror}.", where="out") from error
+    written = _write_new(place, content)
     if json:
         print_json({"model": model, "form": form, "file": str(place), "bytes": len(content)})
     else:
-        _say(f"Wrote {place} ({len(content):,} bytes).")
+        _say(written)
 
 
 @app.command()
@@ -495,20 +495,24 @@ def _as_text(text: str, value: Any, wanted: Any) -> Any:
     return text
 
 
-def _watched(job: Job[Any], timeout: float | None, *, json: bool) -> None:
-    """Wait for a job and say how it ended. Raises what it failed with."""
+def _watched(
+    job: Job[Any], timeout: float | None, study: Study, out: Path | None = None, *, json: bool
+) -> None:
+    """Wait for a job and say how it ended; write its model if asked. Raises what it failed with."""
     job.wait(timeout)
     if json:
         warnings = list(job.warnings) if job.status == "succeeded" else []
         print_json({**job.as_dict(), "warnings": warnings})
     made = job.model
+    model = job.as_dict()["model"]
+    written = None if out is None else _write_new(out, study.fetch(str(model)))
     if json:
         return
-    model = job.as_dict()["model"]
     _say(made.head(_SHOWN).to_string(index=False) if hasattr(made, "to_string") else repr(made))
     for warning in job.warnings:
         _say(f"warning: {warning}")
-    _say(f"Job {job.id} has made model {model}. Next: pramana study fetch {model}")
+    step = written or f"Next: pramana study fetch {model}"
+    _say(f"Job {job.id} has made model {model}. {step}")
 
 
 _SHOWN = 40
@@ -551,6 +555,18 @@ def _table(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         cells = (("" if row[c] is None else _WRITTEN.get(c, str)(row[c])) for c in columns)
         shown.add_row(*map(escape, cells))
     console().print(shown)
+
+
+def _write_new(out: Path, content: bytes) -> str:
+    """Write a new file; return what to say of it. Raises OptionError."""
+    try:
+        with out.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        _require_absent(out)
+    except OSError as error:
+        raise OptionError(f"{out} cannot be written: {error.strerror}.", where="out") from error
+    return f"Wrote {out} ({len(content):,} bytes)."
 
 
 def _require_absent(out: Path) -> None:

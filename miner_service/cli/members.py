@@ -84,40 +84,81 @@ def analyst(
     settings: SettingsFile = None,
 ) -> None:
     """Issue a token by which an analyst runs jobs in a study and reads its models."""
-    from miner_service.store import people
-    from miner_service.store.tokens import issue_token
-    from pramana_core.wire.privacy import AccessFile
-
     if token_file is not None and access_file is not None:
         raise OptionError("Give --token-file or --access-file, not both.", where="token-file")
     _require_names([analyst])
     _require_url(url)
-    with (
-        existing(settings_of(data, database, settings)) as services,
-        services.audit.room(),
-        services.database.write() as session,
-    ):
-        people.find_study(session, name)
-        days = valid_days or services.settings.tokens.valid_days
-        row, credential = issue_token(
-            session, role=people.ANALYST, study=name, name=analyst, now=services.now(), days=days
-        )
-        until = row.expires
-        if token_file is not None:
-            write_secret(token_file, credential.text)
+    with existing(settings_of(data, database, settings)) as services:
         if access_file is not None:
-            told = AccessFile(
-                miner=url, study=name, name=analyst, token=credential.text, expires=until
-            )
-            write_secret(access_file, told.model_dump_json(indent=2))
-        note(services, "issue_token", name, 201)
-    good = "" if until is None else f", good until {until:%Y-%m-%d}"
-    file = token_file or access_file
-    where = f"is in {file}" if file else f"shown only this once: {credential.text}"
-    comma = "" if file else ","
-    _say(f"The token of {analyst} in study {name}{good}{comma} {where}")
+            until = grant_access(services, name, analyst, url, access_file, valid_days)
+        else:
+            with _issued(services, name, analyst, valid_days) as (secret, until):
+                if token_file is not None:
+                    write_secret(token_file, secret)
     if access_file is not None:
-        _say(f"Next, for the analyst alone: pramana study --access {access_file} show")
+        show_access(name, analyst, access_file, until)
+        return
+    told = f"The token of {analyst} in study {name}{_good_until(until)}"
+    _say(f"{told} is in {token_file}" if token_file else f"{told}, shown only this once: {secret}")
+
+
+@contextmanager
+def _issued(
+    services: Services, study: str, analyst: str, days: int | None
+) -> Iterator[tuple[str, datetime | None]]:
+    """Issue an analyst's token, and say until when it is good; it is none if the block fails."""
+    from miner_service.store import people
+    from miner_service.store.tokens import issue_token
+
+    with services.audit.room(), services.database.write() as session:
+        people.find_study(session, study)
+        row, credential = issue_token(
+            session,
+            role=people.ANALYST,
+            study=study,
+            name=analyst,
+            now=services.now(),
+            days=days or services.settings.tokens.valid_days,
+        )
+        yield credential.text, row.expires
+        note(services, "issue_token", study, 201)
+
+
+def grant_access(
+    services: Services, study: str, analyst: str, url: str, file: Path, days: int | None = None
+) -> datetime | None:
+    """Issue an analyst's token into an access file; return until when it is good.
+
+    Raises:
+        OptionError: the file cannot be written; nothing was issued.
+        NotFound: there is no such study.
+    """
+    from pramana_core.wire.privacy import AccessFile
+
+    with _issued(services, study, analyst, days) as (secret, until):
+        told = AccessFile(miner=url, study=study, name=analyst, token=secret, expires=until)
+        write_secret(file, told.model_dump_json(indent=2))
+    return until
+
+
+def show_access(study: str, analyst: str, file: Path, until: datetime | None) -> None:
+    """Say where an analyst's access is, and what she does with it."""
+    _say(f"The token of {analyst} in study {study}{_good_until(until)} is in {file}")
+    _say(f"Next, for the analyst alone: pramana study --access {file} show")
+
+
+def require_absent(file: Path) -> None:
+    """Refuse to write over an access file of something else. Raises OptionError."""
+    if file.exists():
+        raise OptionError(
+            f"{file} exists; nothing was made.",
+            where="access-file",
+            remedy="Remove it if it is to be replaced, or name another file.",
+        )
+
+
+def _good_until(until: datetime | None) -> str:
+    return "" if until is None else f", good until {until:%Y-%m-%d}"
 
 
 def show(

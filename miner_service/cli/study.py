@@ -17,7 +17,13 @@ from miner_service.cli.operations import (
     note,
     settings_of,
 )
-from miner_service.cli.study_plan import study_plan_commands
+from miner_service.cli.study_plan import (
+    agree_on,
+    read_plan,
+    require_fitting,
+    show_agreed,
+    study_plan_commands,
+)
 from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
@@ -92,6 +98,20 @@ def create(
     owners: Annotated[
         str, typer.Option(metavar="A,B,C", help="Owners to invite; each gets a file of her own.")
     ] = "",
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The plan that its owners designed together, as `owner-agent design` wrote it.",
+        ),
+    ] = None,
+    access_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Issue a token for an analyst, too, and write miner, study and token here (mode"
+            " 0600), as `pramana study` reads them.",
+        ),
+    ] = None,
     url: members.UrlOption = members.THIS_MACHINE,
     folder: members.FolderOption = Path(),
     valid_hours: members.HoursOption = 24 * 7,
@@ -99,7 +119,7 @@ def create(
     database: DatabaseAddress = None,
     settings: SettingsFile = None,
 ) -> None:
-    """Open a study, and invite its owners; releases beyond its budget are refused."""
+    """Open a study, invite its owners and give it their plan; what goes beyond it is refused."""
     from miner_service.store.people import create_study
     from pramana_core.wire.base import holding
 
@@ -112,15 +132,27 @@ def create(
     )
     names = [owner.strip() for owner in owners.split(",") if owner.strip()]
     files = members.invitation_files(name, names, url, folder)
+    if access_file is not None:
+        members.require_absent(access_file)
+    message = None if plan is None else read_plan(plan)
     with existing(settings_of(data, database, settings)) as services:
+        if message is not None:
+            require_fitting(services, message, wanted, names)
         with services.audit.room(), services.database.write() as session:
             _, new = create_study(session, wanted, services.now())
             note(services, "create_study", name, 201 if new else 200)
         made = members.invited(services, name, files, url, valid_hours)
+        agreed = None if message is None else agree_on(services, name, message)
+        if access_file is not None:
+            until = members.grant_access(services, name, "analyst", url, access_file)
     said = f"Study {name} is open" if new else f"Study {name} was there"
     told = f"{said}{_budget(wanted)}. Its owners {holding(wanted.people)}."
     console().print(told, markup=False, soft_wrap=True)
     members.show_invitations(made)
+    if agreed is not None:
+        show_agreed(name, agreed[0], new=agreed[1])
+    if access_file is not None:
+        members.show_access(name, "analyst", access_file, until)
 
 
 def budget(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,9 @@ from pramana_core.errors import OptionError
 from pramana_core.terminal import console
 
 if TYPE_CHECKING:
+    from miner_service.services import Services
+    from pramana_core.study_plan import StudyPlan
+    from pramana_core.wire.privacy import StudyCreate
     from pramana_core.wire.study_plans import StudyPlanMessage, StudyPlanView
 
 _HARDLY = 5e-4
@@ -51,23 +55,71 @@ def set_plan(
     settings: SettingsFile = None,
 ) -> None:
     """Give a study its plan; another one only while no release follows it."""
-    from miner_service.intake.agreement import agree
     from miner_service.store.people import find_study
-    from pramana_core.wire.study_plans import StudyPlanView
 
-    message = _read(file)
+    message = read_plan(file)
     with existing(settings_of(data, database, settings)) as services:
         with services.database.read() as session:
             find_study(session, name)
-        with services.audit.room():
-            plan, new = agree(services, name, message)
-            note(services, "put_study_plan", name, 201 if new else 200)
+        plan, new = agree_on(services, name, message)
+    show_agreed(name, plan, new=new)
+
+
+def agree_on(services: Services, study: str, message: StudyPlanMessage) -> tuple[StudyPlan, bool]:
+    """Give a study its plan and note it; say whether it is new. Raises as `agree`."""
+    from miner_service.intake.agreement import agree
+
+    with services.audit.room():
+        plan, new = agree(services, study, message)
+        note(services, "put_study_plan", study, 201 if new else 200)
+    return plan, new
+
+
+def show_agreed(study: str, plan: StudyPlan, *, new: bool) -> None:
+    """Print what the plan of a study has each owner report."""
+    from pramana_core.wire.study_plans import StudyPlanView
+
     console().print(
-        f"The plan of study {name} {'is agreed on' if new else 'was there'}.",
+        f"The plan of study {study} {'is agreed on' if new else 'was there'}.",
         markup=False,
         soft_wrap=True,
     )
-    _tell(StudyPlanView.of(name, plan))
+    _tell(StudyPlanView.of(study, plan))
+
+
+def require_fitting(
+    services: Services, message: StudyPlanMessage, study: StudyCreate, owners: Sequence[str]
+) -> None:
+    """Check a plan against a study that is to be opened, so that nothing is issued in vain.
+
+    Raises:
+        OptionError: it is of other owners than the study's, or these hold other people.
+        BudgetExceeded: it states more of a record than the study's budget allows.
+        LimitExceeded, PlanError, ChannelError, DomainError: as `checked_study_plan`.
+    """
+    from miner_service.intake.agreement import checked_study_plan, require_within
+
+    plan = checked_study_plan(services.settings.limits, message)
+    planned = [name for name, _ in plan.owners]
+    absent = [name for name in planned if name not in owners]
+    further = [name for name in owners if name not in planned]
+    if owners and (absent or further):
+        said = [f"--owners lacks {', '.join(absent)} of the plan"] * bool(absent)
+        said += [f"the plan lacks {', '.join(further)}"] * bool(further)
+        raise OptionError(
+            f"The plan is of other owners: {'; '.join(said)}. Nothing was made.",
+            where="plan",
+            remedy=f"Give --owners {','.join(planned)}; or have the plan designed from the public"
+            " parts of all owners of the study (owner-agent design PART...).",
+        )
+    if study.people == "different":
+        raise OptionError(
+            "A plan of several owners is of the same people, and --people says that they hold"
+            " different ones. Nothing was made.",
+            where="people",
+            remedy="Give --people same, or open the study without a plan.",
+        )
+    require_within(study.max_epsilon_record, plan)
 
 
 def show_plan(
@@ -113,7 +165,8 @@ def remove_plan(
     console().print(f"Study {name} has no plan.", markup=False, soft_wrap=True)
 
 
-def _read(file: Path) -> StudyPlanMessage:
+def read_plan(file: Path) -> StudyPlanMessage:
+    """Read the file of a study's plan. Raises OptionError."""
     from pydantic import ValidationError
 
     from pramana_core.wire.study_plans import StudyPlanMessage
@@ -122,7 +175,9 @@ def _read(file: Path) -> StudyPlanMessage:
         return StudyPlanMessage.model_validate_json(file.read_bytes())
     except OSError as error:
         raise OptionError(
-            f"The study plan {file} cannot be read: {error.strerror}.", where="file"
+            f"The study plan {file} cannot be read: {error.strerror}.",
+            where="file",
+            remedy="`owner-agent design PART... --write-study-plan FILE` writes it.",
         ) from error
     except ValidationError as error:
         places = sorted({".".join(str(step) for step in e["loc"][:4]) for e in error.errors()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from owner_agent.state.environment import Environment
 
 
+@dataclass(frozen=True)
+class Sources:
+    """Where the variables are found: in owners' public parts, a design file, or the site file."""
+
+    parts: tuple[Path, ...]
+    spec: Path | None
+    site: Path
+
+
 class LearningGoal(StrEnum):
     """What the analyst will learn."""
 
@@ -39,6 +48,13 @@ class LearningGoal(StrEnum):
 
 def design(
     context: typer.Context,
+    parts: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PART]...",
+            help="The public parts of all owners' site files, for one plan of them together.",
+        ),
+    ] = None,
     spec: Annotated[
         Path | None, typer.Option(help="A design file; without one, the site file's variables.")
     ] = None,
@@ -80,20 +96,34 @@ def design(
     ] = None,
     write_study_plan: Annotated[
         Path | None,
-        typer.Option(help="A new file for the study plan of the owners in the design file (JSON)."),
+        typer.Option(help="A new file for the plan of a study of several owners (JSON)."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare all ways to randomize by their predicted errors; nothing is read but a count."""
+    """Compare all ways to randomize by their predicted errors; nothing is read but a count.
+
+    Owners who know different things of the same people design one plan together, from the public
+    parts of their site files: owner-agent design PART... --write-study-plan FILE. They are read,
+    and no site file and no table.
+    """
     from owner_agent.design.designing import DesignArguments
 
     require_countable(records)
+    if parts and spec is not None:
+        from pramana_core.errors import OptionError
+
+        raise OptionError(
+            "Give public parts or --spec, not both.",
+            where="spec",
+            remedy="A design file names the variables itself, each with its owner.",
+        )
     wanted, error = _targets(target or [])
     kind = None if learn is None else learn.value
     asked = (gamma, epsilon, breach, kind, length, minimum_support, interactions, records)
     wishes = DesignArguments(*asked, target=wanted)
     study = environment_of(context) if left_in_study else None
-    _compare(spec, site, wishes, study, error, family, (write, write_study_plan), json=json)
+    sources = Sources(tuple(parts or ()), spec, site)
+    _compare(sources, wishes, study, error, family, (write, write_study_plan), json=json)
 
 
 def _targets(given: list[str]) -> tuple[str | None, float | None]:
@@ -116,8 +146,7 @@ def _targets(given: list[str]) -> tuple[str | None, float | None]:
 
 
 def _compare(
-    spec: Path | None,
-    site: Path,
+    sources: Sources,
     wishes: DesignArguments,
     study: Environment | None,
     target: float | None,
@@ -145,22 +174,26 @@ def _compare(
         site_variables,
     )
     from owner_agent.design.designing import design, problem_of
+    from owner_agent.design.parts import design_of_parts
     from owner_agent.report.whole_study import left_in_study, left_json, show_left
     from owner_agent.site.site import load_site
     from owner_agent.table.table import read_table
 
-    if spec is None:
-        opened = load_site(site)
+    if sources.parts:
+        file = design_of_parts(sources.parts)
+        known, entries = {}, entries_of_file(file)
+    elif sources.spec is None:
+        opened = load_site(sources.site)
         file, known, entries = of_site(opened), site_variables(opened), entries_of_site(opened)
         if wishes.records is None:
             rows = read_table(opened.table, [opened.file.record_id]).rows
             wishes = replace(wishes, records=rows)
     else:
-        file = load_design(spec)
+        file = load_design(sources.spec)
         known, entries = {}, entries_of_file(file)
     if study is not None:
         sensitive = [v.name for v in file.variables if v.sensitive]
-        wishes = replace(wishes, left=left_in_study(load_site(site), sensitive, study))
+        wishes = replace(wishes, left=left_in_study(load_site(sources.site), sensitive, study))
     problem = problem_of(wishes.over(file), known)
     with progress_bar() as bar:
         made = design(problem, target, family, design_steps(bar))
@@ -170,7 +203,7 @@ def _compare(
         return
     show_left(console(), wishes.left)
     show_design(console(), made)
-    show_design_written(console(), *files, several=made.study_plan is not None)
+    show_design_written(console(), *files, made.study_plan)
 
 
 def _write(

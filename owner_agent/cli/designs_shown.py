@@ -190,14 +190,17 @@ def _described(option: Option) -> str:
 
 
 def show_design_written(
-    console: Console, path: Path | None, study_plan: Path | None, *, several: bool
+    console: Console, path: Path | None, study_plan: Path | None, plan: StudyPlan | None
 ) -> None:
     """Print how a designed plan gets into the site file, or the study plan to its owners."""
-    if several:
+    if plan is not None:
+        owners = ",".join(name for name, _ in plan.owners)
         told = (
-            "To use it, add --write-study-plan FILE; all owners name the same file."
+            "To use it, add --write-study-plan FILE; the study takes it, and `owner-agent join`"
+            " brings it to all owners."
             if study_plan is None
-            else f"Wrote {study_plan}. Give it to all owners, who name it in their site files."
+            else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
+            f" NAME --owners {owners} --people same --plan {study_plan}"
         )
         console.print(told, markup=False, soft_wrap=study_plan is not None)
         return

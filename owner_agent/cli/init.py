@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from owner_agent.cli.options import SITE, JsonOption, SiteOption
+from owner_agent.cli.public_part import PeopleOption, known_people, say_written
 from pramana_core.errors import InputError, OptionError
 from pramana_core.terminal import at_terminal, console, print_json, progress_bar
 
@@ -67,19 +68,25 @@ def init(
             "--yes", help="Take the table's own lists, but for those with rare categories."
         ),
     ] = False,
+    people: PeopleOption = None,
     site: SiteOption = SITE,
     json: JsonOption = False,
 ) -> None:
     """Read a table and write a site file that says what it holds; nothing is sent.
 
+    Beside it comes OWNER.public.toml, its public part, of which owners together make their plan.
+
     Categories become public with the plan. Each list that comes from the table is confirmed or
     replaced, at a terminal one by one, in scripts by the options. A list with categories that fewer
     than 5 records have is never taken by --yes: its names would tell of them.
     """
+    from owner_agent.site.public_part import PublicPart, place_of_part, require_no_part, write_part
+    from owner_agent.site.site import load_site
     from owner_agent.table.proposing import propose_site, require_columns
     from owner_agent.table.site_text import require_new, site_text, write_site
 
     require_new(site)
+    told_people = known_people(people)
     asking = at_terminal() and not (yes or json)
     with progress_bar("reading the table"):
         proposed = propose_site(table, record_id)
@@ -101,11 +108,19 @@ def init(
             for v in proposed.variables
         ),
     )
+    part = place_of_part(site, named) if any(v.sensitive for v in proposed.variables) else None
+    if part is not None:
+        require_no_part(part)
     write_site(site_text(proposed, site.resolve().parent, named, where), site)
+    if part is not None:
+        write_part(PublicPart.of(load_site(site), told_people), part)
     if json:
-        print_json({"site": str(site), "owner": named, **_told(proposed)})
+        files = {"site": str(site), "public_part": None if part is None else str(part)}
+        print_json({**files, "owner": named, **_told(proposed)})
         return
     _show(proposed)
+    if part is not None:
+        say_written(part)
     step = "check" if site == SITE else f"check --site {site}"
     console().print(
         f"Wrote {site}, for your eyes only. Read it; then `owner-agent {step}`.",

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, init, joining, keys, peer, predict, reading, releasing, sending
+from owner_agent.cli import (
+    design,
+    init,
+    joining,
+    keys,
+    peer,
+    predict,
+    public_part,
+    reading,
+    releasing,
+    sending,
+)
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import application, run, with_examples
@@ -16,6 +27,7 @@ from pramana_core.terminal import application, run, with_examples
 COMMANDS = (
     init.init,
     reading.check,
+    public_part.public_part,
     reading.plan,
     reading.discretize,
     design.design,
@@ -38,6 +50,7 @@ COMMANDS = (
 EXAMPLES = {
     "init": "init children.csv --owner family",
     "check": "check",
+    "public-part": "public-part --people same --yes",
     "join": "join nursery-family.invitation --linkage linkage.key",
     "plan": "plan --records 20000 --report approval.html",
     "publish": "publish --yes",

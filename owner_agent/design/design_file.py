@@ -275,7 +275,8 @@ def snippet(made: Option, needs: Requirements, entries: Mapping[str, Mapping[str
         raise OptionError(
             "A plan of several owners is not written for one site file.",
             where="write",
-            remedy="Write the study plan with --write-study-plan; each owner's site file names it.",
+            remedy="Write the study plan with --write-study-plan; `owner-agent join` names it in"
+            " each owner's site file.",
         )
     if made.plan is None:
         raise OptionError(
@@ -311,7 +312,8 @@ def study_plan_text(plan: StudyPlan | None) -> str:
         raise OptionError(
             "The design is of one owner, who needs no study plan.",
             where="write-study-plan",
-            remedy='Give each variable of the design file its owner = "name".',
+            remedy="Name all owners' public parts (owner-agent design PART...), or give each"
+            ' variable of the design file its owner = "name".',
         )
     return plan.canonical_json().decode()
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.miner_service.cli.test_study_plan_command import run
 from tests.miner_service.conftest import Person
+from tests.miner_service.intake.test_study_plans import AGREED
 
 
 @pytest.fixture
@@ -115,3 +116,65 @@ def test_show_says_who_is_in_and_what_is_next(miner, study):
     ]
     assert (told["people"], told["plan"], told["jobs"]) == ("same", None, {})
     assert "no such study" in study("show", "absent", code=4)
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """The file of a plan of north and south, which tells epsilon 2.197 of a record."""
+    path = tmp_path / "plan.json"
+    path.write_bytes(AGREED.canonical_json())
+    return path
+
+
+def test_a_study_is_opened_with_its_plan_and_an_analysts_access(miner, study, plan):
+    access = study.folder / "analyst.json"
+    words = ("--owners", "south,north", "--plan", plan, "--access-file", access)
+    said = create(study, *words)
+    for told in (
+        "Study nursery is open.", "north's invitation is", "south's invitation is",
+        "The plan of study nursery is agreed on.", "north: at most epsilon 2.197",
+        "The token of analyst in study nursery, good until",
+    ):  # fmt: skip
+        assert told in said
+    assert stat.S_IMODE(access.stat().st_mode) == 0o600
+    token = json.loads(access.read_text())["token"]
+    assert token not in said
+    seen = Person(miner.client, token, "").get("/v1/studies/nursery/plan")
+    assert seen["digest"] == AGREED.digest
+    assert "Next:" not in study("show", "nursery")
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "code"),
+    [
+        (("--owners", "north,east"), "--owners lacks south of the plan; the plan lacks east", 2),
+        (("--owners", "north"), "--owners lacks south of the plan.", 2),
+        (("--owners", "north,south,east"), "other owners: the plan lacks east.", 2),
+        (("--owners", "north,south", "--people", "different"), "of the same people", 2),
+        (("--owners", "north,south", "--max-epsilon-record", "1"), "tells epsilon 2.197", 4),
+    ],
+)
+def test_a_plan_that_is_not_of_this_study_opens_nothing(study, plan, words, said, code):
+    access = study.folder / "analyst.json"
+    told = create(study, *words, "--plan", plan, "--access-file", access, code=code)
+    assert said in told
+    assert list(study.folder.iterdir()) == []
+    assert "no such study" in study("show", "nursery", code=4)
+
+
+@pytest.mark.parametrize("content", [None, "{}", "nothing"])
+def test_what_is_no_plan_opens_nothing(study, tmp_path, content):
+    file = tmp_path / "p.json"
+    if content is not None:
+        file.write_text(content)
+    create(study, "--owners", "north,south", "--plan", file, code=2)
+    assert list(study.folder.iterdir()) == []
+    assert "no such study" in study("show", "nursery", code=4)
+
+
+def test_an_access_file_that_is_there_is_kept(study):
+    access = study.folder / "analyst.json"
+    access.write_text("mine")
+    assert "exists; nothing was made" in create(study, "--access-file", access, code=2)
+    assert access.read_text() == "mine"
+    assert "no such study" in study("show", "nursery", code=4)

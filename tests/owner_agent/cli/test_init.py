@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from owner_agent.cli import init as module
+from owner_agent.site.public_part import read_part
 from owner_agent.site.site import load_site
 
 NAMES = ["usual", "pretentious", "great_pret"]
@@ -100,6 +101,29 @@ def test_init_never_overwrites(fresh, init):
     assert (fresh.folder / "site.toml").read_text() == "mine"
 
 
+def test_the_public_part_has_the_lists_of_the_site_file(fresh, init):
+    said = init("--owner", "family", "--yes", "--not-sensitive", "income", "--people", "same").out
+    part = read_part(fresh.folder / "family.public.toml")
+    assert "family.public.toml, the public part: names and categories alone." in said
+    assert (part.owner, part.people) == ("family", "same")
+    assert [v.name for v in part.variables] == ["parents", "age", "diagnosis"]
+    assert part.variables[0].categories == tuple(sorted(NAMES))
+    assert part.variables[1].categories[-1] == "?"
+
+
+def test_no_public_part_is_written_over_or_without_need(fresh, init):
+    part = fresh.folder / "family.public.toml"
+    part.write_text("mine")
+    ended = init("--owner", "family", "--yes")
+    assert (ended.exit_code, part.read_text()) == (2, "mine")
+    assert not (fresh.folder / "site.toml").exists()
+    part.unlink()
+    columns = ("parents", "age", "income", "diagnosis")
+    words = [word for name in columns for word in ("--not-sensitive", name)]
+    assert init("--owner", "family", "--yes", *words).exit_code == 0
+    assert not part.exists()
+
+
 def test_public_lists_in_place_of_the_tables(fresh, init):
     lists = fresh.folder / "lists.toml"
     lists.write_text('parents = ["usual", "pretentious", "great_pret"]\nage = {cuts = [30, 60]}\n')
@@ -138,14 +162,20 @@ def test_a_rare_category_is_not_taken_by_yes(fresh, init):
     ],
 )
 def test_no_value_reaches_what_a_script_keeps(fresh, init, words):
-    """Neither what is printed nor errors, and no file but the site file itself."""
+    """Neither what is printed nor errors, and no file but the site file and its public part."""
     fresh.write_table(children(rare=True))
     before = set(fresh.folder.rglob("*"))
     ended = init("--owner", "family", *words)
     for secret in (*SECRETS, *NAMES, "well"):
         assert secret not in ended.out + ended.err
     made = set(fresh.folder.rglob("*")) - before
-    assert made == ({fresh.folder / "site.toml"} if ended.exit_code == 0 else set())
+    part = fresh.folder / "family.public.toml"
+    assert made == ({fresh.folder / "site.toml", part} if ended.exit_code == 0 else set())
+    if made:
+        # It has the lists that were confirmed, and neither ids nor remarks.
+        text = part.read_text()
+        confirmed = {category for v in read_part(part).variables for category in v.categories}
+        assert not [secret for secret in SECRETS if secret in text and secret not in confirmed]
 
 
 def test_at_a_terminal_each_list_is_confirmed_or_replaced(fresh, init, answers):

@@ -72,6 +72,10 @@ def test_from_a_kind_of_job_to_predictions(call, tmp_path):
     loaded = pm.load(tmp_path / "classifier.json")
     assert call("fetch", model["id"], "--out", "classifier.json").code == 2, "it is not replaced"
     assert call("fetch", model["id"], "--form", "svg", "--json").code == 0
+    at_once = call("run", "bayes-classifier", *options, "--out", "at-once.json")
+    assert (at_once.code, "Wrote at-once.json" in at_once.out) == (0, True), at_once.err
+    written = [(tmp_path / f"{name}.json").read_bytes() for name in ("at-once", "classifier")]
+    assert written[0] == written[1]
     assert (tmp_path / f"{model['id']}.svg").read_text().startswith("<svg")
 
     people = pm.example("titanic")
@@ -124,6 +128,13 @@ def test_what_is_typed_wrong_is_said_before_anything_is_asked(call, words, told)
     ended = call(*words)
     assert ended.code == 2
     assert told in " ".join(ended.err.split())
+
+
+def test_a_file_that_is_there_is_kept_and_nothing_is_asked(call, tmp_path):
+    (tmp_path / "model.json").write_text("mine")
+    ended = call("run", "decision-tree", "--target", "sex", "--out", "model.json")
+    assert (ended.code, "model.json exists" in ended.err, call.asked) == (2, True, [])
+    assert (tmp_path / "model.json").read_text() == "mine"
 
 
 @pytest.mark.slow

@@ -1,0 +1,170 @@
+"""The public part of a site file: what others need to know of it to plan a study together.
+
+It has the owner's name and the names and categories of her sensitive variables, which become public
+with the study's plan anyway, and nothing else: no column, no path, no count of records. Its digest
+shows when somebody changed it on the way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from owner_agent.site.mistakes import all_mistakes, toml
+from owner_agent.site.planning import planned, without_protection
+from owner_agent.site.site import Site, read_toml
+from owner_agent.state.private_files import COMMON_MODE, write_durably
+from pramana_core.domain import Variable
+from pramana_core.errors import ConfigError, OptionError
+from pramana_core.wire.base import Label, Name, People, Sha256
+
+_AGAIN = "Ask {} to write it again with `owner-agent public-part`, and take that file as it is."
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublicVariable(_Section):
+    """A variable that the study's plan may randomize."""
+
+    name: Label
+    categories: Annotated[tuple[Label, ...], Field(min_length=2)]
+
+
+class PublicPart(_Section):
+    """What one owner tells those who plan a study with her.
+
+    `people` is what she says of her records: the same people as the others', different ones, or
+    some that are the same; None if she says nothing of it. `digest` is the SHA-256 of the rest.
+    """
+
+    owner: Name
+    people: People | None = None
+    digest: Sha256
+    variables: Annotated[tuple[PublicVariable, ...], Field(min_length=1)]
+
+    @classmethod
+    def of(cls, site: Site, people: People | None = None) -> PublicPart:
+        """Return the public part of a site; its table is not read.
+
+        Raises:
+            ConfigError: nothing is sensitive, so that no plan would randomize anything of it.
+            PramanaError: the categories cannot be; see `planned`.
+        """
+        sensitive = [v.name for v in site.file.variables if v.sensitive]
+        if not sensitive:
+            raise ConfigError(
+                "The site file has no sensitive variable, so it has no part in a study's plan.",
+                where="variables",
+                remedy="Columns that are not sensitive leave as they are and need no plan.",
+            )
+        known = planned(without_protection(site)).variables
+        variables = tuple(
+            PublicVariable(name=name, categories=known[name].categories) for name in sensitive
+        )
+        digest = _digest(site.owner, people, variables)
+        return cls(owner=site.owner, people=people, digest=digest, variables=variables)
+
+    @property
+    def text(self) -> str:
+        """The file's content, TOML."""
+        content: dict[str, Any] = {"owner": self.owner}
+        if self.people is not None:
+            content["people"] = self.people
+        content["digest"] = self.digest
+        content["variables"] = [v.model_dump() for v in self.variables]
+        return toml(
+            content,
+            f"What {self.owner} tells those who plan the study: variables and their categories.",
+            "`owner-agent design PART...` makes the plan of all owners' parts. Do not edit it: the",
+            "site file it was written from has the same lists.",
+        )
+
+    def domain_variables(self) -> tuple[Variable, ...]:
+        """Return the variables. Raises DomainError for impossible categories."""
+        return tuple(Variable(v.name, v.categories) for v in self.variables)
+
+
+def place_of_part(site: Path, owner: str) -> Path:
+    """Return where the public part of a site file is written, if nobody names another place."""
+    return site.parent / f"{owner}.public.toml"
+
+
+def write_part(part: PublicPart, path: Path) -> None:
+    """Write a public part into a file that is new, or has the very same; whole or not at all.
+
+    Raises:
+        OptionError: it holds something else, or cannot be written.
+        StorageFull: there is no room for it.
+    """
+    content = part.text.encode()
+    try:
+        write_durably(path, content, COMMON_MODE)
+    except FileExistsError:
+        if path.is_file() and path.read_bytes() == content:
+            return
+        raise _other_there(path) from None
+    except OSError as error:
+        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="out") from error
+
+
+def require_no_part(path: Path) -> None:
+    """Refuse to write over a public part. Raises OptionError."""
+    if path.exists():
+        raise _other_there(path)
+
+
+def _other_there(path: Path) -> OptionError:
+    return OptionError(
+        f"{path} exists and is another file; it was not changed.",
+        where="out",
+        remedy="Remove it if it is an earlier public part of yours; `owner-agent public-part --out"
+        " FILE` writes another.",
+    )
+
+
+def read_part(path: Path) -> PublicPart:
+    """Read a public part as its owner wrote it.
+
+    Raises:
+        ConfigError: it is absent, no public part, or was changed after it was written.
+    """
+    absent = "Ask the owner for the file that `owner-agent init` or `public-part` wrote."
+    content = read_toml(path, "public part", absent)
+    _require_no_site(content, path)
+    try:
+        part = PublicPart.model_validate(content)
+    except ValidationError as error:
+        what = f"public part {path}"
+        raise all_mistakes(error, what, "docs/vertical-study.md") from None
+    if part.digest != _digest(part.owner, part.people, part.variables):
+        raise ConfigError(
+            f"The public part {path} is not as {part.owner} wrote it: its digest is of other"
+            " variables or categories. A plan made of it would not fit her site file.",
+            where=str(path),
+            remedy=_AGAIN.format(part.owner),
+        )
+    return part
+
+
+def _require_no_site(content: Mapping[str, Any], path: Path) -> None:
+    """Refuse a site file in place of its public part: it should not have been handed over."""
+    if "table" in content or "record_id" in content:
+        raise ConfigError(
+            f"{path} is a site file, which is for its owner's eyes only, and no public part.",
+            where=str(path),
+            remedy=f"Have its owner run `owner-agent public-part --site {path.name}`, and take the"
+            " file that it writes.",
+        )
+
+
+def _digest(owner: str, people: str | None, variables: tuple[PublicVariable, ...]) -> str:
+    listed = [[v.name, list(v.categories)] for v in variables]
+    text = json.dumps([owner, people, listed], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
