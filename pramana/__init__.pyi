@@ -1,3 +1,4 @@
+from .client.asynchronous import connect_async as connect_async
 from .client.connecting import connect as connect
 from .errors import AccessError as AccessError
 from .errors import AmbiguousRequest as AmbiguousRequest

@@ -55,6 +55,7 @@ NAMES = [
     "combine_copies",
     "combine_trees",
     "connect",
+    "connect_async",
     "design",
     "domain",
     "estimate",
