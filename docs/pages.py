@@ -103,13 +103,16 @@ GROUPS = (
             "pramana.client.job.Job",
             "pramana.client.standing.Alignment",
             "pramana.client.standing.Disclosure",
+            "pramana.client.asynchronous.AsyncMiner",
+            "pramana.client.asynchronous.AsyncStudy",
+            "pramana.client.asynchronous.AsyncJob",
         ),
     ),
     Group(
         "errors",
         "Errors",
         "What is raised on purpose; each says in one sentence what was given and what is wanted.",
-        ("pramana_core.errors",),
+        ("pramana.errors",),
         inherited=False,
     ),
 )
@@ -126,8 +129,12 @@ BESIDE = {
 def public_names() -> dict[str, str]:
     """Return the public names in their order, each with the module that it is made in."""
     import pramana
+    from pramana import errors
 
-    return {name: getattr(pramana, name).__module__ for name in pramana.__all__}
+    return {
+        name: errors.__name__ if name in errors.__all__ else getattr(pramana, name).__module__
+        for name in pramana.__all__
+    }
 
 
 def grouped(names: Mapping[str, str]) -> dict[Group, list[str]]:

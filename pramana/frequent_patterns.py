@@ -244,12 +244,12 @@ def _measured(
         return dict.fromkeys(MEASURES, np.full(len(splits), np.nan)) | {"support": whole}
     try:
         parts = [(known[left], known[right]) for left, right in splits]
-    except KeyError as error:
+    except KeyError:
         raise OptionError(
             "The support of a subset of an itemset is not given.",
             where="df",
             remedy="Give all frequent itemsets, or ask for `support_only`.",
-        ) from error
+        ) from None
     antecedent, consequent = np.array(parts, dtype=np.float64).reshape(-1, 2).T
     return measures(whole, antecedent, consequent)
 
@@ -295,10 +295,10 @@ def _counted(table: _Table, splits: Sequence[_Split], places: dict[Hashable, int
     try:
         left = [{places[name] for name in antecedent} for antecedent, _ in splits]
         whole = [sorted({places[name] for name in a | c}) for a, c in splits]
-    except KeyError as error:
+    except KeyError:
         raise OptionError(
             "An itemset has an item that is not a column of the table.", where="df_orig"
-        ) from error
+        ) from None
     antecedents = [[i in own for i in row] for own, row in zip(left, whole, strict=True)]
     found = table.marginals.supports(table.items)
     return found.rules(np.array(whole, dtype=np.int64), np.array(antecedents, dtype=np.bool_))

@@ -147,7 +147,7 @@ def read_network(file: Path) -> NetworkDocument:
             f"The network {file} cannot be read: {reason}.",
             where=str(file),
             remedy="Give a BIF file, a JSON file or a model as fetched from the miner.",
-        ) from error
+        ) from None
     if text.lstrip().startswith("{"):
         return read_network_json(_of_saved(text))
     return NetworkDocument(read_bif(text))
@@ -255,7 +255,7 @@ def _write(out: Path, pieces: Iterable[str]) -> None:
             f"{out} cannot be written: {error.strerror}.",
             where="--out",
             remedy="Name a file in a folder that is there.",
-        ) from error
+        ) from None
     finally:
         scratch.unlink(missing_ok=True)
 

@@ -231,10 +231,8 @@ def _bare_model(document: Mapping[str, Any], place: Path) -> Estimator:
     with one_sentence(f"path {str(place)!r}"):
         try:
             return known[0](**_options(known[0], model)).restore(model, source)
-        except (TypeError, KeyError, AttributeError) as error:
-            raise InputError(
-                f"it is no {quoted([kind])} that can be read.", where="path"
-            ) from error
+        except (TypeError, KeyError, AttributeError):
+            raise InputError(f"it is no {quoted([kind])} that can be read.", where="path") from None
 
 
 def _options(found: type[Estimator], model: Mapping[str, Any]) -> dict[str, Any]:

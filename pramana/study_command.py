@@ -388,7 +388,7 @@ def _access(known: Way, *, has_token: bool) -> AccessFile | None:
             f"The access file {path} cannot be read: {error.strerror}.",
             where="access",
             remedy=remedy,
-        ) from error
+        ) from None
     except ValidationError:
         # What is wrong would quote the token.
         raise OptionError(f"{path} is no access file.", where="access", remedy=remedy) from None
@@ -468,8 +468,8 @@ def _value(text: str, field: Any, *, whole: bool) -> Any:
     if text.startswith("@"):
         try:
             return json_text.loads(Path(text[1:]).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from error
+        except (OSError, ValueError):
+            raise OptionError(f"{text[1:]} cannot be read as JSON.", where="set") from None
     try:
         value = json_text.loads(text)
     except ValueError:

@@ -31,7 +31,7 @@ def executed(name: str, *, patience: int = 300) -> nbformat.NotebookNode:
     """Return a notebook as its script says it, with the outputs of a fresh kernel.
 
     It runs in an empty folder and imports this checkout. What differs from run to run is left out:
-    times, the kernel's and the language's versions, the cells' random ids.
+    times, bars of progress, the kernel's and the language's versions, the cells' random ids.
 
     Args:
         name: of `NAMES`.
@@ -54,6 +54,8 @@ def executed(name: str, *, patience: int = 300) -> nbformat.NotebookNode:
     notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{number}", {}
+        if "outputs" in cell:
+            cell.outputs = [one for one in cell.outputs if one.get("data") != {"text/plain": ""}]
     return notebook
 
 

@@ -172,8 +172,8 @@ def _read(file: Path) -> dict[str, Any]:
         return read_toml(file, "public", "Name a TOML or JSON file with --public.")
     try:
         read = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise OptionError(f"{file} cannot be read as JSON.", where="public") from error
+    except (OSError, ValueError):
+        raise OptionError(f"{file} cannot be read as JSON.", where="public") from None
     return read if isinstance(read, dict) else {}
 
 

@@ -170,10 +170,8 @@ def _has_joined(now: Joining) -> bool:
 def _secret(file: Path | None) -> str:
     try:
         text = sys.stdin.read() if str(file) == "-" else Path(str(file)).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError(
-            f"The file {file} cannot be read as text.", where="secret-file"
-        ) from error
+    except (OSError, UnicodeDecodeError):
+        raise OptionError(f"The file {file} cannot be read as text.", where="secret-file") from None
     return text.strip()
 
 

@@ -128,7 +128,7 @@ def _write(found: Predictions, site: Site | None, source: InputSource, wanted: W
             f"The predictions cannot be written: {error.strerror}.",
             where="out",
             remedy="Name another place with --out.",
-        ) from error
+        ) from None
     return place
 
 

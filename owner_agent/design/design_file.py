@@ -332,7 +332,7 @@ def save(path: Path, text: str) -> None:
             f"{path} cannot be written: {error.strerror}.",
             where="write",
             remedy="Name a new file; nothing is written over.",
-        ) from error
+        ) from None
 
 
 def entries_of_site(site: Site) -> dict[str, dict[str, Any]]:

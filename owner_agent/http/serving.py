@@ -188,5 +188,5 @@ def _bind(listen: ListenAddress) -> socket.socket:
             f" {str(error).rstrip('.')}.",
             where="port",
             remedy="Choose another port; 0 takes a free one.",
-        ) from error
+        ) from None
     return bound

@@ -243,5 +243,5 @@ def _bound(host: str, port: int) -> Iterator[socket.socket]:
                 f"The agent cannot listen on {host} port {port}: {error}.",
                 where="peer.listen",
                 remedy="Stop what uses the port, or choose another one and tell the other owners.",
-            ) from error
+            ) from None
         yield listening

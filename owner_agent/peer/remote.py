@@ -122,7 +122,7 @@ class RemotePartner:
                 # What has not arrived may be sent again; who is slow is not waited for twice.
                 again = repeatable or isinstance(error, httpx.ConnectError)
                 if attempt == attempts or not again or isinstance(error, httpx.TimeoutException):
-                    raise self._unreachable(error) from error
+                    raise self._unreachable(error) from None
             self._environment.sleep(_PAUSE * attempt)
         raise AssertionError("the loop above returns or raises")
 

@@ -355,11 +355,11 @@ def library(what: str) -> ModuleType:
     """
     try:
         import opendp.prelude as found
-    except ImportError as error:
+    except ImportError:
         raise NotInstalled(
             f"{what} drawn by OpenDP, which is not installed here.",
             where="noise",
             remedy="Install the extra: pip install 'pramana[noise]'.",
-        ) from error
+        ) from None
     found.enable_features("contrib")
     return found

@@ -143,7 +143,7 @@ def read_invitation(path: Path) -> InvitationFile:
     except OSError as error:
         raise OptionError(
             f"The invitation {path} cannot be read: {error.strerror}.", where="invitation"
-        ) from error
+        ) from None
     except ValidationError:
         raise OptionError(
             f"{path} is no invitation.",

@@ -162,7 +162,7 @@ class Calls:
                 response = self._client.request(method, path, **options)
             except httpx.TransportError as error:
                 if attempt == attempts:
-                    raise self._gave_up(attempt, type(error).__name__) from error
+                    raise self._gave_up(attempt, type(error).__name__) from None
                 pause = delay
             else:
                 if response.status_code not in _BUSY or attempt == attempts:

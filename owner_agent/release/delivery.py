@@ -146,7 +146,7 @@ class Delivery:
                 f"{error.message} Release {self._entry.name} is safe in the outbox; {arrived}.",
                 where=error.where,
                 remedy=f"`{self._command}` continues it with the same bytes.",
-            ) from error
+            ) from None
 
     def _require_same(self, release: Release) -> None:
         digest = self._prepared.manifest.digest

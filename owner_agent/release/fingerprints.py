@@ -125,12 +125,12 @@ def read_fingerprint(key: bytes, fingerprint: bytes) -> Sample | None:
         return None
     try:
         body = AESSIV(key).decrypt(fingerprint[_MARK_BYTES:], [_PURPOSE])
-    except InvalidTag as error:
+    except InvalidTag:
         raise StoreCorrupt(
             "The ledger's sample of a release's values is damaged.",
             where="ledger",
             remedy="Restore the ledger from your backup.",
-        ) from error
+        ) from None
     head, _, numbers = body.partition(b"\n")
     columns: Sequence[str] = json.loads(head)
     count = len(numbers) // (8 + 2 * len(columns))

@@ -112,12 +112,12 @@ def connected(path: Path) -> sa.Connection:
                 remedy="Run the version of the agent that made it.",
             )
         return engine.connect()
-    except sa.exc.DatabaseError as error:
+    except sa.exc.DatabaseError:
         raise StoreCorrupt(
             f"The ledger {path} cannot be read or written.",
             where=str(path),
             remedy="Restore it from your backup: without it nobody knows what has left.",
-        ) from error
+        ) from None
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def storing_ledger(path: Path) -> Iterator[None]:
             yield
     except sa.exc.OperationalError as error:
         if getattr(error.orig, "sqlite_errorname", "") in history.FULL:
-            raise no_room("the ledger", path) from error
+            raise no_room("the ledger", path) from None
         raise
 
 

@@ -298,10 +298,10 @@ def _keep(path: Path, anchors: tuple[Anchor, ...]) -> None:
 def _kept(path: Path) -> tuple[Anchor, ...]:
     try:
         return read_anchors(path)
-    except OptionError as error:
+    except OptionError:
         raise StoreCorrupt(
             f"{path} is not what was kept of a miner's audit log.",
             where=str(path),
             remedy="Restore it from your backup, or remove it: what the miner does from now on is"
             " then remembered anew.",
-        ) from error
+        ) from None

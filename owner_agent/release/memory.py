@@ -174,12 +174,12 @@ def load_memory(state: Path, study: str) -> Memory:
         with pa.memory_map(str(path)) as source:
             table = pa.ipc.open_file(source).read_all()
         return _read(table)
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError):
         raise StoreCorrupt(
             f"{path} is not the memory of reports that was written there.",
             where=str(path),
             remedy="Restore it from your backup, with the ledger of the same day.",
-        ) from error
+        ) from None
 
 
 def save_memory(state: Path, study: str, memory: Memory) -> None:
@@ -201,7 +201,7 @@ def save_memory(state: Path, study: str, memory: Memory) -> None:
             f"What is about to be reported cannot be written to {path}: {error.strerror}.",
             where=str(path),
             remedy="Nothing left. Make room or mend the folder, and start again.",
-        ) from error
+        ) from None
 
 
 def set_apart(state: Path, now: datetime) -> None:

@@ -104,8 +104,8 @@ def _draw(chosen: TreePlan) -> SharedTree:
 def _read(path: Path) -> SharedTree:
     try:
         return read_tree_json(path.read_bytes(), noised=True)
-    except (OSError, InputError, LimitExceeded) as error:
-        raise _corrupt(path) from error
+    except (OSError, InputError, LimitExceeded):
+        raise _corrupt(path) from None
 
 
 def _columns(path: Path) -> set[str]:
@@ -113,8 +113,8 @@ def _columns(path: Path) -> set[str]:
     try:
         told = json.loads(path.read_bytes())
         return {told["target"]["name"], *(a["name"] for a in told["attributes"])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _corrupt(path) from error
+    except (OSError, ValueError, KeyError, TypeError):
+        raise _corrupt(path) from None
 
 
 def _corrupt(path: Path) -> StoreCorrupt:
@@ -226,7 +226,7 @@ def _told_in_words_of_the_file() -> Iterator[None]:
             remedy='Try requirement.by = "growing", by which only splits are made whose parts all'
             ' meet it, or pruning.merge = "fewest"; ask for less (a smaller k or l, a larger c); or'
             " learn from more records.",
-        ) from error
+        ) from None
 
 
 _CRUMB = 1e-9

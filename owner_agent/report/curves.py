@@ -173,12 +173,12 @@ def read_priors(path: Path, plan: PlannedSite) -> Priors:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError):
         raise OptionError(
             f"The beliefs in {path} cannot be read as JSON.",
             where="prior",
             remedy='Write {"variable": [probability of each category, ...]}.',
-        ) from error
+        ) from None
     if not isinstance(content, dict):
         raise OptionError(
             f"The beliefs in {path} are not an object with a list for each variable.",

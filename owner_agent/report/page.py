@@ -81,7 +81,7 @@ class Shown(Generic[Told]):
             try:
                 write_replacing(path, text.encode())
             except OSError as error:
-                raise _unwritable(page, error) from error
+                raise _unwritable(page, error) from None
 
     def place(self, state: Path, wanted: Path | None, inputs: Iterable[Path]) -> Path:
         """Return where the page goes: where it is wanted, but nowhere that anything is read from.
@@ -151,7 +151,7 @@ def chosen_page(target: Path, name: str) -> Path:
         if page is not target:
             target.mkdir(exist_ok=True)
     except OSError as error:
-        raise _unwritable(page, error) from error
+        raise _unwritable(page, error) from None
     if not page.parent.is_dir() or page.is_dir():
         raise OptionError(
             f"The report cannot be written to {page}: its folder is not there, or it is a folder.",

@@ -144,7 +144,7 @@ def read_study_plan(path: Path) -> StudyPlan:
             f"The study plan {path} cannot be read: {error.strerror}.",
             where="study_plan.file",
             remedy=FETCH,
-        ) from error
+        ) from None
     try:
         return StudyPlanMessage.model_validate_json(text).to_plan()
     except ValidationError as error:
@@ -175,7 +175,7 @@ def write_study_plan(plan: StudyPlan, path: Path) -> None:
             remedy="Name a new file.",
         ) from None
     except OSError as error:
-        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="file") from error
+        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="file") from None
 
 
 def short(digest: str) -> str:

@@ -43,5 +43,5 @@ class ExtendedSite:
         except OSError as error:
             raise OptionError(
                 f"{self.path} cannot be written: {error.strerror}.", where="site"
-            ) from error
+            ) from None
         sync_directory(target.parent)

@@ -208,12 +208,12 @@ def _public_list(section: VariableSection, folder: Path) -> tuple[str, ...]:
     path = folder / str(section.categories_from)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError):
         raise ConfigError(
             f"The list of categories of {section.name!r}, {path}, cannot be read as UTF-8 text.",
             where=section.name,
             remedy="Put one category on each line.",
-        ) from error
+        ) from None
     return tuple(line.strip() for line in lines if line.strip())
 
 
@@ -299,7 +299,7 @@ def _block(
             f"{kind} {'*'.join(names)!r}: {error.message}",
             where="*".join(names),
             remedy=error.remedy,
-        ) from error
+        ) from None
     require_estimable(block)
     return block
 

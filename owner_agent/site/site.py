@@ -332,13 +332,13 @@ def read_toml(path: Path, kind: str, remedy: str) -> dict[str, Any]:
             f"The {kind} file {path} cannot be read: {error.strerror}.",
             where=str(path),
             remedy=remedy,
-        ) from error
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"The {kind} file {path} is not TOML: {error}.",
             where=str(path),
             remedy="Correct it there.",
-        ) from error
+        ) from None
 
 
 def site_from(

@@ -142,12 +142,12 @@ def _ledger(state: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorname", "") in FULL:
-            raise no_room("the ledger", path) from error
+            raise no_room("the ledger", path) from None
         raise StoreCorrupt(
             f"The ledger {path} cannot be read or written.",
             where=str(path),
             remedy="Restore it from your backup: without it nobody knows what has left.",
-        ) from error
+        ) from None
 
 
 # The agent's own audit log: who let what leave, and what was done with its keys and tokens.

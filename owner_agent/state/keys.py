@@ -221,10 +221,10 @@ def read_key(path: Path) -> bytes:
     try:
         refuse_if_open_to_others(path, f"chmod 600 {path}")
         text = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError):
         raise KeyFileError(
             f"The key file {path} cannot be read as text.", where=str(path)
-        ) from error
+        ) from None
     secret = _decode(text)
     if secret is None or len(secret) != KEY_LENGTH:
         raise KeyFileError(

@@ -50,15 +50,15 @@ class TlsFiles:
             try:
                 refuse_if_open_to_others(key, f"chmod 600 {key}")
                 context.load_cert_chain(self.client_certificate, key)
-            except (OSError, ssl.SSLError) as error:
-                raise _unusable("client_certificate", self.client_certificate) from error
+            except (OSError, ssl.SSLError):
+                raise _unusable("client_certificate", self.client_certificate) from None
         return context
 
     def _believing(self) -> ssl.SSLContext:
         try:
             return ssl.create_default_context(cafile=self.ca_file)
-        except (OSError, ssl.SSLError) as error:
-            raise _unusable("ca_file", self.ca_file) from error
+        except (OSError, ssl.SSLError):
+            raise _unusable("ca_file", self.ca_file) from None
 
 
 def _unusable(name: str, path: Path | None) -> ConfigError:

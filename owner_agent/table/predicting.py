@@ -267,16 +267,16 @@ def read_model(path: Path) -> ReadModel:
     try:
         text = path.read_text(encoding="utf-8")
         document = json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
-        raise _no_model(path) from error
+    except (OSError, ValueError, RecursionError):
+        raise _no_model(path) from None
     if isinstance(document, dict) and isinstance(document.get("document"), dict):
         # The miner tells besides what its model was learned from.
         document = document["document"]
         text = json.dumps(document, ensure_ascii=False)
     try:
         return ReadModel(_kind(document), read_predictor(text))
-    except RecursionError as error:
-        raise _no_model(path) from error
+    except RecursionError:
+        raise _no_model(path) from None
 
 
 def _no_model(path: Path) -> InputError:

@@ -64,7 +64,7 @@ def write_site(text: str, path: Path) -> None:
     except FileExistsError:
         require_new(path)
     except OSError as error:
-        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="site") from error
+        raise OptionError(f"{path} cannot be written: {error.strerror}.", where="site") from None
 
 
 def require_new(path: Path) -> None:

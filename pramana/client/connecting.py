@@ -125,12 +125,12 @@ def _require_private(path: Path) -> None:
     repair = f"chmod 600 {path}"
     try:
         refuse_if_open_to_others(path, repair)
-    except KeyFileError as error:
+    except KeyFileError:
         raise KeyFileError(
             f"token_file must be readable by nobody but you, and {str(path)!r} may be used by"
             f" others; run `{repair}`, and ask for another token if somebody may have read it.",
             where="token_file",
-        ) from error
+        ) from None
 
 
 @options_told
@@ -208,13 +208,13 @@ def _opened(miner: Miner) -> Miner:
     """Return a miner that has taken the token."""
     try:
         return miner.refresh()
-    except Unauthenticated as error:
+    except Unauthenticated:
         miner.close()
         raise Unauthenticated(
             f"The miner at {miner.url} does not take this token: it is wrong or was revoked; ask"
             " whoever runs the study for another one.",
             where="token",
-        ) from error
+        ) from None
     except BaseException:
         miner.close()
         raise
@@ -280,12 +280,12 @@ class Miner:
             raise OptionError(f"name must be a study's name, not {shown(name)}.", where="name")
         try:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
-        except NotFound as error:
+        except NotFound:
             known = ", ".join(repr(study.name) for study in self._seen())
             told = f"it may see {known}" if known else "it may see none"
             raise NotFound(
                 f"There is no study {name!r} that this token may see; {told}.", where="name"
-            ) from error
+            ) from None
         return Study(self._line, found).refresh()
 
     def close(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, Self, TypeVar
 
 from pramana.client.asking import Served, warnings_in
@@ -26,7 +27,9 @@ PAUSE = 1.0
 class Job(Generic[ModelT]):
     """A job at the miner. Made by `Study.run`, `Study.table` and `Study.job`.
 
-    It runs there whether anybody waits or not; `Study.job(id)` finds it again later.
+    It runs there whether anybody waits or not; `Study.job(id)` finds it again later. `status`,
+    `progress`, `error` and the printed form are how it stood when it was asked for last;
+    `refresh()` and `wait()` ask.
     """
 
     def __init__(
@@ -51,13 +54,13 @@ class Job(Generic[ModelT]):
 
     @property
     def status(self) -> JobState:
-        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, as the miner says now."""
-        return self._now().state
+        """`queued`, `running`, `succeeded`, `failed` or `cancelled`, as the miner said last."""
+        return self._message.state
 
     @property
     def progress(self) -> float:
-        """The share of the work that is done, 0 to 1, as the miner says now."""
-        return self._now().progress
+        """The share of the work that is done, 0 to 1, as the miner said last."""
+        return self._message.progress
 
     @property
     def error(self) -> PramanaError | None:
@@ -65,7 +68,7 @@ class Job(Generic[ModelT]):
 
         It has the class that the same work would have raised here.
         """
-        problem = self._now().problem
+        problem = self._message.problem
         if problem is None:
             return None
         error = error_of(problem)
@@ -75,6 +78,8 @@ class Job(Generic[ModelT]):
     @property
     def model(self) -> ModelT:
         """What the job made: a fitted estimator, or the frame of a table.
+
+        It is fetched with its first use, and kept.
 
         Raises:
             NotReady: it is not finished; `wait()` first.
@@ -108,8 +113,9 @@ class Job(Generic[ModelT]):
     def wait(self, timeout: float | None = None) -> Self:
         """Wait until the job is finished, however it ends.
 
-        It asks as often as the miner says. In a terminal, a bar shows after two seconds how far
-        the job is. Interrupting this does not cancel the job.
+        It asks as often as the miner says. In a terminal and in a notebook, a bar shows after two
+        seconds how far the job is and how long it may still take. Interrupting this does not cancel
+        the job.
 
         Args:
             timeout: the most seconds to wait; None for as long as it takes.
@@ -122,14 +128,9 @@ class Job(Generic[ModelT]):
             OptionError: a timeout that is no number of seconds.
             Unreachable, NotFound: the miner does not answer, or has the job no more.
         """
-        from pramana_core.terminal import progress_bar
-
-        _require_seconds(timeout)
-        began = self._line.clock()
-        with progress_bar(self.kind, clock=self._line.clock) as bar:
-            while self._message.state in UNFINISHED:
-                bar(self._message.progress, 1.0)
-                self._rest(began, timeout)
+        with self._pauses(timeout) as pauses:
+            for pause in pauses:
+                self._line.sleep(pause)
                 self.refresh()
         return self
 
@@ -139,23 +140,37 @@ class Job(Generic[ModelT]):
         self._message = self._line.ask(JobMessage, "DELETE", path)
         return self
 
-    def _now(self) -> JobMessage:
-        self.refresh()
-        return self._message
+    @contextmanager
+    def _pauses(self, timeout: float | None) -> Iterator[Iterator[float]]:
+        """Open the bar of a job that is waited for; yield the seconds to rest before each question.
 
-    def _rest(self, began: float, timeout: float | None) -> None:
-        pause = self._pause
-        if timeout is not None:
-            left = timeout - (self._line.clock() - began)
-            if left <= 0:
-                raise NotReady(
-                    f"Job {self.id} is not finished after {timeout:g} seconds: it is"
-                    f" {self._message.state}, {self._message.progress:.0%} done; it goes on, and"
-                    " wait() waits further.",
-                    where="timeout",
-                )
-            pause = min(pause, left)
-        self._line.sleep(pause)
+        Whoever waits rests and asks, each in its own way. Raises what `wait` does.
+        """
+        from pramana_core.terminal import progress_bar
+
+        _require_seconds(timeout)
+        began = self._line.clock()
+        with progress_bar(self.kind, clock=self._line.clock) as bar:
+
+            def pauses() -> Iterator[float]:
+                while self._message.state in UNFINISHED:
+                    bar(self._message.progress, 1.0, self._message.seconds_left)
+                    yield self._rest(began, timeout)
+
+            yield pauses()
+
+    def _rest(self, began: float, timeout: float | None) -> float:
+        if timeout is None:
+            return self._pause
+        left = timeout - (self._line.clock() - began)
+        if left <= 0:
+            raise NotReady(
+                f"Job {self.id} is not finished after {timeout:g} seconds: it is"
+                f" {self._message.state}, {self._message.progress:.0%} done; it goes on, and"
+                " wait() waits further.",
+                where="timeout",
+            )
+        return min(self._pause, left)
 
     def _model_message(self) -> ModelMessage:
         if self._served is None:
@@ -164,7 +179,8 @@ class Job(Generic[ModelT]):
         return self._served
 
     def _require_model(self) -> str:
-        message = self._now()
+        self.refresh()
+        message = self._message
         if message.model is not None:
             return message.model
         error = self.error

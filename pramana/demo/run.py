@@ -81,7 +81,7 @@ class RestClient:
         try:
             answer = self._client.request(method, path, json=body)
         except httpx.TransportError as error:
-            raise Unreachable(f"No answer from {self._client.base_url}: {error}.") from error
+            raise Unreachable(f"No answer from {self._client.base_url}: {error}.") from None
         if answer.is_error:
             problem = read_problem(answer.content)
             raise Refused(

@@ -147,7 +147,7 @@ def _read_sites(path: Path) -> dict[str, Any]:
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(
             f"The sites file {path} cannot be read: {error}.", where=str(path)
-        ) from error
+        ) from None
     unknown = sorted(set(content) - {"record_id", "sites"})
     sites = content.get("sites")
     if unknown or not isinstance(sites, list) or not sites:
@@ -188,7 +188,7 @@ def _read_structure(path: Path) -> Structure:
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"The structure {path} cannot be read: {error}.", where=str(path)
-        ) from error
+        ) from None
     well_formed = isinstance(content, dict) and all(
         isinstance(parents, list) and all(isinstance(p, str) for p in parents)
         for parents in content.values()

@@ -255,10 +255,10 @@ def _numbers(numeric: object) -> dict[str, tuple[float, ...]]:
     for name, numbers in numeric.items():
         try:
             read[name] = tuple(float(number) for number in numbers)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError):
             raise OptionError(
                 f"numeric of {name!r} must be a list of numbers, one for each category, not"
                 f" {shown(numbers)}.",
                 where=f"numeric.{name}",
-            ) from error
+            ) from None
     return read

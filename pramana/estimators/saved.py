@@ -130,7 +130,7 @@ class SavedModel(DocumentPart):
         except ValidationError as error:
             raise InputError(
                 f"{argument} is not a saved model: {faults(error)}.", where=argument
-            ) from error
+            ) from None
 
     def estimator_class(self, argument: str = "document") -> type:
         """Return the class that saved it. Raises InputError for one that there is not."""
@@ -152,7 +152,7 @@ class SavedModel(DocumentPart):
             said = str(error).removesuffix(".")
             raise InputError(
                 f"{argument} has no options of a {self.estimator}: {said}.", where=argument
-            ) from error
+            ) from None
 
 
 def load_estimators() -> None:
@@ -175,7 +175,7 @@ def parse(text: str, argument: str = "text") -> Any:
     try:
         return parse_json(text)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{argument} is not JSON: {error}.", where=argument) from error
+        raise InputError(f"{argument} is not JSON: {error}.", where=argument) from None
 
 
 def plain(option: Any) -> Any:

@@ -21,11 +21,11 @@ def logistic_pipeline(model: LinearClassifier) -> Pipeline:
         from sklearn.compose import ColumnTransformer
         from sklearn.pipeline import Pipeline
         from sklearn.preprocessing import OneHotEncoder
-    except ImportError as error:
+    except ImportError:
         raise NotInstalled(
             "to_sklearn needs scikit-learn: install it by pip install scikit-learn.",
             where="sklearn",
-        ) from error
+        ) from None
     names = list(model.inputs.names)
     encoder = OneHotEncoder(
         categories=[list(v.categories) for v in model.inputs], drop="first", sparse_output=False

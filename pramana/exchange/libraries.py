@@ -26,11 +26,11 @@ def load(module: str, package: str) -> ModuleType:
             # Some warn of their own future at import, which says nothing to who calls this.
             warnings.simplefilter("ignore")
             return importlib.import_module(module)
-    except ImportError as error:
+    except ImportError:
         raise NotInstalled(
             f"This needs {package}, which is not installed here; write: pip install {package}.",
             where=package,
-        ) from error
+        ) from None
 
 
 # Text to files and back, for whoever writes and reads the forms of other programs.
@@ -50,7 +50,7 @@ def written(text: str, path: str | Path | None) -> str | None:
     except OSError as error:
         raise InputError(
             f"path {str(path)!r} cannot be written: {error.strerror}.", where="path"
-        ) from error
+        ) from None
     return None
 
 
@@ -69,7 +69,7 @@ def text_of(source: str | Path, argument: str) -> str:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise InputError(
             f"{argument} {str(source)!r} cannot be read: {reason}.", where=argument
-        ) from error
+        ) from None
 
 
 def _path(given: object, argument: str) -> Path:

@@ -166,11 +166,11 @@ def _read(path: Path) -> dict[str, Any]:
         except OSError as error:
             raise ConfigError(
                 f"The categories file {path} cannot be read: {error.strerror}.", where=str(path)
-            ) from error
+            ) from None
         except ValueError as error:
             raise ConfigError(
                 f"The categories file {path} is not JSON: {error}.", where=str(path)
-            ) from error
+            ) from None
         if not isinstance(content, dict):
             raise ConfigError(
                 f"The categories file {path} must hold an object, {_EXAMPLE}.", where=str(path)

@@ -12,11 +12,8 @@ from pramana.frames.sentences import quoted
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     EmptyTable,
-    InputError,
     MissingColumn,
-    NotFitted,
     OptionError,
-    PramanaError,
     TableError,
 )
 
@@ -145,11 +142,11 @@ def _of_arrow(table: Frame, argument: str) -> pd.DataFrame:
         table = table.to_frame()
     try:
         frame: pd.DataFrame = pa.table(table).to_pandas()
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError):
         raise TableError(
             f"{argument} must be {WANTED}, not {shown(table)}, whose columns cannot be read.",
             where=argument,
-        ) from error
+        ) from None
     return frame
 
 
@@ -188,6 +185,6 @@ def _cells(column: Any) -> Any:
     return list(column) if isinstance(column, tuple | range) else column
 
 
-# What describes a table's columns, and the errors, under the names that people import.
+# What describes a table's columns, under the names that people import.
 
-__all__ = ["Domain", "InputError", "NotFitted", "PramanaError", "Variable"]
+__all__ = ["Domain", "Variable"]

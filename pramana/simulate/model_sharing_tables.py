@@ -131,10 +131,10 @@ def read_taxonomies(path: Path, table: str) -> dict[str, Groups]:
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OptionError(f"{path} cannot be read.", where=_OPTION) from error
+    except OSError:
+        raise OptionError(f"{path} cannot be read.", where=_OPTION) from None
     except ValueError as error:
-        raise OptionError(f"{path} is no TOML file: {error}.", where=_OPTION) from error
+        raise OptionError(f"{path} is no TOML file: {error}.", where=_OPTION) from None
     found = content.get(table)
     if not isinstance(found, dict) or not found:
         raise OptionError(
@@ -187,7 +187,7 @@ def taxonomies_for(table: SharingTable, path: Path, name: str) -> dict[str, Taxo
                 f"[{name}.{column}] of {path} must have each category of the column in one group,"
                 f" and no other: {error.message}",
                 where=_OPTION,
-            ) from error
+            ) from None
     return found
 
 

@@ -160,12 +160,12 @@ class Process:
                 timeout=PATIENCE,
                 check=False,
             )
-        except OSError as error:
+        except OSError:
             raise NotInstalled(
                 f"There is no Python for publishing at {self.python}.", remedy=_REMEDY
-            ) from error
-        except subprocess.TimeoutExpired as error:
-            raise _failed(f"did not answer within {PATIENCE:g} seconds") from error
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise _failed(f"did not answer within {PATIENCE:g} seconds") from None
         if "ModuleNotFoundError" in done.stderr:
             raise NotInstalled(f"{self.python} has no anjana.", remedy=_REMEDY)
         if done.returncode:

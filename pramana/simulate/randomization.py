@@ -55,7 +55,7 @@ def read_plan(path: Path) -> Plan:
     except OSError as error:
         raise OptionError(
             f"The plan {path} cannot be read: {error.strerror}.", where="--channels"
-        ) from error
+        ) from None
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the document"

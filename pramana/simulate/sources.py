@@ -89,7 +89,7 @@ class NetworkSource:
                 f" {getattr(error, 'strerror', None) or 'it is not text in UTF-8'}.",
                 where="--bif",
                 remedy="Name a file in the Bayesian Interchange Format.",
-            ) from error
+            ) from None
         return cls(path.name, read_bif(text))
 
     @property

@@ -127,7 +127,7 @@ def write_result(result: Mapping[str, Any], out: Path) -> None:
     except OSError as error:
         raise OptionError(
             f"The result cannot be written to {out}: {error.strerror}.", where="--json"
-        ) from error
+        ) from None
 
 
 # Draw records and randomize them, again and again, as owners do; whatever is learned from them.

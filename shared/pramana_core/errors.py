@@ -6,13 +6,17 @@ Under `PramanaError` are `InputError` (what was given is wrong, and the giver ca
 
 An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
 (`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
-`pramana_core.wire.problems`.
+`pramana_core.wire.problems`. Tracebacks call each class as users do: `pramana.InputError`.
 """
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterator
 from typing import ClassVar
+
+PUBLIC = "pramana"
+"""The package that users take these classes from, all of them."""
 
 
 class PramanaError(Exception):
@@ -46,6 +50,8 @@ class PramanaError(Exception):
         cls, *, code: str, title: str, http_status: int | None = None, exit_code: int | None = None
     ) -> None:
         cls.code, cls.title = code, title
+        if cls.__module__ == __name__:
+            cls.__module__ = PUBLIC
         cls.http_status = cls.http_status if http_status is None else http_status
         cls.exit_code = cls.exit_code if exit_code is None else exit_code
 
@@ -57,6 +63,13 @@ class PramanaError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}" if self.remedy else self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Not by its arguments: a class may take more of them than its message.
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
+
+
+PramanaError.__module__ = PUBLIC
 
 
 def error_classes() -> Iterator[type[PramanaError]]:

@@ -38,5 +38,5 @@ def storing(what: str, path: Path | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         if is_full(error):
-            raise no_room(what, path) from error
+            raise no_room(what, path) from None
         raise

@@ -8,9 +8,11 @@ Exit codes of every command: 0 done; 1 unforeseen failure; 2 bad usage, configur
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -79,18 +81,85 @@ class Bar:
         self._patience = patience
         self._began = bar.get_time()
 
-    def __call__(self, done: float, total: float | None) -> None:
-        """Show how much is done; work of which the total is not known is shown at once."""
-        self._bar.update(self._task, completed=done)
+    def __call__(self, done: float, total: float | None, left: float | None = None) -> None:
+        """Show how much is done; work of which the total is not known is shown at once.
+
+        Args:
+            done: how much is done.
+            total: of how much.
+            left: how many seconds it may still take, where somebody knows; None goes by the pace.
+        """
+        self._bar.update(self._task, completed=done, left=left)
         # Rich takes a total of None for none that is new.
         self._bar.tasks[0].total = total
         if total is None or self._bar.get_time() - self._began >= self._patience:
-            self._bar.start()
+            self._show()
 
     def stage(self, doing: str, done: float, total: float | None) -> None:
         """Show what is being done, and how much of it is."""
         self._bar.update(self._task, description=doing)
         self(done, total)
+
+    def end(self) -> None:
+        """Take it away."""
+        self._bar.stop()
+
+    def _show(self) -> None:
+        self._bar.start()
+
+
+class _NotebookBar(Bar):
+    """The same below a notebook's cell, with nothing but what a notebook has by itself."""
+
+    _display: Any = None
+    _last = -math.inf
+
+    def end(self) -> None:
+        if self._display is not None:
+            self._display.update({"text/plain": ""}, raw=True)
+
+    def _show(self) -> None:
+        from IPython.display import display
+
+        now = self._bar.get_time()
+        if now - self._last < _NOTEBOOK_PAUSE:
+            return
+        self._last = now
+        task = self._bar.tasks[0]
+        known = task.total is not None
+        words = [task.description, f"{task.percentage:.0f}%" if known else "", time_left(task)]
+        text = ", ".join(filter(None, words))
+        value = f' value="{task.percentage:.0f}"' if known else ""
+        shown = {
+            "text/plain": text,
+            "text/html": f'<progress max="100"{value}></progress> {escape(text)}',
+        }
+        if self._display is None:
+            self._display = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._display.update(shown, raw=True)
+
+
+_MINUTES = 10
+"""So many minutes are told without seconds."""
+
+_NOTEBOOK_PAUSE = 0.5
+"""A bar in a notebook changes at most after so many seconds, for each change is a message."""
+
+
+def time_left(task: progress.Task) -> str:
+    """Return how long work may still take, in words; nothing where nobody can say."""
+    left = task.fields.get("left")
+    left = task.time_remaining if left is None else left
+    if task.total is None or left is None:
+        return ""
+    minutes, seconds = divmod(math.ceil(left), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"about {hours} h {minutes} min left"
+    if minutes >= _MINUTES:
+        return f"about {minutes} min left"
+    return f"about {60 * minutes + seconds} s left"
 
 
 @contextmanager
@@ -101,7 +170,9 @@ def progress_bar(
     on: Console | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Iterator[Bar]:
-    """Show a bar on standard error where a person looks and the work takes long.
+    """Show a bar with the time left where a person looks and the work takes long.
+
+    It is on standard error of a terminal, or below a notebook's cell; a script sees nothing.
 
     Args:
         doing: what is being done.
@@ -109,7 +180,19 @@ def progress_bar(
         on: another console, for tests.
         clock: seconds, for tests.
     """
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
+            return Text(time_left(task), style="progress.remaining")
 
     terminal = on or console(stderr=True)
     bar = Progress(
@@ -117,15 +200,17 @@ def progress_bar(
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
+        TimeLeft(),
         console=terminal,
         transient=True,
         disable=not terminal.is_terminal,
         get_time=clock,
     )
+    shown = (_NotebookBar if terminal.is_jupyter else Bar)(bar, doing, patience)
     try:
-        yield Bar(bar, doing, patience)
+        yield shown
     finally:
-        bar.stop()
+        shown.end()
 
 
 EXIT_CODES = (

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import copy
+import pickle
 import re
+import traceback
 
 import pytest
 
+import pramana as pm
 from pramana_core import errors
 from pramana_core.errors import Refused, StateError, error_classes
 from pramana_core.wire.problems import (
@@ -17,8 +22,12 @@ from pramana_core.wire.problems import (
     read_problem,
     unforeseen,
 )
+from tests.places import ROOT
 
-CLASSES = [kind for kind in error_classes() if kind.__module__ == "pramana_core.errors"]
+CLASSES = [kind for kind in error_classes() if kind.__module__ == errors.PUBLIC]
+
+FACE = [*(ROOT / "pramana").rglob("*.py"), *(ROOT / "shared").rglob("*.py")]
+"""What people call from Python."""
 
 
 def test_every_class_has_a_code_and_a_title_of_its_own():
@@ -33,6 +42,36 @@ def test_statuses_and_exit_codes_are_those_of_the_class_refined():
     assert told[errors.RecordsCorrected] == told[errors.PlanConflict] == (409, 2)
     assert told[errors.NotConverged] == (422, 6)
     assert told[errors.Refused] == (502, 4)
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_an_error_is_called_as_users_call_it_and_can_be_sent_to_another_process(kind):
+    assert getattr(pm, kind.__name__) is kind
+    more = {"status": 404, "problem_code": "not-found"} if kind is Refused else {"where": "here"}
+    error = kind("What.", **more, remedy="Do.")
+    told = traceback.format_exception_only(error)
+    assert told == [f"pramana.{kind.__name__}: What. Do.\n"]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(error, protocol))
+        assert (type(again), str(again), vars(again)) == (kind, "What. Do.", vars(error))
+    assert str(copy.copy(error)) == "What. Do."
+
+
+def test_an_error_of_somebody_else_keeps_its_place():
+    class Own(StateError, code="own", title="Own"):
+        """Of a program that uses these."""
+
+    assert Own.__module__ == __name__
+    assert not hasattr(pm, "Own")
+
+
+@pytest.mark.parametrize("file", sorted(FACE), ids=lambda file: str(file.relative_to(ROOT)))
+def test_nobody_reads_two_tracebacks(file):
+    """An error of ours says all that is to be known; what it was made from would come before it."""
+    raised = [node for node in ast.walk(ast.parse(file.read_text("utf-8")))
+              if isinstance(node, ast.Raise) and node.cause is not None]  # fmt: skip
+    doubled = [node.lineno for node in raised if ast.unparse(node.cause) != "None"]
+    assert doubled == []
 
 
 def test_every_problem_has_a_sound_status_and_title():

@@ -46,7 +46,7 @@ def announced_plan(sender: str, package: Package) -> Plan:
     except PramanaError as error:
         raise PeerDeviated(
             f"The plan of {sender} is not valid: {error.message}", where=sender
-        ) from error
+        ) from None
 
 
 def check_package(sender: str, package: Package, offer: Offer, names: Sequence[str]) -> Plan:
@@ -152,7 +152,7 @@ def _records(
         try:
             decoded.append(decode_part(schema, body))
         except PartInvalid as error:
-            raise _other_data(sender, f"a part that cannot be read ({error.message})") from error
+            raise _other_data(sender, f"a part that cannot be read ({error.message})") from None
         if len(decoded[-1][0]) != part.records:
             raise _other_data(sender, "another number of records")
     return joined_parts(schema, decoded)

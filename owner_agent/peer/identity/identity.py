@@ -299,7 +299,7 @@ def pinned(site: Site) -> dict[str, PublicIdentity]:
                 f"The certificate of {peer.name!r}, {path}, cannot be read: {error.strerror}.",
                 where="peer.known",
                 remedy=f"Put the file that {peer.name!r} gave you there.",
-            ) from error
+            ) from None
         found[peer.name] = PublicIdentity(peer.name, pem)
     if len({known.fingerprint for known in found.values()}) < len(found):
         raise ConfigError("Two known peers have the same certificate.", where="peer.known")

@@ -102,7 +102,7 @@ def merge(
     except PramanaError as error:
         raise PeerDeviated(
             f"The owners' parts do not form a network: {error.message}", where=error.where
-        ) from error
+        ) from None
     told = [link for part in parts.values() for link in part.links]
     if told and sorted((k.parent, k.child) for k in told) != sorted(structure.links):
         raise PeerDeviated("The links that the owners describe are not those of the network.")

@@ -280,7 +280,7 @@ def watched(what: str) -> Iterator[OnShare]:
         except NotConverged as error:
             raise NotConverged(
                 error.message, where="--estimator", remedy="Try --estimator moment."
-            ) from error
+            ) from None
 
 
 @contextmanager

@@ -83,8 +83,8 @@ def read_anchors(path: Path) -> tuple[Anchor, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         return tuple(_read(json.loads(line)) for line in lines if line.strip())
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise OptionError(f"{path} does not hold anchors.", where=str(path)) from error
+    except (OSError, ValueError, TypeError, KeyError):
+        raise OptionError(f"{path} does not hold anchors.", where=str(path)) from None
 
 
 def _read(told: Any) -> Anchor:
@@ -149,7 +149,7 @@ def verify(
     except OSError as error:
         raise OptionError(
             f"The log {path} cannot be read: {error.strerror}.", where=str(path)
-        ) from error
+        ) from None
 
 
 class _Reader:

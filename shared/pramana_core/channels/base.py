@@ -429,12 +429,12 @@ def left_inverse(matrix: Tensor) -> Tensor:
         if true == reported:
             return np.asarray(np.linalg.inv(matrix).T, dtype=np.float64)
         return _least_squares(matrix)
-    except np.linalg.LinAlgError as error:
+    except np.linalg.LinAlgError:
         raise SingularChannel(
             f"The {true} x {reported} transition matrix is singular: some true categories cannot be"
             " told apart.",
             remedy="Change the rows so that none is a mixture of the others.",
-        ) from error
+        ) from None
 
 
 def _least_squares(matrix: Tensor) -> Tensor:

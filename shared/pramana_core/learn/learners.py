@@ -175,10 +175,10 @@ def read_predictor(text: str) -> Predictor:
     """
     try:
         document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError):
         raise InputError(
             "The text is not JSON.", remedy="Give the JSON of a model that predicts."
-        ) from error
+        ) from None
     kind = document.get("kind") if isinstance(document, dict) else None
     if not isinstance(kind, str) or kind not in LEARNERS:
         raise InputError(

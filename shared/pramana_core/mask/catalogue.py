@@ -122,12 +122,12 @@ def _leaves(
         return single, single, 1
     try:
         from sklearn.tree import DecisionTreeRegressor
-    except ImportError as error:
+    except ImportError:
         raise NotInstalled(
             "Synthetic records by trees need scikit-learn, which is not installed here.",
             where="models",
             remedy="Install the extra: pip install 'pramana[models]'.",
-        ) from error
+        ) from None
     tree = DecisionTreeRegressor(min_samples_leaf=min_leaf, random_state=seed)
     # Trees compare numbers of 32 bits: standardized, large numbers that differ little stay apart.
     centre, scale = before.mean(axis=0), before.std(axis=0)

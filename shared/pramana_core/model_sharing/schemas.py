@@ -199,7 +199,7 @@ def _taxonomy(
             f"The taxonomy of {column.name!r}: {error.message}",
             where=column.name,
             remedy=error.remedy,
-        ) from error
+        ) from None
 
 
 def _numeric(

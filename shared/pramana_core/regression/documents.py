@@ -89,12 +89,12 @@ def read_regression_json(text: str) -> RegressionModel:
     model = RegressionModel(**{name: value for name, value in document if name != "kind"})
     try:
         model.predict(_nobody(model.features))
-    except (PramanaError, ValueError, LookupError) as error:
+    except (PramanaError, ValueError, LookupError):
         raise InputError(
             "The text is not a regression in JSON: its form asks for what its features do not"
             " have.",
             where="form",
-        ) from error
+        ) from None
     return model
 
 

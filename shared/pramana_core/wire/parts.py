@@ -177,7 +177,7 @@ def decode_part(schema: RecordSchema, body: bytes | pa.Buffer) -> tuple[Keys, di
         raise PartInvalid(
             f"The part is not a readable Arrow IPC stream ({type(error).__name__}).",
             remedy="Send it as the agent's outbox holds it.",
-        ) from error
+        ) from None
     if any(column.null_count for column in table.columns):
         raise PartInvalid("The part has missing values.")
     combined = table.combine_chunks()

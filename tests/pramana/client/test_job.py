@@ -112,6 +112,7 @@ def test_a_bar_shows_after_two_seconds_in_a_terminal(held, monkeypatch):
     job = held.connect(sleep=sleep, clock=lambda: now[0]).study("voyage").run(LEARNER)
     job.wait()
     assert "bayes-classifier" in out.getvalue()
+    assert "s left" in out.getvalue()
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections import Counter
 
 import pytest
@@ -29,6 +30,7 @@ def test_a_mistake_is_answered_in_one_sentence(mistake: Mistake):
     assert len(_SENTENCE_ENDS.findall(said)) == 1, said
     assert said.endswith("."), said
     assert said == said.strip()
+    assert "".join(traceback.format_exception(caught.value)).count("Traceback (most") == 1
 
 
 def test_there_are_many_mistakes_and_none_twice():

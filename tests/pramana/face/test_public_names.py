@@ -13,6 +13,7 @@ import pytest
 
 import pramana as pm
 from docs.pages import grouped, public_names
+from pramana_core.errors import PUBLIC, error_classes
 from tests.places import ROOT
 
 NAMES = [
@@ -31,16 +32,13 @@ NAMES = [
     "FrequentItemsets",
     "Grouped",
     "Identity",
-    "InputError",
     "Keys",
     "LinearClassifier",
     "MaskedFrame",
     "Mixture",
     "NaiveBayes",
-    "NotFitted",
     "OneHot",
     "Plan",
-    "PramanaError",
     "RandomSymmetric",
     "Regression",
     "Reports",
@@ -57,6 +55,7 @@ NAMES = [
     "combine_copies",
     "combine_trees",
     "connect",
+    "connect_async",
     "design",
     "domain",
     "estimate",
@@ -73,22 +72,25 @@ NAMES = [
     "share_tree",
 ]
 
+ERRORS = sorted(kind.__name__ for kind in error_classes() if kind.__module__ == PUBLIC)
+"""Each has a code of its own, which `tests/shared/test_errors.py` holds."""
+
 
 def test_these_are_the_public_names():
-    assert sorted(public_names()) == NAMES
+    assert sorted(public_names()) == sorted([*NAMES, *ERRORS])
 
 
 def test_a_notebook_offers_them():
-    assert sorted(pm.__all__) == NAMES
+    assert sorted(pm.__all__) == sorted([*NAMES, *ERRORS])
     assert set(NAMES) <= set(dir(pm))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *ERRORS])
 def test_a_name_is_there_and_called_so(name: str):
     assert getattr(pm, name).__name__ == name
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *ERRORS])
 def test_no_module_hides_a_name(name: str):
     """Whoever imports the module `pramana.<name>` would have it in place of the public object."""
     assert not (ROOT / "pramana" / name).exists()
@@ -96,7 +98,9 @@ def test_no_module_hides_a_name(name: str):
 
 
 def test_every_name_has_its_page_of_the_reference():
-    assert sorted(name for names in grouped(public_names()).values() for name in names) == NAMES
+    groups = {group.page: sorted(names) for group, names in grouped(public_names()).items()}
+    assert groups.pop("errors") == ERRORS
+    assert sorted(name for names in groups.values() for name in names) == NAMES
 
 
 def test_a_name_of_no_group_is_refused():

@@ -63,7 +63,7 @@ def read_json(form: type[PartT], text: str, what: str, remedy: str) -> PartT:
     except ValidationError as error:
         raise InputError(
             f"The text is not {what} in JSON: {faults(error)}.", remedy=remedy
-        ) from error
+        ) from None
 
 
 def parse_json(text: str | bytes) -> Any:

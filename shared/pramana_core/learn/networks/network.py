@@ -271,12 +271,12 @@ def load_pyagrum() -> ModuleType:
             # Its extension types have no module name, which Python warns of at their first import.
             warnings.simplefilter("ignore", DeprecationWarning)
             import pyagrum
-    except ImportError as error:
+    except ImportError:
         raise NotInstalled(
             "Questions to a network need pyAgrum, which is not installed here.",
             where="inference",
             remedy="Install the extra: pip install 'pramana[inference]'.",
-        ) from error
+        ) from None
     library: ModuleType = pyagrum
     return library
 

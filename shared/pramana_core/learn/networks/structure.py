@@ -55,7 +55,7 @@ class Structure:
                 f"The structure has a cycle: {cycle}.",
                 where=error.args[1][0],
                 remedy="Remove or turn one of these links.",
-            ) from error
+            ) from None
 
     @cached_property
     def parents(self) -> dict[str, tuple[str, ...]]:

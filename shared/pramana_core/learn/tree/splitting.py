@@ -76,7 +76,7 @@ class SplitCandidate:
         try:
             return self.table.covariance(population=False)
         except LimitExceeded as error:
-            raise too_wide(self.attribute, error) from error
+            raise too_wide(self.attribute, error) from None
 
     @cached_property
     def gain(self) -> float:
@@ -186,7 +186,7 @@ def _candidate(within: Subpopulation, name: str, target: str, tried: int) -> Spl
     try:
         return SplitCandidate(name, within.table([name, target]), tried)
     except LimitExceeded as error:
-        raise too_wide(name, error) from error
+        raise too_wide(name, error) from None
 
 
 def too_wide(attribute: str, error: LimitExceeded) -> LimitExceeded:

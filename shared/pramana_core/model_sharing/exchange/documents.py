@@ -91,12 +91,12 @@ class TreeDocument(SchemaDocument):
         told = {**schema_json(schema), "paths": [_path_json(schema, path) for path in tree.paths()]}
         try:
             return cls.model_validate(told)
-        except ValueError as error:
+        except ValueError:
             raise ModelError(
                 "The tree is too large, or has names that are too long or not plain text, to be"
                 " written as a message.",
                 remedy=f"Names may have {LONGEST_LABEL} letters, a tree {MOST_PATHS:,} paths.",
-            ) from error
+            ) from None
 
     def to_tree(self, *, noised: bool = False) -> SharedTree:
         """Return the tree, once all that can be wrong with it was checked.
@@ -222,12 +222,12 @@ def _leaf(schema: TreeSchema, codes: Codes, path: PathDocument, number: int, noi
         )
     try:
         return Leaf(label, hit, miss, None if counts is None else tuple(map(float, counts)))
-    except ModelError as error:
+    except ModelError:
         raise ModelError(
             f"The counts of path {number} do not agree: `hit` must be the count of its class in"
             " `distribution`, none larger, and `miss` the sum of the others.",
             where=where,
-        ) from error
+        ) from None
 
 
 # A tree as the list of its nodes, each before its children: the short form, for global models.

@@ -152,7 +152,7 @@ def read_model_json(text: str) -> GlobalModel:
         raise InputError(
             f"The text is not a global model in JSON: {faults(error)}.",
             remedy="Give the JSON of a model as `write_model_json` or the miner gives it.",
-        ) from error
+        ) from None
 
 
 _READER: TypeAdapter[_Tree | _Forest | _Votes | _Rule | _NaiveBayes] = TypeAdapter(_Document)

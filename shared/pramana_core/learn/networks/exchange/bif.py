@@ -87,7 +87,7 @@ def read_bif(text: str) -> BayesNet:
         raise InputError(
             f"The text is not a Bayesian network in BIF ({type(error).__name__}).",
             remedy=_REMEDY,
-        ) from error
+        ) from None
 
 
 _REMEDY = "Give a file with `variable` and `probability` blocks as bnlearn writes them."

@@ -70,8 +70,8 @@ def read_network_json(text: str) -> NetworkDocument:
     """
     try:
         return network_of_json(json.loads(text))
-    except (ValueError, RecursionError) as error:
-        raise _not_one("it is not JSON") from error
+    except (ValueError, RecursionError):
+        raise _not_one("it is not JSON") from None
 
 
 def network_of_json(body: object) -> NetworkDocument:
@@ -80,7 +80,7 @@ def network_of_json(body: object) -> NetworkDocument:
         form = _Model if isinstance(body, dict) and "parameters" in body else _Document
         document = form.model_validate(body)
     except ValidationError as error:
-        raise _not_one(faults(error)) from error
+        raise _not_one(faults(error)) from None
     domain = Domain(tuple(node.variable() for node in document.nodes))
     structure = Structure.of({node.name: node.parents for node in document.nodes})
     network = BayesNet(domain, structure, document.tables(domain, structure))
@@ -245,10 +245,10 @@ def _families(
 def _numbers(node: str, table: list[Any]) -> Tensor:
     try:
         return np.array(table, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"The table of node {node!r} is not an array of numbers.", where=node
-        ) from error
+        ) from None
 
 
 def _learned(structure: Structure, links: Sequence[_Link]) -> list[LearnedLink]:
