@@ -183,8 +183,9 @@ def _write(file: BinaryIO, piece: bytes) -> None:
 HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
-    # A picture that is opened by itself may be styled; nothing may be run or loaded.
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
+    # A picture that is opened by itself may be styled, and have pixels of its own within it;
+    # nothing may be run or loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",

@@ -31,7 +31,7 @@ from pramana_core.wire.learning.models import PredictionQuery
 router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _FRAMED = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
 }

@@ -38,13 +38,18 @@ function follow(job) {
 }
 
 // A model's own page is as high as what is in it, so that there is one scroll bar.
+// It grows and shrinks where a part of it is unfolded, or the window becomes narrower.
 function fit(frame) {
   const measure = () => {
     const root = frame.contentDocument && frame.contentDocument.documentElement;
-    if (root) frame.style.height = `${Math.min(root.scrollHeight + 24, 6000)}px`;
+    if (root) frame.style.height = `${Math.min(Math.ceil(root.offsetHeight) + 8, 6000)}px`;
   };
-  frame.addEventListener("load", measure);
-  if (frame.contentDocument && frame.contentDocument.readyState === "complete") measure();
+  const begin = () => {
+    measure();
+    if (frame.contentDocument) new ResizeObserver(measure).observe(frame.contentDocument.body);
+  };
+  frame.addEventListener("load", begin);
+  if (frame.contentDocument && frame.contentDocument.readyState === "complete") begin();
 }
 
 const running = document.querySelector("[data-follow]");
