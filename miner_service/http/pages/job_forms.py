@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,50 +11,17 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
+from miner_service.http.pages.job_inputs import Input, inputs_of, nested
 from miner_service.kinds import JOB_KINDS
 from miner_service.kinds.base import JobKind
+from miner_service.kinds.telling import told_of_plans, told_of_records
 from miner_service.store.releases import content_of, releases_in_use
 from pramana_core.errors import InputError, OptionError
 from pramana_core.pages.forms import Sent
 from pramana_core.wire.learning.jobs import JobCreate
+from pramana_core.wire.releases import Alignment
+from pramana_core.wire.releases.base import RANDOMIZED
 from pramana_core.wire.releases.catalogue import KINDS
-
-_LISTS = frozenset({"variables", "attributes", "features"})
-"""Fields that name several variables of the study."""
-
-_FIRST = (*_LISTS, "target", "structure", "minimum_support", "model", "method", "records")
-"""Fields that are shown at once; the others have good defaults, and wait below."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """A field of a form.
-
-    Attributes:
-        kind: `choice`, `number`, `flag`, `variable`, `variables`, `text` or `json`.
-        default: the text that stands in it at first.
-        nullable: whether it may be emptied, which then says something.
-    """
-
-    name: str
-    kind: str
-    required: bool
-    default: str
-    options: tuple[str, ...] = ()
-    lowest: float | None = None
-    highest: float | None = None
-    whole: bool = False
-    nullable: bool = False
-
-    @property
-    def label(self) -> str:
-        """Its name for people."""
-        return self.name.replace("_", " ")
-
-    @property
-    def first(self) -> bool:
-        """Whether it is shown at once."""
-        return self.required or self.name in _FIRST
 
 
 @dataclass(frozen=True)
@@ -72,11 +38,12 @@ class JobForm:
         """The kind for people."""
         return self.kind.replace("-", " ")
 
-    def read(self, sent: Sent) -> JobCreate:
-        """Return the job that a form asks for. Raises InputError."""
-        asked = {"kind": self.kind}
+    def read(self, sent: Sent, variables: Iterable[str]) -> JobCreate:
+        """Return the job that a form asks for, at a study of some variables. Raises InputError."""
+        values: dict[str, Any] = {}
         for one in self.inputs:
-            asked.update(_read(one, sent))
+            values.update(one.read(sent, variables))
+        asked = {"kind": self.kind, **nested(values, self.inputs)}
         try:
             return JobCreate.model_validate({"spec": asked})
         except ValidationError as error:
@@ -93,8 +60,9 @@ def job_forms() -> Mapping[str, JobForm]:
     found = {}
     for kind in JOB_KINDS.values():
         spec: type[BaseModel] = kind.spec
-        name = str(spec.model_json_schema()["properties"]["kind"]["const"])
-        found[name] = JobForm(name, inspect.getdoc(spec) or "", tuple(_inputs(spec)), kind)
+        schema = spec.model_json_schema()
+        name = str(schema["properties"]["kind"]["const"])
+        found[name] = JobForm(name, inspect.getdoc(spec) or "", inputs_of(schema), kind)
     return dict(sorted(found.items()))
 
 
@@ -114,75 +82,10 @@ def variables_of(session: Session, study: str, form: JobForm) -> list[tuple[str,
     return [(name, owner) for owner, row in rows.items() for name in kind.columns(content_of(row))]
 
 
-def _inputs(spec: type[BaseModel]) -> Iterator[Input]:
-    schema = spec.model_json_schema()
-    required = set(schema.get("required", ()))
-    for name, told in schema["properties"].items():
-        if name == "kind":
-            continue
-        kinds = told.get("anyOf", [told])
-        plain = next((one for one in kinds if one.get("type") != "null"), told)
-        optional = name not in required
-        default = told.get("default")
-        yield Input(
-            name=name,
-            kind=_kind(name, plain),
-            required=not optional,
-            default=_written(default),
-            options=_options(plain, empty=optional and default is None),
-            lowest=plain.get("minimum"),
-            highest=plain.get("maximum"),
-            whole=plain.get("type") == "integer",
-            nullable=any(one.get("type") == "null" for one in kinds),
-        )
-
-
-def _kind(name: str, told: Mapping[str, Any]) -> str:
-    if name in _LISTS:
-        return "variables"
-    if name == "target":
-        return "variable"
-    if "enum" in told:
-        return "choice"
-    match told.get("type"):
-        case "integer" | "number":
-            return "number"
-        case "boolean":
-            return "flag"
-        case "string":
-            return "text"
-    return "json"
-
-
-def _options(told: Mapping[str, Any], *, empty: bool) -> tuple[str, ...]:
-    if "enum" not in told:
-        return ()
-    return ("",) * empty + tuple(map(str, told["enum"]))
-
-
-def _written(default: Any) -> str:
-    if default is None:
-        return ""
-    return default if isinstance(default, str) else json.dumps(default)
-
-
-def _read(one: Input, sent: Sent) -> dict[str, Any]:
-    """Return what a field says; nothing where it was left as empty as it was."""
-    if one.kind == "flag":
-        return {one.name: sent.text(one.name) == "on"}
-    if one.kind == "variables":
-        chosen = sent.every(one.name)
-        return {one.name: chosen} if chosen else {}
-    text = sent.text(one.name)
-    if not text:
-        emptied = one.nullable and one.default and one.name in sent.fields
-        return {one.name: None} if emptied else {}
-    try:
-        if one.kind == "number":
-            return {one.name: int(text) if one.whole else float(text)}
-        return {one.name: json.loads(text) if one.kind == "json" else text}
-    except ValueError as error:
-        what = "JSON" if one.kind == "json" else "a number"
-        raise InputError(
-            f"{one.label}: this is not {what}.", where=one.name, remedy="Correct it."
-        ) from error
+def told_at_first(session: Session, study: str, form: JobForm, alignment: Alignment) -> list[str]:
+    """Return what a job of a kind can tell of the records that are here, whatever it asks for."""
+    rows = releases_in_use(session, study, form.of.release_kind)
+    if form.of.release_kind != RANDOMIZED:
+        return told_of_records(form.kind, max((row.records for row in rows.values()), default=0))
+    plans = [content_of(row) for row in rows.values()]
+    return told_of_plans(form.kind, plans, alignment.in_all or alignment.in_any or 0)

@@ -18,10 +18,17 @@ from miner_service.http.access.deps import (
 )
 from miner_service.http.endpoints import jobs, results
 from miner_service.http.pages.forms import SentDep
-from miner_service.http.pages.job_forms import JobForm, form_of, job_forms, variables_of
+from miner_service.http.pages.job_forms import (
+    JobForm,
+    form_of,
+    job_forms,
+    told_at_first,
+    variables_of,
+)
 from miner_service.http.pages.lists import NewestDep
 from miner_service.http.pages.rendering import page
 from miner_service.jobs.creating import foreseen
+from miner_service.kinds.telling import told_of
 from miner_service.services import Services
 from miner_service.store.people import ADMIN, ANALYST
 from miner_service.store.queue import UNFINISHED
@@ -33,6 +40,12 @@ router = RuledRouter(prefix=ROOT, include_in_schema=False)
 
 _CHOSEN_AT_ONCE = 400
 """Of more variables than this, names are typed instead of chosen."""
+
+_FAMILIES = 30
+"""Of more variables than this, a network's links are typed, a line each."""
+
+_COUNTED = {"partial": "common", "disjoint": "any"}
+"""Which records a form counts at first, by how the owners' align; else those that all have."""
 
 
 @router.get("/studies/{study}/jobs", name="list_jobs")
@@ -69,10 +82,12 @@ def create_job(
     """Create a job, or tell what it would take."""
     form = form_of(sent.text("kind"))
     try:
-        asked = form.read(sent)
+        with services.database.read() as session:
+            known = [name for name, _ in variables_of(session, study, form)]
+        asked = form.read(sent, known)
         if sent.text("only") == "cost":
-            told = _cost(services, study, asked)
-            return _form(request, services, study, form, sent, cost=told)
+            cost, telling = _foreseen(services, study, asked)
+            return _form(request, services, study, form, sent, cost=cost, telling=telling)
         answer = Response()
         job = jobs.create_job(study, asked, services, crew, answer)
     except PramanaError as error:
@@ -117,14 +132,15 @@ def cancel_job(job: JobPath, services: ServicesDep, crew: CrewDep, _sent: SentDe
     return RedirectResponse(f"{ROOT}/jobs/{job}", 303)
 
 
-def _cost(services: Services, study: str, asked: JobCreate) -> str:
-    """Return in words what a job would take, and on what."""
+def _foreseen(services: Services, study: str, asked: JobCreate) -> tuple[str, list[str]]:
+    """Return in words what a job would take, on what, and what it can tell."""
     with services.database.read() as session:
-        _, prepared, expected = foreseen(services, session, study, asked.spec)
+        spec, prepared, expected = foreseen(services, session, study, asked.spec)
     records = max((source.records for source in prepared.sources), default=0)
     owners = ", ".join(sorted({source.owner for source in prepared.sources}))
     of = f"{records:,} records" if records else "their trees"
-    return f"It would take {expected.cost}, on {of} of {owners}."
+    told = told_of(spec.kind, spec, prepared)
+    return f"It would take {expected.cost}, on {of} of {owners}.", told
 
 
 def _form(
@@ -135,11 +151,15 @@ def _form(
     sent: Sent,
     *,
     cost: str = "",
+    telling: list[str] | None = None,
     error: PramanaError | None = None,
 ) -> Response:
     with services.database.read() as session:
         variables = variables_of(session, study, form)
-    alignment = results.read_alignment(study, services, request.state.caller)
+        alignment = results.read_alignment(study, services, request.state.caller)
+        if telling is None:
+            telling = told_at_first(session, study, form, alignment)
+    names = [name for name, _ in variables]
     return page(
         request,
         "job-form.html.j2",
@@ -149,9 +169,13 @@ def _form(
         form=form,
         variables=variables[:_CHOSEN_AT_ONCE],
         unlisted=max(len(variables) - _CHOSEN_AT_ONCE, 0),
-        structure={name: [] for name, _ in variables[:20]},
+        few=len(names) <= _FAMILIES,
+        others=lambda one: [(name, "") for name in names if name != one],
+        owners=[(owner, "") for owner in sorted({owner for _, owner in variables})],
+        defaults={"records": _COUNTED.get(alignment.state, "identical")},
         sent=sent,
         alignment=alignment,
         cost=cost,
+        telling=telling,
         error=error,
     )

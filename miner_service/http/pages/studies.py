@@ -147,14 +147,16 @@ class Spent:
     @classmethod
     def of(cls, told: StudyPrivacy, caller: Caller, most: int) -> Spent:
         """Return what a caller sees: an owner what is hers, and what all come to."""
-        own = caller.as_owner
+        own, left = caller.as_owner, told.budget.left_for_record
+        by_owner = {one.owner: one.determined.epsilon for one in told.owners}
+        by_owner |= dict.fromkeys(one.owner for one in told.unbounded)
         whose = [
-            Line(one.owner, "", one.determined.epsilon, None)
-            for one in told.owners
-            if own in (None, one.owner)
+            Line(owner, "", epsilon, None)
+            for owner, epsilon in sorted(by_owner.items())
+            if own in (None, owner)
         ]
-        left = told.budget.left_for_record
-        whose.append(Line("", "the whole record", told.record.determined.epsilon, left))
+        record = None if told.unbounded else told.record.determined.epsilon
+        whose.append(Line("", "the whole record", record, left))
         columns = [
             Line(
                 one.owner,

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 EVERY_ANSWER: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
-    # A picture that is opened by itself may be styled; nothing may be run or loaded.
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
+    # A picture that is opened by itself may be styled, and have pixels of its own within it;
+    # nothing may be run or loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
@@ -25,7 +26,7 @@ HEADERS: Mapping[str, str] = {"Content-Security-Policy": POLICY, "Vary": "Accept
 """Of a page."""
 
 FRAMED: Mapping[str, str] = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline';"
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " frame-ancestors 'self'",
     "X-Frame-Options": "SAMEORIGIN",
 }

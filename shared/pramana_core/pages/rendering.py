@@ -63,7 +63,9 @@ class Pages:
             lstrip_blocks=True,
         )
         made.globals["version"] = self.version
-        made.filters.update(name=_name, when=_when, number=_number, epsilon=_epsilon, bar=_bar)
+        made.filters.update(
+            name=_name, sentence=_sentence, when=_when, number=_number, epsilon=_epsilon, bar=_bar
+        )
         return made
 
 
@@ -73,6 +75,15 @@ class Pages:
 def _name(words: object) -> Markup:
     """Return a name that people gave; marks in it turn nothing around it."""
     return Markup("<bdi>{}</bdi>").format(printable(str(words)))
+
+
+def _sentence(words: object) -> Markup:
+    """Return a sentence that names things people gave; what is typed, in backticks, as code."""
+    parts = printable(str(words)).split("`")
+    if len(parts) % 2 == 0:
+        return _name(words)
+    marked = (Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(parts))
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(marked))
 
 
 def _when(moment: datetime | None) -> Markup:
