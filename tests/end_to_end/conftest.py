@@ -123,35 +123,44 @@ class Study:
 
 
 @contextmanager
-def serving(root: Path, *options: str) -> Iterator[Study]:
-    """Serve a miner from a folder, on a free port, with one study."""
-    (root / "logs").mkdir()
-    token, ready, log = root / "admin.token", root / "miner.ready", root / "logs" / "miner.log"
-    words = ["--data", str(root / "miner"), "--admin-token-file", str(token), "--port", "0"]
-    words += ["--ready-file", str(ready), *options]
-    miner = Forked("miner_service", "serve", *words, out=log)
+def served(folder: Path, name: str, command: str, *options: str) -> Iterator[str]:
+    """Let a command serve in a process of its own; give its address."""
+    ready, log = folder / f"{name}.ready", folder / f"{name}.log"
+    words = ["serve", "--port", "0", "--ready-file", str(ready), *options]
+    process = Forked(command, *words, out=log)
     try:
-        wait_until(ready.exists, miner, said=log.read_text)
-        url = json.loads(ready.read_text())["url"]
-        with RestClient(url, token.read_text().strip(), seconds=None) as admin:
-            admin.post("/v1/studies", {"name": "trial"})
-            yield Study(root, url, admin)
+        wait_until(ready.exists, process, said=log.read_text)
+        yield json.loads(ready.read_text())["url"]
     finally:
-        miner.terminate()
-        miner.wait()
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def mining(root: Path, *options: str) -> Iterator[Study]:
+    """Let a miner serve from a folder with one study."""
+    token, logs = root / "admin.token", root / "logs"
+    logs.mkdir()
+    words = ["--data", str(root / "miner"), "--admin-token-file", str(token), *options]
+    with (
+        served(logs, "miner", "miner_service", *words) as url,
+        RestClient(url, token.read_text().strip(), seconds=None) as admin,
+    ):
+        admin.post("/v1/studies", {"name": "trial"})
+        yield Study(root, url, admin)
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
     """A miner process with one study; it runs no jobs."""
-    with serving(tmp_path, "--workers", "0") as made:
+    with mining(tmp_path, "--workers", "0") as made:
         yield made
 
 
 @pytest.fixture
 def learning_study(tmp_path: Path) -> Iterator[Study]:
     """A miner process with one study; it runs jobs."""
-    with serving(tmp_path) as made:
+    with mining(tmp_path) as made:
         yield made
 
 
