@@ -100,10 +100,12 @@ class Forked:
         """The same."""
         return self.returncode
 
-    def wait(self) -> int:
-        """Wait for its end; return how it ended."""
-        self._process.join()
-        assert self.returncode is not None
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end; return how it ended. Raises TimeoutExpired."""
+        self._process.join(timeout)
+        if self.returncode is None:
+            assert timeout is not None
+            raise subprocess.TimeoutExpired(self.args, timeout)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
