@@ -17,6 +17,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from pkgutil import resolve_name
+from weakref import WeakSet
 
 import pytest
 
@@ -34,6 +35,7 @@ MAINS = {
     "owner_agent": "owner_agent.cli.main:main",
     "pramana": "pramana.cli:main",
     "tests.end_to_end.patient_agent": "tests.end_to_end.patient_agent:main",
+    "tests.chaos.agent": "tests.chaos.agent:main",
 }
 """Where each command begins."""
 
@@ -62,6 +64,9 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(LOADED)
 
 
+_STARTED: WeakSet[Forked] = WeakSet()
+
+
 class Forked:
     """A process that runs a command, or a script of Python; it is used as a `Popen`.
 
@@ -82,7 +87,8 @@ class Forked:
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.args = [command, *arguments]
-        where = (str(out or os.devnull), str(cwd or Path.cwd()), dict(env or os.environ))
+        self.env = dict(env or os.environ)
+        where = (str(out or os.devnull), str(cwd or Path.cwd()), self.env)
         # A daemon does not keep the tests from ending.
         self._process = _CONTEXT.Process(target=_run, args=(self.args, *where), daemon=True)
         if out is not None:
@@ -90,6 +96,7 @@ class Forked:
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
+        _STARTED.add(self)
 
     @property
     def returncode(self) -> int | None:
@@ -120,6 +127,11 @@ class Forked:
     def kill(self) -> None:
         """End it as nothing can prevent it."""
         self.send_signal(signal.SIGKILL)
+
+
+def running() -> list[Forked]:
+    """Return those that run. The kernel tells the environment of what they were forked from."""
+    return [process for process in _STARTED if process.poll() is None]
 
 
 def _run(args: list[str], out: str, cwd: str, env: dict[str, str]) -> None:
