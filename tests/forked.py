@@ -74,6 +74,7 @@ class Forked:
         command: a key of `MAINS`, or the text of a script.
         arguments: what `sys.argv` holds after the name.
         out: the file that takes both streams; nobody reads them if left out.
+        err: the file that takes what is said of errors, if not the same.
         cwd: where it runs.
         env: its environment, this process's own if left out.
     """
@@ -83,12 +84,14 @@ class Forked:
         command: str,
         *arguments: str,
         out: Path | None = None,
+        err: Path | None = None,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.args = [command, *arguments]
         self.env = dict(env or os.environ)
-        where = (str(out or os.devnull), str(cwd or Path.cwd()), self.env)
+        streams = (str(out or os.devnull), str(err or out or os.devnull))
+        where = (streams, str(cwd or Path.cwd()), self.env)
         # A daemon does not keep the tests from ending.
         self._process = _CONTEXT.Process(target=_run, args=(self.args, *where), daemon=True)
         if out is not None:
@@ -134,14 +137,14 @@ def running() -> list[Forked]:
     return [process for process in _STARTED if process.poll() is None]
 
 
-def _run(args: list[str], out: str, cwd: str, env: dict[str, str]) -> None:
+def _run(args: list[str], streams: tuple[str, str], cwd: str, env: dict[str, str]) -> None:
     """Become a process as `python -m command` or `python -c script` would be one."""
     # In the background a shell lets the tests, and what they start, ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    taken = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for stream in (1, 2):
+    for stream, path in enumerate(streams, start=1):
+        taken = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(taken, stream)
-    os.close(taken)
+        os.close(taken)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
