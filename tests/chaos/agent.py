@@ -8,5 +8,7 @@ from owner_agent.cli.main import build
 from owner_agent.state.environment import Environment
 from pramana_core.terminal import run
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run the command."""
     run(build(Environment(sleep=lambda seconds: time.sleep(seconds / 20))))

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 import sqlalchemy as sa
 
 from pramana_core.audit.verifying import Broken, verify
 from tests.chaos.owners import BASE, NAMES, Owner, People
 from tests.chaos.service import marked
+from tests.forked import run_command
 
 _FOLDERS = ("parts", "columns", "scratch")
 _OF_ITS_RUN = ("id", "job", "created")
@@ -77,16 +76,17 @@ def faults(after: Aftermath) -> list[str]:
 
 
 def refusals(after: Aftermath) -> list[str]:
-    """Return what the project's own commands find wrong, each as a process."""
+    """Return what the project's own commands find wrong."""
     commands = (
         ("miner_service", "check", "--json", "--data", str(after.data)),
         ("pramana", "audit", "verify", str(after.data / "audit.jsonl")),
     )
     found = []
     for module, *arguments in commands:
-        command = [sys.executable, "-m", module, *arguments]
-        environment = {**os.environ, **after.environment}
-        ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in after.environment.items():
+                patch.setenv(name, value)
+            ended = run_command(module, *arguments)
         if ended.returncode:
             found.append(f"{module} {arguments[0]} ended with {ended.returncode}: {ended.stdout}")
     return found

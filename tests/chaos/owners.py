@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tokens import TokenStore
 from tests.chaos.service import MARK
+from tests.forked import Forked
 
 NAMES = ("north", "south", "east")
 BASE = 12
@@ -85,7 +84,7 @@ class Owner:
     mark: str
     part_records: int
     token: str
-    process: subprocess.Popen[bytes] | None = None
+    process: Forked | None = None
     ends: list[int] = field(default_factory=list)
     """How each of its agents ended, in order."""
 
@@ -101,16 +100,10 @@ class Owner:
 
     def publish(self) -> None:
         """Start an agent."""
-        command = [sys.executable, "-m", "tests.chaos.agent", "publish", "--yes"]
-        command += ["--site", str(self.home / "site.toml")]
-        command += ["--part-records", str(self.part_records)]
-        with (self.home / "agent.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, MARK: self.mark},
-            )
+        words = ["publish", "--yes", "--site", str(self.home / "site.toml")]
+        words += ["--part-records", str(self.part_records)]
+        env = {**os.environ, MARK: self.mark}
+        self.process = Forked("tests.chaos.agent", *words, out=self.home / "agent.log", env=env)
 
     def look(self) -> bool:
         """Note whether its agent has ended; say whether none is running."""

@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psutil
+
+from tests.forked import Forked, running
 
 MARK = "PRAMANA_CHAOS"
 """The variable in the environment of all processes of a campaign, by which strays are found."""
@@ -38,7 +38,7 @@ class Service:
         self._logs = logs
         self._ready = logs / "miner.ready"
         self._environment = {**os.environ, MARK: mark, **environment}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Forked | None = None
         self.starts = 0
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -53,16 +53,11 @@ class Service:
     def start(self) -> None:
         """Start it and wait until it takes requests."""
         self._ready.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "miner_service", "serve", "--data", str(self.data)]
-        command += ["--port", str(self._port), "--ready-file", str(self._ready)]
-        command += ["--admin-token-file", str(self.token_file), "--settings", str(self._settings)]
-        with (self._logs / "miner.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self._environment,
-            )
+        words = ["serve", "--data", str(self.data), "--port", str(self._port)]
+        words += ["--ready-file", str(self._ready), "--settings", str(self._settings)]
+        words += ["--admin-token-file", str(self.token_file)]
+        log = self._logs / "miner.log"
+        self._process = Forked("miner_service", *words, out=log, env=self._environment)
         self.starts += 1
         until(lambda: self._ready.exists() or not self.running, what="a miner that is ready")
         assert self.running, self.said()
@@ -100,7 +95,7 @@ class Service:
         return (self._logs / "miner.log").read_text(errors="replace")[-4000:]
 
 
-def _children(of: subprocess.Popen[bytes] | psutil.Process | None) -> list[psutil.Process]:
+def _children(of: Forked | psutil.Process | None) -> list[psutil.Process]:
     try:
         found: list[psutil.Process] = psutil.Process(of.pid).children() if of else []
     except psutil.NoSuchProcess:
@@ -110,7 +105,7 @@ def _children(of: subprocess.Popen[bytes] | psutil.Process | None) -> list[psuti
 
 def marked(mark: str) -> list[str]:
     """Return the command lines of all living processes of a campaign."""
-    found = []
+    found = [" ".join(one.args) for one in running() if one.env.get(MARK) == mark]
     for process in psutil.process_iter():
         try:
             if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:

@@ -25,6 +25,7 @@ from tests.chaos.checking import Aftermath, faults, refusals
 from tests.chaos.disk import miner_disk
 from tests.chaos.schedule import LONG, LONG_WITH_DATABASE, SHORT, SHORT_WITH_DATABASE, Blow
 from tests.chaos.service import MARK
+from tests.forked import Forked
 from tests.postgres import running_postgres
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.slow]
@@ -190,4 +191,14 @@ def test_control_a_process_left_behind_is_found(copy: Aftermath):
         (found,) = faults(copy)
         assert "still running" in found
         left.communicate()
+    assert faults(copy) == []
+
+
+def test_control_a_forked_process_left_behind_is_found(copy: Aftermath):
+    waiting = "import time\nwhile True: time.sleep(1)"
+    left = Forked(waiting, env={**os.environ, MARK: copy.mark})
+    (found,) = faults(copy)
+    assert "still running" in found
+    left.kill()
+    left.wait()
     assert faults(copy) == []

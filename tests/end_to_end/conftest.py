@@ -5,52 +5,23 @@ Tests wait for states and set no deadlines of their own: what hangs is ended by 
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 
-from pramana.demo.processes import Processes
 from pramana.demo.run import RestClient
+from tests.forked import Forked, run_command
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-MAINS = {
-    "miner_service": "miner_service.cli.main:main",
-    "owner_agent": "owner_agent.cli.main:main",
-    "pramana": "pramana.cli:main",
-    "tests.end_to_end.patient_agent": "tests.end_to_end.patient_agent:main",
-}
-
-
-def run_command(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, as a person would; nothing is raised.
-
-    It runs in this process, which has loaded what it needs: a process of its own has nothing that
-    is tested here. Tests that kill or watch one start it themselves.
-    """
-    out, err, code = StringIO(), StringIO(), 0
-    main: Callable[[], None] = resolve_name(MAINS[module])
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", [module, *arguments])
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-        except Exception:  # noqa: BLE001 - how a command fails is told as its process would tell it
-            traceback.print_exc()
-            code = 1
-    return subprocess.CompletedProcess([module, *arguments], code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +32,7 @@ def run() -> Run:
 
 def wait_until(
     reached: Callable[[], object],
-    *processes: subprocess.Popen[bytes],
+    *processes: Forked | subprocess.Popen[bytes],
     said: Callable[[], object] = str,
 ) -> None:
     """Wait for a state; fail with what was `said` if one of the processes that make it ends."""
@@ -78,9 +49,9 @@ def until() -> Callable[..., None]:
     return wait_until
 
 
-@pytest.fixture
-def free_port() -> Iterator[Callable[[], int]]:
-    """Return loopback ports that stay this test's.
+@contextmanager
+def free_ports() -> Iterator[Callable[[], int]]:
+    """Give loopback ports that stay the caller's.
 
     Nobody else is given a port that is bound here. The services may bind it too: Linux lets sockets
     with SO_REUSEADDR share a port of which one only listens.
@@ -96,6 +67,13 @@ def free_port() -> Iterator[Callable[[], int]]:
                 holding.close()
             return number
 
+        yield port
+
+
+@pytest.fixture
+def free_port() -> Iterator[Callable[[], int]]:
+    """Return loopback ports that stay this test's."""
+    with free_ports() as port:
         yield port
 
 
@@ -144,21 +122,46 @@ class Study:
         return self.admin.get(f"/v1/studies/{self.name}/releases")["items"]
 
 
+@contextmanager
+def served(folder: Path, name: str, command: str, *options: str) -> Iterator[str]:
+    """Let a command serve in a process of its own; give its address."""
+    ready, log = folder / f"{name}.ready", folder / f"{name}.log"
+    words = ["serve", "--port", "0", "--ready-file", str(ready), *options]
+    process = Forked(command, *words, out=log)
+    try:
+        wait_until(ready.exists, process, said=log.read_text)
+        yield json.loads(ready.read_text())["url"]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def mining(root: Path, *options: str) -> Iterator[Study]:
+    """Let a miner serve from a folder with one study."""
+    token, logs = root / "admin.token", root / "logs"
+    logs.mkdir()
+    words = ["--data", str(root / "miner"), "--admin-token-file", str(token), *options]
+    with (
+        served(logs, "miner", "miner_service", *words) as url,
+        RestClient(url, token.read_text().strip(), seconds=None) as admin,
+    ):
+        admin.post("/v1/studies", {"name": "trial"})
+        yield Study(root, url, admin)
+
+
 @pytest.fixture
 def study(tmp_path: Path) -> Iterator[Study]:
-    """A miner process on a free port with one study."""
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    token = tmp_path / "admin.token"
-    with Processes(logs) as processes:
-        url = processes.serve(
-            "miner",
-            "miner_service",
-            *("serve", "--data", str(tmp_path / "miner"), "--admin-token-file", str(token)),
-        )
-        with RestClient(url, token.read_text().strip(), seconds=None) as admin:
-            admin.post("/v1/studies", {"name": "trial"})
-            yield Study(tmp_path, url, admin)
+    """A miner process with one study; it runs no jobs."""
+    with mining(tmp_path, "--workers", "0") as made:
+        yield made
+
+
+@pytest.fixture
+def learning_study(tmp_path: Path) -> Iterator[Study]:
+    """A miner process with one study; it runs jobs."""
+    with mining(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,9 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
+from tests.forked import Forked
 from tests.places import ROOT
+from tests.shells import ready_programs
 from tests.test_operations import parse
 
 pytestmark = pytest.mark.end_to_end
@@ -71,6 +72,8 @@ class Machine:
 
     root: Path
     ports: dict[str, int]
+    path: str
+    """Where the scripts of containers find our programs."""
 
     def make(self) -> None:
         for volume in COMPOSE["volumes"]:
@@ -103,7 +106,7 @@ class Machine:
     def environment(self, service: str) -> dict[str, str]:
         return {
             **os.environ,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": self.path,
             "PRAMANA_ROOT": str(self.inside(service, "/")),
             "PRAMANA_HOST": "127.0.0.1",
             "PRAMANA_PORT": str(self.ports.get(service, 0)),
@@ -139,7 +142,13 @@ def running(
 ) -> Iterator[None]:
     """Run a long-lived container's command until its health check's address answers."""
     address = f"http://127.0.0.1:{machine.ports[service]}{health}"
-    process = subprocess.Popen(machine.words(service), env=machine.environment(service))
+    program, *words = machine.words(service)
+    env = machine.environment(service)
+    process: Forked | subprocess.Popen[bytes]
+    if program == "miner-service":
+        process = Forked("miner_service", *words, env=env)
+    else:
+        process = subprocess.Popen([program, *words], env=env)
     try:
         until(lambda: answers(address), process)
         yield
@@ -178,7 +187,15 @@ def found_in(files: dict[str, bytes], secrets: dict[str, bytes]) -> set[str]:
 
 
 def test_the_compose_file_is_the_demonstration(tmp_path: Path, until, free_port):
-    machine = Machine(tmp_path, {name: free_port() for name in ("miner", *AGENTS)})
+    """Only what the agents' containers come to in the end is a process that is not forked."""
+    programs = {"owner-agent": "owner_agent", "pramana": "pramana"}
+    with ready_programs(programs, alone=("serve",)) as path:
+        ports = {name: free_port() for name in ("miner", *AGENTS)}
+        run_everything(Machine(tmp_path, ports, path), until)
+
+
+def run_everything(machine: Machine, until: Callable[..., None]) -> None:
+    """Run all containers, and look what each of them could read."""
     machine.make()
 
     def start(owner: str) -> AbstractContextManager[None]:

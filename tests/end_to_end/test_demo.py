@@ -12,10 +12,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO
 
 import psutil
 import pytest
 
+from pramana.demo import processes
+from tests.forked import Forked, run_command
 from tests.places import DATA, ROOT
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -109,6 +113,24 @@ def test_the_tables_lie_on_disk(demo: Path):
         assert (demo / "sites" / owner / "table.csv").read_text().count("\n") == 4001
 
 
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a demonstration fork its services, and run its commands in this process."""
+
+    def start(command: list[str], *, stdout: IO[bytes], stderr: int) -> Forked:
+        assert (command[:2], stderr) == ([sys.executable, "-m"], subprocess.STDOUT)
+        return Forked(*command[2:], out=Path(stdout.name))
+
+    def ended(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[:2] == [sys.executable, "-m"]
+        return run_command(*command[2:])
+
+    known = {"Popen": start, "run": ended, "STDOUT": subprocess.STDOUT}
+    known["TimeoutExpired"] = subprocess.TimeoutExpired
+    monkeypatch.setattr(processes, "subprocess", SimpleNamespace(**known))
+
+
+@pytest.mark.usefixtures("forked")
 def test_a_seed_reproduces_the_demonstration(demo: Path, run, tmp_path: Path):
     out = tmp_path / "again"
     done = run("pramana", "demo", "--records", "4000", "--seed", "5", "--out", str(out), "--json")
@@ -118,6 +140,7 @@ def test_a_seed_reproduces_the_demonstration(demo: Path, run, tmp_path: Path):
 
 
 @pytest.mark.public_data
+@pytest.mark.usefixtures("forked")
 def test_a_users_own_table(run, tmp_path: Path):
     """The adult census table over three owners, `?` a category of its own."""
     table = PUBLIC / "adult-train.csv.gz"
@@ -179,6 +202,7 @@ def test_bad_sites_are_explained_before_anything_runs(run, tmp_path: Path, text:
     assert not list(tmp_path.rglob("draw.key")), "no key was made"
 
 
+@pytest.mark.usefixtures("forked")
 def test_dollar_signs_are_not_mathematics(run, tmp_path: Path):
     (tmp_path / "t.csv").write_text("cost\n" + "$<10\n$10-$20%\n" * 50)
     (tmp_path / "net.json").write_text('{"cost": []}')

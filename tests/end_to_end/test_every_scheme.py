@@ -142,12 +142,12 @@ def learn(analyst: RestClient, spec: dict) -> BayesNetMessage:
 
 
 @pytest.mark.end_to_end
-def test_every_scheme_is_published_and_estimated(study, run):
+def test_every_scheme_is_published_and_estimated(learning_study, run):
     """Every estimate within its error of the table's own ratio; false alarm 1e-6 in all.
 
     Nothing speaks against the plan either.
     """
-    table = people()
+    study, table = learning_study, people()
     text = [
         "id," + ",".join(NAMES),
         *(f"p{i}," + ",".join(r.values()) for i, r in enumerate(table)),

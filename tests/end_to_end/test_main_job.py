@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.state.keys import Keys, KeyStore
 from pramana.demo.run import learn
 from pramana_core.errors import Refused
+from tests.forked import Forked
 
 pytestmark = pytest.mark.end_to_end
 
@@ -29,8 +28,9 @@ def rows(table: str) -> dict[str, dict[str, str]]:
     return {row["id"]: row for row in csv.DictReader(io.StringIO(table))}
 
 
-def test_without_randomization_the_model_is_the_exact_one(study, tables, variables, run):
+def test_without_randomization_the_model_is_the_exact_one(learning_study, tables, variables, run):
     """The identity plan: every count equals the true count, so every parameter its true ratio."""
+    study = learning_study
     for owner in tables:
         site = study.add_owner(owner, tables[owner], variables(owner, None))
         done = run("owner_agent", "publish", "--yes", "--part-records", "700", "--site", str(site))
@@ -94,9 +94,9 @@ build(Environment(transport=Killed()))()
 
 def kill_in_mid_upload(site: Path, study) -> int:
     """Let `publish` be killed by signal 9 after 60 parts; return how many the miner has."""
-    command = [sys.executable, "-c", KILLED, "publish", "--yes", "--part-records", "20"]
-    done = subprocess.run([*command, "--site", str(site)], capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    log = study.root / "killed.log"
+    words = ["publish", "--yes", "--part-records", "20", "--site", str(site)]
+    assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
     return len(study.releases()[0]["parts_received"])
 
 

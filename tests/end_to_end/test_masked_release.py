@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ import pytest
 
 from owner_agent.release.outbox import reopen
 from pramana_core.wire.parts import decode_part
+from tests.forked import Forked
 
 pytestmark = pytest.mark.end_to_end
 
@@ -77,7 +76,8 @@ def _coefficients(columns: dict[str, np.ndarray]) -> np.ndarray:
     return np.linalg.lstsq(design, columns["debt"], rcond=None)[0]
 
 
-def test_a_regression_at_the_miner_is_that_of_the_masked_file(study, customers, run):
+def test_a_regression_at_the_miner_is_that_of_the_masked_file(learning_study, customers, run):
+    study = learning_study
     site = study.add_owner("shop", customers, MASK)
     _, first = _mask(run, site, "--part-records", "100")
     assert (first["already"], first["parts"], first["records"]) == (False, 6, RECORDS)
@@ -112,10 +112,8 @@ def test_a_regression_at_the_miner_is_that_of_the_masked_file(study, customers, 
 def test_killed_in_between_it_is_continued_with_the_same_bytes(study, customers, run):
     site = study.add_owner("shop", customers, MASK)
     words = ["mask", "--publish", "--part-records", "50", "--no-report", "--site", str(site)]
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, *words], capture_output=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    log = study.root / "killed.log"
+    assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
     (release,) = study.releases()
     assert (release["state"], len(release["parts_received"])) == ("open", 4)
     outbox = {p.name: p.read_bytes() for p in (site.parent / ".pramana/outbox").rglob("*.arrow")}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +16,11 @@ from owner_agent.site.site import Site, load_site
 from owner_agent.state.environment import Environment
 from owner_agent.state.keys import KeyStore
 from owner_agent.state.tls import TlsFiles
-from pramana.demo.processes import Processes
 from pramana.demo.run import RestClient
 from pramana_core.errors import Refused, Unreachable
 from tests.certificates import Authority
+from tests.end_to_end.conftest import served
+from tests.forked import Forked
 
 pytestmark = pytest.mark.end_to_end
 
@@ -101,11 +100,10 @@ def secured(tmp_path: Path) -> Iterator[Secured]:
         "certificate": certificate,
         "private-key": key,
         "client-authority": authority.path,
-        "workers": 1,
+        "workers": 0,
     }
     words = [f"--{name}={value}" for name, value in options.items()]
-    with Processes(tmp_path) as processes:
-        url = processes.serve("miner", "miner_service", "serve", *words)
+    with served(tmp_path, "miner", "miner_service", *words) as url:
         verify = TlsFiles(authority.path, *authority.issue("admin")).verify()
         headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
         with httpx.Client(base_url=url, verify=verify, headers=headers, timeout=None) as admin:
@@ -115,9 +113,7 @@ def secured(tmp_path: Path) -> Iterator[Secured]:
 
 def killed(script: str, *words: str) -> None:
     """Run `owner-agent words...` to the place where the script sends it signal 9."""
-    command = [sys.executable, "-c", KILLED + script, *words]
-    done = subprocess.run(command, capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert Forked(KILLED + script, *words).wait() == -signal.SIGKILL
 
 
 def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured, until):
@@ -143,21 +139,22 @@ def test_certificates_open_the_door_and_what_was_killed_goes_on(secured: Secured
 
     ready = secured.root / "killed.ready"
     words = ["serve", "--site", path, "--port", "0", "--ready-file", str(ready)]
-    with subprocess.Popen([sys.executable, "-c", KILLED + IN_MID_UPLOAD, *words]) as agent:
-        try:
-            until(ready.exists, agent)
-            with told(site, json.loads(ready.read_text())["url"]) as caller:
-                caller.post("/v1/publications", PARTS)
-            assert agent.wait() == -signal.SIGKILL
-        finally:
-            agent.kill()
+    agent = Forked(KILLED + IN_MID_UPLOAD, *words)
+    try:
+        until(ready.exists, agent)
+        with told(site, json.loads(ready.read_text())["url"]) as caller:
+            caller.post("/v1/publications", PARTS)
+        assert agent.wait() == -signal.SIGKILL
+    finally:
+        agent.kill()
     (release,) = secured.releases()
     assert (release["state"], release["parts_received"]) == ("open", [0, 1, 2, 3, 4])
-    with Processes(secured.root) as processes:
-        url = processes.serve("agent", "owner_agent", "serve", "--site", path)
-        with told(site, url) as caller:
-            started = caller.post("/v1/publications", PARTS)
-            caller.wait(f"/v1/publications/{started['id']}")
+    with (
+        served(secured.root, "agent", "owner_agent", "--site", path) as url,
+        told(site, url) as caller,
+    ):
+        started = caller.post("/v1/publications", PARTS)
+        caller.wait(f"/v1/publications/{started['id']}")
     (sealed,) = secured.releases()
     assert (sealed["state"], sealed["digest"]) == ("sealed", release["digest"])
     assert sealed["parts_received"] == list(range(20))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import Forked
 from tests.places import ROOT
 
 pytestmark = pytest.mark.end_to_end
@@ -50,8 +51,9 @@ def _share(run, site: Path, *words: str):
     return done, json.loads(done.stdout)["release"] if done.returncode == 0 else None
 
 
-def test_trees_of_two_owners_arrive_sealed_and_are_learned_from(study, run):
+def test_trees_of_two_owners_arrive_sealed_and_are_learned_from(learning_study, run):
     """One of them is private and its owner is killed in between: it is not drawn again."""
+    study = learning_study
     pytest.importorskip("opendp")
     north = study.add_owner("north", _table(1), _section())
     south = study.add_owner("south", _table(2), _section("private"))
@@ -59,10 +61,8 @@ def test_trees_of_two_owners_arrive_sealed_and_are_learned_from(study, run):
     assert done.returncode == 0, done.stderr
     assert (first["already"], first["records"]) == (False, 2000)
     words = ["share-model", "--publish", "--no-report", "--site", str(south)]
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, *words], capture_output=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    log = study.root / "killed.log"
+    assert Forked(KILLED, *words, out=log).wait() == -signal.SIGKILL, log.read_text()
     state = south.parent / ".pramana"
     before = {path.name: path.read_bytes() for path in state.rglob("*.json")}
     assert len(before) == 2, "the tree was kept and lay in the outbox before it left"

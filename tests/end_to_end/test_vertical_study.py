@@ -118,6 +118,12 @@ def adopt(site: Path, run) -> dict[str, Any]:
 
 
 @pytest.fixture
+def study(learning_study):
+    """The miner of the whole way runs the job at its end."""
+    return learning_study
+
+
+@pytest.fixture
 def sites(study, nursery) -> dict[str, Path]:
     """The owners' folders; they have joined and published nothing."""
     return {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -41,6 +39,7 @@ from pramana_core.wire.parts import (
 )
 from pramana_core.wire.problems import PROBLEM_MEDIA_TYPE, ProblemDetail
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
+from tests.forked import Forked
 from tests.miner_service.crew import crew_of
 
 with warnings.catch_warnings():
@@ -179,9 +178,11 @@ class Person:
         return path
 
     def wait(self, path: str) -> Any:
-        """Wait for a job's end."""
+        """Wait for a job's end, asking less and less often: who asks takes the job's processor."""
+        pause = 0.01
         while (job := self.get(path))["state"] in ("queued", "running"):
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.2)
         return job
 
 
@@ -366,21 +367,16 @@ def release_c(plan_c: Plan) -> Built:
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, subprocess.Popen[bytes], Path]]]:
+def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[str, Forked, Path]]]:
     """Start a miner's process; return its address and what it printed so far."""
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[Forked] = []
 
-    def start(*options: str) -> tuple[str, subprocess.Popen[bytes], Path]:
+    def start(*options: str) -> tuple[str, Forked, Path]:
         ready = tmp_path / "ready.json"
         log = tmp_path / f"log{len(running)}"
-        command = [sys.executable, "-m", "miner_service", "serve", "--data", tmp_path / "data"]
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                [*map(str, command), "--port", "0", "--ready-file", str(ready), *options],
-                stdout=out,
-                stderr=out,
-                env={**os.environ, "COLUMNS": "60"},
-            )
+        words = ["serve", "--data", str(tmp_path / "data"), "--port", "0", *options]
+        words += ["--ready-file", str(ready)]
+        process = Forked("miner_service", *words, out=log, env={**os.environ, "COLUMNS": "60"})
         running.append(process)
         told: dict[str, Any] = {}
         while told.get("pid") != process.pid:  # a killed process leaves its file behind

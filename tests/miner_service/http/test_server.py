@@ -79,7 +79,7 @@ def test_it_serves_keeps_its_data_and_ends_when_told(serve, http, tmp_path):
 
 @pytest.mark.end_to_end
 def test_after_a_kill_what_was_acknowledged_is_there(serve, http, tmp_path, release_a):
-    url, process, log = serve("--admin-token-file", str(tmp_path / "admin"))
+    url, process, log = serve("--workers", "0", "--admin-token-file", str(tmp_path / "admin"))
     token_file = tmp_path / "admin"
     assert stat.S_IMODE(token_file.stat().st_mode) == 0o600
     token = token_file.read_text().strip()
@@ -106,7 +106,7 @@ def test_after_a_kill_what_was_acknowledged_is_there(serve, http, tmp_path, rele
     process.kill()
     process.wait()
 
-    url, process, log = serve()
+    url, process, log = serve("--workers", "0")
     assert ask("GET", path, owner).json()["parts_received"] == [0, 2]
     assert put(0).status_code == 200
     assert put(1).status_code == 201
@@ -115,7 +115,7 @@ def test_after_a_kill_what_was_acknowledged_is_there(serve, http, tmp_path, rele
 
 @pytest.mark.end_to_end
 def test_it_starts_with_nothing_said(http, tmp_path):
-    """Only the port is said, which another process may have."""
+    """Only the port is said, which another process may have; nothing of it is forked."""
     command = [sys.executable, "-m", "miner_service", "serve", "--port", "0"]
     log = tmp_path / "log"
     with log.open("wb") as out:

@@ -316,7 +316,7 @@ def test_after_a_kill_a_masked_release_goes_on_where_it_was(serve, tmp_path):
 
 def _killed_between(serve, http, tmp_path):
     built = masked(range(100))
-    url, process, _ = serve("--admin-token-file", str(tmp_path / "token"))
+    url, process, _ = serve("--workers", "0", "--admin-token-file", str(tmp_path / "token"))
     admin = {"Authorization": f"Bearer {(tmp_path / 'token').read_text().strip()}"}
     http("POST", f"{url}/v1/studies", json={"name": "asia"}, headers=admin)
     issued = http(
@@ -330,12 +330,12 @@ def _killed_between(serve, http, tmp_path):
     http("PUT", f"{url}{path}/parts/0", content=built.parts[0], headers=arrow)
     process.kill()
     process.wait()
-    url, process, _ = serve()
+    url, process, _ = serve("--workers", "0")
     assert http("GET", f"{url}{path}", headers=owner).json()["parts_received"] == [0]
     for number, part in enumerate(built.parts):
         http("PUT", f"{url}{path}/parts/{number}", content=part, headers=arrow)
     assert http("POST", f"{url}{path}/seal", headers=owner).json()["state"] == "sealed"
     process.kill()
     process.wait()
-    url, *_ = serve()
+    url, *_ = serve("--workers", "0")
     assert http("GET", f"{url}{path}", headers=owner).json()["state"] == "sealed"

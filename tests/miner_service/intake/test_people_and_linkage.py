@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.wire.releases import Alignment, ReleaseCreate
 from pramana_core.wire.releases.linkage import LinkageCheck
 from pramana_core.wire.releases.messages import secrets_differ
+from tests.forked import run_command
 
 ONE, OTHER = "1" * 64, "2" * 64
 NONE = "Whether that is so could not be checked"
@@ -362,16 +360,15 @@ channel = {{ kind = "symmetric", gamma = 19 }}
 
 @dataclass
 class Clinic:
-    """A clinic with a table and the command `owner-agent`, each call a process of its own."""
+    """A clinic with a table and the command `owner-agent`, called in its folder."""
 
     folder: Path
 
     def __call__(self, *words: str, code: int = 0) -> str:
-        command = [sys.executable, "-m", "owner_agent", *words, "--site", "site.toml"]
-        done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, check=False,
-            env={**os.environ, "COLUMNS": "200"},
-        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COLUMNS", "200")
+            patch.chdir(self.folder)
+            done = run_command("owner_agent", *words, "--site", "site.toml")
         assert done.returncode == code, done.stdout + done.stderr
         return " ".join((done.stdout + done.stderr).split())
 
@@ -380,7 +377,7 @@ class Clinic:
 def clinics(serve, tmp_path):
     """A miner's process, and clinics that joined its study: `(people, ids by name)`."""
     token = tmp_path / "admin.token"
-    url, *_ = serve("--admin-token-file", str(token))
+    url, *_ = serve("--workers", "0", "--admin-token-file", str(token))
 
     def asked(method, path, **options):
         headers = {"Authorization": f"Bearer {token.read_text().strip()}"}

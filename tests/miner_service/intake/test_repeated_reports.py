@@ -348,7 +348,7 @@ def test_a_miner_s_process_says_it_after_a_kill_too(serve, release, tmp_path):
                 ask("PUT", f"{path}/parts/{number}", token, content=part, headers=headers)
             return ask("POST", f"{path}/seal", token).json()
 
-        url, process, _ = serve("--admin-token-file", str(tmp_path / "token"))
+        url, process, _ = serve("--workers", "0", "--admin-token-file", str(tmp_path / "token"))
         admin = (tmp_path / "token").read_text().strip()
         ask("POST", "/v1/studies", admin, json={"name": "asia"})
         invited = ask("POST", "/v1/studies/asia/invitations", admin, json={"owner": "north"})
@@ -362,5 +362,5 @@ def test_a_miner_s_process_says_it_after_a_kill_too(serve, release, tmp_path):
         assert json.dumps(known["warnings"]).count(f"{differ} of 2,000 records") == 1
         process.kill()
         process.wait()
-        url, *_ = serve()
+        url, *_ = serve("--workers", "0")
         assert ask("GET", "/v1/studies/asia/privacy", admin).json() == known

@@ -6,8 +6,6 @@ import asyncio
 import json
 import re
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -28,6 +26,7 @@ from miner_service.store.identity import IDENTITY_KEYS, require_one_store
 from miner_service.store.opening import open_database
 from miner_service.store.schema import KeyRow
 from pramana_core.errors import NotReady, StoreMismatch
+from tests.forked import Forked
 from tests.miner_service.store.object_store import object_store, one_object_store
 
 __all__ = ["object_store", "one_object_store"]
@@ -362,11 +361,9 @@ def test_a_process_that_finds_another_stores_files_ends_with_an_exit_code(tmp_pa
     settings = tmp_path / "miner.toml"
     settings.write_text(f'[storage]\nfiles = "{bucket}"\n')
     words = ["--data", tmp_path / "data", "--settings", settings, "--ready-file", ready]
-    service = subprocess.Popen(
-        [sys.executable, "-m", "miner_service", "serve", "--port", "0", *words],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    words += ["--port", "0", "--workers", "0"]
+    log = tmp_path / "log"
+    service = Forked("miner_service", "serve", *map(str, words), out=log)
     while not ready.exists():
         assert service.poll() is None
         time.sleep(0.05)
@@ -374,9 +371,8 @@ def test_a_process_that_finds_another_stores_files_ends_with_an_exit_code(tmp_pa
     url = json.loads(ready.read_text())["url"]
     with suppress(httpx.TransportError):  # it may end before it has answered
         assert httpx.post(f"{url}/v1/studies", json={"name": "asia"}).status_code == 503
-    _, told = service.communicate()
-    assert service.returncode == StoreMismatch.exit_code
-    assert "are of store" in " ".join(told.split())
+    assert service.wait() == StoreMismatch.exit_code
+    assert "are of store" in " ".join(log.read_text().split())
 
 
 def test_files_are_listed_while_no_writer_waits(opened, monkeypatch):

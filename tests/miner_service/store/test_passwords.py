@@ -17,6 +17,7 @@ from miner_service.settings import Settings, StorageSettings
 from miner_service.store.opening import open_database
 from miner_service.store.postgres import parse_address, read_password, shown
 from pramana_core.errors import NotReady, OptionError
+from tests.forked import Forked
 from tests.postgres import running_postgres
 
 PASSWORD = "zQ@4/xV#9:kW%7?jY pL&'8"
@@ -188,13 +189,9 @@ def test_no_piece_of_a_password_is_in_a_log_or_the_list_of_processes(address, fi
 def test_an_address_that_cannot_be_read_ends_the_service_at_once(tmp_path):
     broken = f"postgresql://miner:{PASSWORD}@database/miner"
     environment = {**os.environ, "PRAMANA_DATABASE": broken}
-    done = subprocess.run(
-        command(tmp_path, "serve", "--port", "0"),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == OptionError.exit_code
-    assert "not one of PostgreSQL" in " ".join(done.stderr.split())
-    assert_told_nothing(done.stdout, done.stderr)
+    log = tmp_path / "log"
+    words = ["serve", "--port", "0", "--data", str(tmp_path / "data")]
+    service = Forked("miner_service", *words, env=environment, out=log)
+    assert service.wait() == OptionError.exit_code
+    assert "not one of PostgreSQL" in " ".join(log.read_text().split())
+    assert_told_nothing(log.read_text())

@@ -265,7 +265,7 @@ def test_no_secret_is_in_what_the_service_prints(serve, authority, tmp_path):
     certificate, key = authority.issue("miner")
     url, process, log = serve(
         *("--certificate", str(certificate), "--private-key", str(key)),
-        *("--admin-token-file", str(tmp_path / "admin")),
+        *("--admin-token-file", str(tmp_path / "admin"), "--workers", "0"),
     )
     token = (tmp_path / "admin").read_text().strip()
     context = ssl.create_default_context(cafile=str(tmp_path / "authority.pem"))
