@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.coverage.setting import records_of, reports_of
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.learn.linear import errors, task
+from pramana_core.learn.linear import errors
 from pramana_core.learn.linear.fitting import learn_linear
 from pramana_core.learn.linear.model import LinearClassifier
 from pramana_core.learn.linear.options import LinearOptions
@@ -93,14 +93,8 @@ RUNS = int(os.environ.get("PRAMANA_LINEAR_RUNS", "100"))
 
 
 @pytest.fixture
-def no_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The accuracy, which takes most of the time, is not estimated."""
-    monkeypatch.setattr(task, "JUDGED_NUMBERS", 0)
-
-
-@pytest.fixture
 def no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Intervals, which take most of the time left, are not found."""
+    """Intervals, which take most of the time that the accuracy leaves, are not found."""
 
     def nothing(
         _self: errors.Equation, _solution: object, contrasts: np.ndarray, _tick: object
