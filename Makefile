@@ -69,12 +69,13 @@ campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of 
 	PRAMANA_COVERAGE=all $(BIN)/pytest -n auto tests/coverage
 	PRAMANA_REPETITIONS=2000 $(BIN)/pytest -s --timeout 3600 tests/pramana/setups/test_calibration.py
 	PRAMANA_ALARM_TABLES=25 PRAMANA_MASK_STORES=20 PRAMANA_NOISE_TABLES=100 \
-		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -n auto tests/shared/mask/methods/test_own_weights.py \
+		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -m "" -n auto tests/shared/mask/methods/test_own_weights.py \
 		tests/shared/mask/measures/test_measuring.py tests/shared/mask/methods/test_nmegadp_relationships.py \
 		tests/shared/mask/advice/test_recommending.py
-	PRAMANA_LINEAR_RUNS=1000 $(BIN)/pytest -n auto --timeout 7200 tests/shared/learn/linear/test_linear_errors.py
-	PRAMANA_HONEST_PART=1 $(BIN)/pytest tests/shared/estimation/plausibility/test_plausibility.py
-	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_combining.py
+	PRAMANA_CAMPAIGN=1 $(BIN)/pytest -m "" -n auto --timeout 7200 $$(grep -rl tests.lengths tests --include=test_*.py)
+	PRAMANA_LINEAR_RUNS=1000 $(BIN)/pytest -m "" -n auto --timeout 7200 tests/shared/learn/linear/test_linear_errors.py
+	PRAMANA_HONEST_PART=1 $(BIN)/pytest -m "" tests/shared/estimation/plausibility/test_plausibility.py
+	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -m "" -n auto tests/shared/model_sharing/combination/test_combining.py
 
 .PHONY: chaos
 chaos: $(STAMP) ## kill agents, workers, service and database at random, 100 times on each database; fill the disk; look what is left

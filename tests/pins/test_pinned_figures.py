@@ -1,8 +1,9 @@
 """Pinned: findings, facts and tables of every experiment of `pramana reproduce --quick --seed 1`.
 
 Each is one command, as a person would give it, that draws its picture and tells how far it is;
-those that take seconds run with the slow tests. Other tests look closer at the same runs. The
-public tables are looked for beside the project, or in the folder that PRAMANA_DATA names.
+those that take seconds run with the slow tests, and three whose program others run too run in
+`make campaign`. Other tests look closer at the same runs. The public tables are looked for beside
+the project, or in the folder that PRAMANA_DATA names.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ QUICK = [
 SLOW = ["ma-3.1.2", "ma-3.4", "ma-5.5", "ma-5.8", "ma-5.9", "ma-5.10", "ma-6.2", "ma-7.4", "ma-7.8",
         "masiv-table-2", "masiv-4", "masiv-5", "frapp-9", "frapp-census",
         "sharkey-5", "sharkey-6"]  # fmt: skip
+ALIKE = {"ma-5.10": "ma-5.9", "ma-7.4": "ma-7.5", "ma-7.8": "ma-7.9"}
+"""Each runs the program of the other, which is quicker, with another table or score."""
 NEVER = ["frapp-9-health", "frapp-health"]
 """Their table is not public."""
 CHOSEN = ["alahmadi-4", "alahmadi-draws", "alahmadi-31", "alahmadi-48", "alahmadi-methods",
@@ -73,7 +76,12 @@ def test_every_experiment_is_pinned():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(slow, marks=pytest.mark.calibration) for slow in SLOW)]
+    "name",
+    [
+        *QUICK,
+        *(pytest.param(slow, marks=pytest.mark.calibration) for slow in SLOW if slow not in ALIKE),
+        *(pytest.param(slow, marks=pytest.mark.campaign) for slow in ALIKE),
+    ],
 )
 def test_figures(pin, quick, name: str):
     """Numbers of tables within 1e-6: iterations are behind some; findings word for word."""

@@ -128,6 +128,7 @@ def test_verdict_on_breaches(pram: float, agrees: bool):
     assert (upward.agrees, downward.agrees) == (agrees, True)
 
 
+@pytest.mark.campaign
 def test_the_experiment_agrees_at_another_seed():
     """What is compared by chance has margins of many standard errors; seed 1 is pinned."""
     (experiment,) = select(["ma-3.1.2"])

@@ -191,7 +191,7 @@ def test_the_information_is_the_covariance_of_the_score():
 
 @pytest.mark.calibration
 @pytest.mark.parametrize(("scale", "holds"), [(1.0, True), (0.8, False)], ids=["as-is", "control"])
-@pytest.mark.parametrize("strength", [0.1, 0.4, 0.7])
+@pytest.mark.parametrize("strength", [0.1, pytest.param(0.4, marks=pytest.mark.campaign), 0.7])
 def test_intervals_cover_at_least_at_their_rate(strength: float, scale: float, holds: bool):
     """95 % intervals of all cells, 100 repetitions: not below 95 % by more than 1.5 points.
 
@@ -242,7 +242,11 @@ def one_interaction(errors: float, records: int) -> tuple[np.ndarray, np.ndarray
 @pytest.mark.calibration
 @pytest.mark.parametrize(
     ("errors", "scale", "holds"),
-    [(0.0, 1.0, True), (2.0, 1.0, True), (2.5, 1.0, True), (4.0, 1.0, True), (2.5, 0.6, False)],
+    [
+        (2.5, 1.0, True),
+        (2.5, 0.6, False),
+        *(pytest.param(e, 1.0, True, marks=pytest.mark.campaign) for e in (0.0, 2.0, 4.0)),
+    ],
 )
 def test_the_odds_ratio_of_an_interaction_just_told_is_covered(errors, scale, holds):
     """Where shrinkage moves the estimate most: 200 repetitions, at least 90 %, false alarm 1e-6.
@@ -432,7 +436,7 @@ def test_a_fixed_point_that_is_circled_is_met_all_the_same():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("records", [50, 100, 200])
+@pytest.mark.parametrize("records", [50, pytest.param(100, marks=pytest.mark.campaign), 200])
 def test_small_tables_settle(records: int):
     """Five bits, each changed with probability .3: of 100 fits to 200 records 17 had no end.
 

@@ -18,6 +18,7 @@ from pramana_core.errors import LimitExceeded, NotConverged, OptionError, Unknow
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.evidence import ConditionalIndependence
 from pramana_core.plan import Block, Plan
+from tests.lengths import repetitions
 from tests.shared.estimation.recordwise import SWAPS
 
 
@@ -358,20 +359,20 @@ def plain_gain(plan: Plan, seen: np.ndarray) -> np.ndarray:
 
 @pytest.mark.calibration
 def test_under_independence_twice_the_ratio_is_chi_square(assert_distribution):
-    """Of 400 samples of independent records, all variables noisy; false alarm 1e-6.
+    """Of samples of independent records, all variables noisy; false alarm 1e-6.
 
     The plain gain of estimated counts, compared with the same distribution, must be rejected.
     """
-    shape = NOISY.domain.shape
+    shape, samples = NOISY.domain.shape, repetitions(160, 400)
     seen = blurred(NOISY, independent(shape, 8)).ravel()
     rng = np.random.default_rng(9)
-    drawn = rng.multinomial(500_000, seen, size=400).reshape(400, *shape)
+    drawn = rng.multinomial(500_000, seen, size=samples).reshape(samples, *shape)
     statistics = []
     for table in drawn:
         evidence = EstimatedMarginals(Table("xgz", table), NOISY).independence(["x"], ["z"], ["g"])
         statistics.append(2 * evidence.ratio)
     edges = stats.chi2.ppf(np.linspace(0, 1, 9), evidence.degrees_of_freedom)
-    expected = np.full(8, 50.0)
+    expected = np.full(8, samples / 8)
     assert_distribution(np.histogram(statistics, edges)[0], expected)
     with pytest.raises(AssertionError):
         assert_distribution(np.histogram(plain_gain(NOISY, drawn), edges)[0], expected)

@@ -375,7 +375,7 @@ CASES = {
 }
 
 
-HONEST = int(os.environ.get("PRAMANA_HONEST_PART", "5"))
+HONEST = int(os.environ.get("PRAMANA_HONEST_PART", "10"))
 """A part of the 1,110 releases is made, one in so many; `make campaign` makes them all."""
 
 
@@ -385,7 +385,7 @@ def test_honest_releases_are_marked_at_most_at_the_stated_rate():
     p_values = np.concatenate(
         [tightest(plan, n, count // HONEST, truths) for plan, n, count, truths in CASES.values()]
     )
-    assert len(p_values) == 1110 // HONEST
+    assert len(p_values) == sum(count // HONEST for _, _, count, _ in CASES.values())
     for level in LEVELS:
         marked = int((p_values <= level).sum())
         assert marked <= stats.binom.isf(1e-6, len(p_values), level), level
@@ -396,11 +396,11 @@ def test_honest_releases_are_marked_at_most_at_the_stated_rate():
 def test_releases_of_another_channel_are_marked_where_honest_ones_are_not():
     """The negative control: a fifth less noise at a few thousand records."""
     plan, marked = chain_plan(KEPT), 0
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         columns = made(chain_plan(1 - 0.8 * (1 - KEPT)), chain(5000, rng), rng)
         marked += examine(columns, plan).inconsistent
-    assert marked == 20
+    assert marked == 10
 
 
 @pytest.mark.slow

@@ -19,6 +19,10 @@ from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.marginals.tabulated_counts import TabulatedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import no_cancel
+from tests.lengths import repetitions
+
+RUNS = repetitions(100, 200)
+"""Sets of reports behind each rate of errors and distribution of p-values."""
 
 SIZES = (3, 2, 4)
 NAMES = ("a", "b", "c")
@@ -337,14 +341,14 @@ class TestTables:
 
 
 class TestErrors:
-    RUNS, RECORDS = 200, 4000
+    RECORDS = 4000
 
     @pytest.fixture(scope="class")
     @classmethod
     def repeated(cls):
         plan, theta = plan_of(PAIRS), joint(seed=1)
         found = []
-        for run in range(cls.RUNS):
+        for run in range(RUNS):
             reports = reported(plan, theta, cls.RECORDS, np.random.default_rng([21, run]))
             found.append(EstimatedMarginals(reports, plan, estimator="pooled"))
         return theta, found
@@ -358,8 +362,9 @@ class TestErrors:
         observed = np.var([table.counts for table in tables], axis=0)
         said = np.mean([table.variance(population=True) for table in tables], axis=0)
         ratio = observed / said
-        # Each is a chi-square of 199 over 199 if what is said is right; 1e-4 in all.
-        low, high = stats.chi2.ppf([5e-5 / ratio.size, 1 - 5e-5 / ratio.size], 199) / 199
+        # Each is a chi-square over its degrees if what is said is right; 1e-4 in all.
+        freedom = RUNS - 1
+        low, high = stats.chi2.ppf([5e-5 / ratio.size, 1 - 5e-5 / ratio.size], freedom) / freedom
         slack = 0.05 if len(asked) < 3 else 0.25
         assert (ratio > low - slack).all()
         assert (ratio < high + slack).all()
@@ -398,7 +403,6 @@ class TestIndependence:
     @pytest.mark.slow
     def test_half_a_chi_square_where_it_holds_and_far_above_where_not(self):
         plan = plan_of(PAIRS, gamma=19.0)
-        runs = 200
         ratios = {}
         for strength in (0.0, 0.4):
             theta = self.null(strength)
@@ -411,7 +415,7 @@ class TestIndependence:
                     )
                     .independence(["a"], ["b"], ["c"])
                     .ratio
-                    for run in range(runs if strength == 0 else 20)
+                    for run in range(RUNS if strength == 0 else 10)
                 ]
             )
         # (3 - 1)(2 - 1) degrees of freedom; false alarms 1e-4.
@@ -452,8 +456,8 @@ class TestLackOfFit:
 
     @pytest.mark.slow
     def test_p_values_are_even_where_it_fits_and_small_where_not(self):
-        holds = [test.p_value for test in self.fits_of(joint(), 200, self.SETS)]
-        assert len(holds) == 200
+        holds = [test.p_value for test in self.fits_of(joint(), RUNS, self.SETS)]
+        assert len(holds) == RUNS
         # False alarms 1e-4.
         assert stats.kstest(holds, "uniform").pvalue > 1e-4
         theta = joint()

@@ -116,6 +116,7 @@ def test_a_class_without_records_gets_no_plane(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_accuracy")
 @pytest.mark.parametrize("loss", ["logistic", "least-squares", "perceptron"])
 def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> None:
     over = Domain((*DOMAIN.variables[:-1], Variable("class", ("low", "high", "never"))))
@@ -138,6 +139,7 @@ def test_a_class_that_only_noise_may_hold_gets_no_plane_or_a_fit(loss: str) -> N
     assert 0 < absent < 12
 
 
+@pytest.mark.usefixtures("no_accuracy")
 def test_a_class_that_noise_alone_may_show_does_not_stop_the_others() -> None:
     """Taken at its word it has no finite logistic weights in about a third of these samples."""
     over = Domain((Variable("a", ("x", "y")), Variable("class", ("low", "high", "never"))))

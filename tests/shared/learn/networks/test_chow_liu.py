@@ -20,6 +20,7 @@ from pramana_core.learn.networks.search.structure_learning import learn_structur
 from pramana_core.learn.networks.structure import Search, Structure
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
+from tests.lengths import repetitions
 
 
 def quiet(_done: int, _total: int) -> None:
@@ -109,12 +110,12 @@ def test_pairs_of_reports_find_the_tree_and_say_how_sure_they_are():
 
 @pytest.mark.slow
 def test_independent_variables_are_rarely_linked_and_dependent_ones_are():
-    runs, alone = 100, network(dict.fromkeys("ABCDE", ""), 11)
+    runs, alone = repetitions(50, 100), network(dict.fromkeys("ABCDE", ""), 11)
     false = 0
     for seed in range(runs):
         found = from_pairs(sampled(alone, 4_000, seed), alone.structure.nodes, 1, quiet)
         false += any(found.parents.values())
-    # At most 5 % of data sets have a link: more than so many of 100 in one of a million tests.
+    # At most 5 % of data sets have a link: more than so many in one of a million tests.
     assert false <= stats.binom.isf(1e-6, runs, 0.05)
     control = from_pairs(sampled(TREE, 4_000, 1), TREE.structure.nodes, 1, quiet)
     assert any(control.parents.values())
@@ -124,7 +125,7 @@ def test_independent_variables_are_rarely_linked_and_dependent_ones_are():
 def test_p_values_of_independence_are_valid_far_out():
     rng = np.random.default_rng(7)
     spread = np.array([1.0, 2.0, 5.0, 30.0]) / 1_000
-    drawn = rng.standard_normal((20_000, 4)) * np.sqrt(spread)
+    drawn = rng.standard_normal((repetitions(8_000, 20_000), 4)) * np.sqrt(spread)
     found = np.array([Coefficients(x, np.diag(spread), 10_000).p_value for x in drawn])
     for level in (0.05, 0.001):
         most = stats.binom.isf(1e-6, len(found), level * 1.1)

@@ -82,7 +82,7 @@ def test_methods_differ_as_they_should(all_methods):
 
 @pytest.mark.slow
 def test_repetitions_have_standard_errors():
-    found = compare(*table(), np.random.default_rng(3), ["egadp", "gadp"], repeats=2)
+    found = compare(*table(n=150), np.random.default_rng(3), ["egadp", "gadp"], repeats=2)
     moved = found["gadp"].values["correlation moved"]
     each = [run.of("pearson-largest").value for run in found["gadp"].measures]
     assert moved.value == pytest.approx(np.mean(each))
@@ -239,8 +239,8 @@ CHANGED = (0.01, 0.3, 0.6, 0.95)
 @pytest.fixture(scope="module")
 def randomized_table():
     rng = np.random.default_rng(61)
-    s = rng.standard_normal(800)
-    x = pd.DataFrame({"income": 100 + 20 * (s + rng.standard_normal(800))})
+    s = rng.standard_normal(400)
+    x = pd.DataFrame({"income": 100 + 20 * (s + rng.standard_normal(400))})
     x["group"] = np.where(x["income"] > 100, "high", "low")
     return s, x
 

@@ -25,7 +25,15 @@ def tables(method):
 
 @pytest.mark.slow
 @pytest.mark.calibration
-@pytest.mark.parametrize("method", ["egadp", "nmegadp", "nmegadp-shuffle", "sadp"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param("egadp", marks=pytest.mark.campaign),
+        pytest.param("nmegadp", marks=pytest.mark.campaign),
+        "nmegadp-shuffle",
+        "sadp",
+    ],
+)
 def test_a_kernel_snooper_gains_from_additive_noise_alone(method):
     """A gain within three standard errors of zero over the seeds; SADP is the negative control."""
     gains = np.array(

@@ -13,9 +13,12 @@ from scipy import stats
 from pramana_core.mask import METHODS, cadp, egadp, gadp, ipso, mask, sadp
 from pramana_core.mixed.design import basis_of, residual, with_constant
 from tests.conftest import AssertDistribution
+from tests.lengths import repetitions
 from tests.shared.mask.examples import linear
 
-SEEDS = 1000
+SEEDS = repetitions(400, 1000)
+"""Draws behind each distribution."""
+
 BINS = 20
 
 

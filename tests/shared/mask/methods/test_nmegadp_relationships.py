@@ -7,7 +7,7 @@ scikit-learn's; so are the snoopers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,19 @@ from scipy import stats
 
 from pramana.setups.relationships import DATASETS
 from pramana_core.kernel_regression.fitting import fit_kernel
-from pramana_core.mask import egadp, nmegadp, sadp, shuffle
+from pramana_core.mask import METHODS, nmegadp, sadp
 
 KEPT = ("perturbation", "shuffling", "copula-perturbation", "copula-shuffling")
+LOST = ("egadp", "shuffle")
 
 FALSE_ALARM = 1e-6
 
-STORES = int(os.environ.get("PRAMANA_MASK_STORES", "2"))
+STORES = int(os.environ.get("PRAMANA_MASK_STORES", "1"))
 """Tables of the store drawn anew; `make campaign` draws 20."""
+
+SHORT = ("MNL.03", "NM.04")
+"""Of these tables relationships are held in every run: one that rises and one of many bends;
+`make campaign` holds them of all."""
 
 Analyst = Callable[[Any, Any], Any]
 
@@ -69,37 +74,32 @@ def snoopers_gain(told: Any, hidden: Any, masked: Any) -> float:
     return float(np.mean(both - fit_kernel(told, hidden).r2))
 
 
-def kept_on_the_store(seed: int, analyst: Analyst = ours) -> dict[str, Any]:
-    """Slopes and R2 of every form and of two methods that do not keep humps."""
+def kept_on_the_store(
+    seed: int, analyst: Analyst = ours, forms: Sequence[str] = KEPT, lost: Sequence[str] = LOST
+) -> dict[str, Any]:
+    """Slopes and R2 of forms of NMEGADP and of methods that do not keep humps."""
     told, hidden = parts("ME.L", seed)
     wanted = analyst(told, hidden)
     tables = {
         form: nmegadp(told, hidden, np.random.default_rng(seed + 1000), form=form)  # type: ignore[arg-type]
-        for form in KEPT
+        for form in forms
     }
-    tables["egadp"] = egadp(told, hidden, np.random.default_rng(seed))
-    tables["shuffle"] = shuffle(told, hidden, np.random.default_rng(seed))
+    tables |= {name: METHODS[name](told, hidden, np.random.default_rng(seed)) for name in lost}
     return {name: relation(wanted, analyst(told, masked.matrix)) for name, masked in tables.items()}
 
 
 def assert_kept(found: dict[str, Any]) -> None:
-    for form in KEPT:
+    for form in found.keys() - LOST:
         slopes, shares = found[form].T
         assert (slopes >= 0.99).all(), form
         assert (slopes <= 1.01).all(), form
         assert (shares >= 0.99).all(), form
-    for lost in ("egadp", "shuffle"):
+    for lost in found.keys() & LOST:
         assert np.abs(found[lost][:, 0]).max() < 0.1, lost
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_the_hump_is_kept(seed: int):
-    assert_kept(kept_on_the_store(seed))
-
-
 @pytest.mark.calibration
-def test_the_hump_is_kept_in_many_stores():
+def test_the_hump_is_kept():
     lost = []
     for seed in range(100, 100 + STORES):
         found = kept_on_the_store(seed)
@@ -111,11 +111,20 @@ def test_the_hump_is_kept_in_many_stores():
 
 @pytest.mark.calibration
 def test_the_hump_is_kept_for_scikit_learns_analyst():
-    assert_kept(kept_on_the_store(31, scikit_learns))
+    found = kept_on_the_store(31, scikit_learns, ("copula-shuffling",), ("egadp",))
+    assert len(found) == 2
+    assert_kept(found)
 
 
 @pytest.mark.calibration
-@pytest.mark.parametrize("name", [name for name in DATASETS if name != "ME.L"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in SHORT else pytest.mark.campaign)
+        for name in DATASETS
+        if name != "ME.L"
+    ],
+)
 def test_other_relationships_are_kept(name: str):
     found = []
     for seed in range(2):
@@ -150,9 +159,10 @@ def test_a_kernel_snooper_gains_nothing():
 
 
 @pytest.mark.calibration
+@pytest.mark.campaign
 @pytest.mark.parametrize("form", KEPT)
 def test_a_kernel_snooper_gains_nothing_in_many_stores(form: Any):
-    found = gains(lambda s, x, rng: nmegadp(s, x, rng, form=form), range(200, 200 + 2 * STORES))
+    found = gains(lambda s, x, rng: nmegadp(s, x, rng, form=form), range(200, 204 + 2 * STORES))
     assert not is_above_zero(found)
     assert found.mean() < 0.005
 

@@ -396,7 +396,7 @@ def test_a_schema_that_lacks_something_of_a_tree_is_refused():
 
 
 OWNERS = 5
-FOLDS = int(os.environ.get("PRAMANA_SHARING_FOLDS", "5"))
+FOLDS = int(os.environ.get("PRAMANA_SHARING_FOLDS", "4"))
 """So many of ten folds are held out; `make campaign` holds out all of them."""
 
 FIVE_FOLD = GenerationOptions(scale=5, spread="even")
@@ -445,11 +445,6 @@ def assert_order(seen: dict[str, float]) -> None:
     assert max(seen["local"], seen["basegen"]) < halfway
 
 
-@pytest.mark.slow
-def test_combining_beats_local_trees_and_the_baseline():
-    assert_order(measured("car.csv", folds=4))
-
-
 @pytest.mark.calibration
 @pytest.mark.parametrize(
     ("name", "rounds", "least"),
@@ -461,7 +456,7 @@ def test_combining_beats_local_trees_and_the_baseline():
 def test_accuracy_of_each_way(name, rounds, least):
     seen = measured(name, FOLDS, rounds if FOLDS == 10 else 1)
     assert_order(seen)
-    if FOLDS == 10:  # on nursery they differ by less than five folds do
+    if FOLDS == 10:  # on nursery they differ by less than a few folds do
         assert seen["pgen"] > max(seen["local"], seen["basegen"])
     for way, limit in least.items():
         assert seen[way] >= limit, (way, seen)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from pramana_core.mask.measures.snooper import FOLDS, snooper_gains
+from tests.lengths import repetitions
 
 
 @pytest.mark.slow
@@ -39,7 +40,7 @@ def test_the_gain_is_not_distinguishable_from_zero_if_y_tells_nothing(humped, in
 
 @pytest.mark.slow
 def test_its_p_value_alarms_rarely(humped, independent):
-    tables = [humped(seed, 150) for seed in range(60)]
+    tables = [humped(seed, 150) for seed in range(repetitions(30, 60))]
     low = sum(
         gain.p < 0.05
         for seed, table in enumerate(tables)
@@ -50,7 +51,7 @@ def test_its_p_value_alarms_rarely(humped, independent):
             np.random.default_rng(seed),
         )
     )
-    assert stats.binomtest(low, 120, 0.05, alternative="greater").pvalue > 1e-6
+    assert stats.binomtest(low, 2 * len(tables), 0.05, alternative="greater").pvalue > 1e-6
 
 
 @pytest.mark.slow
