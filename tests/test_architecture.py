@@ -153,7 +153,9 @@ def test_learners_see_marginals_alone():
 def test_a_room_says_what_lives_in_it_and_what_does_not():
     for name, path in FILES.items():
         if path.name == "__init__.py":
-            assert "\n\n" in parsed(path).docstring, f"{name} needs what lives there and what does not"
+            assert "\n\n" in parsed(path).docstring, (
+                f"{name} needs what lives there and what does not"
+            )
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Whatever part of the state directory is lost or older: no corrected record is found out by it."""
 
 import itertools
-import secrets
 import shutil
 
 import pytest
