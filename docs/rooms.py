@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,13 +93,40 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@dataclass(frozen=True)
+class Parsed:
+    """What is asked of a file: its text, its docstring, the names it imports and takes."""
+
+    text: str
+    docstring: str
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+    at_once: tuple[ast.Import | ast.ImportFrom, ...]
+    attributes: frozenset[str]
+
+
+@cache
+def parsed(path: Path) -> Parsed:
+    """Return what a file holds, parsed once: its imports anywhere, and those outside all else."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    kinds = (ast.Import, ast.ImportFrom)
+    return Parsed(
+        text,
+        ast.get_docstring(tree) or "",
+        tuple(node for node in nodes if isinstance(node, kinds)),
+        tuple(node for node in tree.body if isinstance(node, kinds)),
+        frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute)),
+    )
+
+
 def imports(path: Path, names: Iterable[str]) -> set[str]:
     """Return which modules a file imports, wherever it does: in functions and for types, too."""
     known, found = set(names), set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in parsed(path).imports:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= (inner & known) or {node.module or ""}
     return found & known
@@ -128,6 +157,7 @@ def arrows(files: Mapping[str, Path]) -> dict[str, set[str]]:
 def reduced(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
     """Return a graph without circles less the arrows that others imply."""
 
+    @cache
     def reached(node: str) -> set[str]:
         return set().union(*({below} | reached(below) for below in graph.get(node, ())))
 
@@ -186,8 +216,7 @@ def listing(files: Mapping[str, Path]) -> str:
 
 def _first(path: Path) -> str:
     """Return the first paragraph of a file's docstring, in one line."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return " ".join(text.partition("\n\n")[0].split())
+    return " ".join(parsed(path).docstring.partition("\n\n")[0].split())
 
 
 def pictures(files: Mapping[str, Path]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from docs.rooms import (
     imports,
     modules,
     page,
+    parsed,
     pictures,
     room_of,
     used,
@@ -80,12 +81,12 @@ def inside(package: str) -> list[tuple[str, Path]]:
 
 def roots(path: Path, *, top_level: bool = False) -> set[str]:
     """What a file imports, by the first part of its name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = parsed(path)
     names: set[str] = set()
-    for node in tree.body if top_level else ast.walk(tree):
+    for node in found.at_once if top_level else found.imports:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path} has a relative import"
             names.add(node.module or "")
     return {name.split(".")[0] for name in names}
@@ -98,7 +99,11 @@ def upward(graph: Mapping[str, set[str]], layer: Mapping[str, int]) -> list[tupl
 
 def circles(graph: Mapping[str, set[str]]) -> Iterator[list[str]]:
     """Yield one circle through each node that is on any."""
-    for start in graph:
+    left = {node: set(below) for node, below in graph.items()}
+    while ends := [node for node, below in left.items() if not below & left.keys()]:
+        for node in ends:  # on no circle: nothing that is left lies below it
+            del left[node]
+    for start in left:
         ways = [[start]]
         seen = {start}
         while ways:
@@ -148,8 +153,9 @@ def test_learners_see_marginals_alone():
 def test_a_room_says_what_lives_in_it_and_what_does_not():
     for name, path in FILES.items():
         if path.name == "__init__.py":
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-            assert "\n\n" in text, f"{name} needs what lives there and what does not"
+            assert "\n\n" in parsed(path).docstring, (
+                f"{name} needs what lives there and what does not"
+            )
 
 
 @pytest.mark.slow
@@ -174,16 +180,15 @@ def test_randomization_lives_at_the_owner():
         assert not random_numbers(path), name
     for name, path in inside("pramana_core"):
         assert not random_numbers(path) or name in SAMPLERS, name
-        text = path.read_text(encoding="utf-8")
+        text = parsed(path).text
         assert "default_rng" not in text, name
         assert "PCG64" not in text or name == "pramana_core.learn.common.documents", name
 
 
 def random_numbers(path: Path) -> set[str]:
     """Where a module could draw random numbers (other than secrets): imports and attributes."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    attributes = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    return (attributes & {"random", "default_rng", "Generator"}) | (roots(path) & {"random"})
+    taken = parsed(path).attributes & {"random", "default_rng", "Generator"}
+    return taken | (roots(path) & {"random"})
 
 
 @pytest.mark.slow

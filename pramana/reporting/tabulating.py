@@ -124,13 +124,10 @@ def tabulated_means(
     errors[:, np.isnan(means)] = np.nan
     shape = [len(found.domain[name].categories) for name in by]
     cells = np.indices(shape).reshape(len(by), len(sizes))
-    frame = pd.DataFrame(
-        {
-            column_of(name): pd.Categorical.from_codes(codes, list(found.domain[name].categories))
-            for name, codes in zip(by, cells, strict=True)
-        },
-        index=range(len(sizes)),
-    )
+    frame = pd.DataFrame(index=range(len(sizes)))
+    for name, codes in zip(by, cells, strict=True):
+        kind = pd.CategoricalDtype(list(found.domain[name].categories))
+        frame[column_of(name)] = pd.Categorical.from_codes(codes, dtype=kind)
     frame["mean"] = means
     frame["low"] = np.maximum(means - z * errors[1], numbers.min())
     frame["high"] = np.minimum(means + z * errors[1], numbers.max())

@@ -723,11 +723,11 @@ def test_a_design_that_is_of_no_use_says_so_at_once(command, study):
 @pytest.mark.slow
 def test_a_large_variable_is_named(command, study, tmp_path):
     path = tmp_path / "large.toml"
-    path.write_text(re.sub("owner = .*\n", "", STUDY).replace("categories = 4", "categories = 300"))
+    path.write_text(re.sub("owner = .*\n", "", STUDY).replace("categories = 4", "categories = 100"))
     told = json.loads(command("design", "--spec", str(path), "--json").out)
     assert told["little_told"] == ["work"]
     shown = " ".join(command("design", "--spec", str(path)).out.split())
-    assert "Little will be learned of the associations of work (300 categories)" in shown
+    assert "Little will be learned of the associations of work (100 categories)" in shown
 
 
 @pytest.mark.parametrize(

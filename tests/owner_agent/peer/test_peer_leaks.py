@@ -94,10 +94,9 @@ def test_sessions_of_every_kind_and_one_that_fails(world, codes, tasks, caplog, 
 
 
 @pytest.mark.slow
-def test_a_trace_would_be_found(world, codes, tasks, caplog, capsys):
+def test_a_trace_would_be_found(world, codes, parameters_task, caplog, capsys):
     """The control: a stray file with a record id fails the search."""
-    for number, task in enumerate(tasks):
-        world.run(world.proposal(task, session=f"{number}" * 32))
+    world.run(world.proposal(parameters_task))
     (world.folder("south") / "models" / "stray.log").write_bytes(b"... Zq0007Person ...")
     with pytest.raises(AssertionError, match=r"stray\.log"):
         assert_no_trace(world, codes, caplog, capsys)
@@ -106,7 +105,7 @@ def test_a_trace_would_be_found(world, codes, tasks, caplog, capsys):
 @pytest.mark.slow
 def test_a_true_column_would_be_found(world, codes, tasks, caplog, capsys):
     """The control: C is not sensitive and leaves as it is; were it a secret, it would be found."""
-    for number, task in enumerate(tasks):
-        world.run(world.proposal(task, session=f"{number}" * 32))
+    for number in (0, 2):
+        world.run(world.proposal(tasks[number], session=f"{number}" * 32))
     with pytest.raises(AssertionError, match="a secret is in answer"):
         assert_no_trace(world, {**codes, "A": codes["C"]}, caplog, capsys)

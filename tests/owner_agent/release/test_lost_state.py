@@ -1,7 +1,6 @@
 """Whatever part of the state directory is lost or older: no corrected record is found out by it."""
 
 import itertools
-import secrets
 import shutil
 
 import pytest
@@ -114,7 +113,7 @@ def _repaired(bench):
     """What a custodian does who does not know better: new secrets for lost ones, and a token."""
     store = KeyStore(bench.state)
     if not store.path("draw").exists():
-        store.create("draw", secrets.token_bytes)
+        store.create("draw", lambda size: bytes(range(7, 7 + size)))
     if not store.path("linkage").exists():
         store.add("linkage", bytes.fromhex("c3" * 16 + "d4" * 16))
     TokenStore(bench.state).save("asia", "token-of-clinic-north-0123456789")
@@ -143,17 +142,25 @@ def test_each_subset_of_the_state_has_its_answer(left, table_text, corrected):
 @pytest.mark.slow
 def test_no_subset_lets_a_corrected_record_be_found_out(left):
     """Whatever is lost, whatever the custodian repairs it with, and whatever is accepted."""
-    first, published = dict(left.miner.releases), 0
+    first, published, states = dict(left.miner.releases), 0, []
     for lost in SUBSETS:
+        _restored(left, lost)
+        _repaired(left)
+        # What is lost and repaired to the same bytes is the same state, and tried once.
+        if left.files() in states:
+            continue
+        states.append(left.files())
         for options in CHOICES:
-            _restored(left, lost)
-            _repaired(left)
+            if options is not CHOICES[0]:
+                _restored(left, lost)
+                _repaired(left)
             left.miner.releases = dict(first)
             refused = _tried(left, options)
             assert "ledger" not in lost or refused is HistoryLost, lost
             published += len(left.miner.releases) > 1
             assert _told_by_comparing(left.miner) == 0, lost
     assert published > 20, "nothing was put to the test"
+    assert len(states) >= 32
 
 
 def test_control_the_comparison_finds_what_a_lost_ledger_gave_away(left):

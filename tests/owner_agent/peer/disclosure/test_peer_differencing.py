@@ -281,7 +281,7 @@ def test_a_finer_table_after_its_margin_is_still_one(empty_world, make_site):
 @pytest.mark.parametrize("allowed", [pytest.param(True, marks=pytest.mark.calibration), False])
 def test_random_groups_tell_everybody(empty_world, make_site, allowed):
     """Each session is one more equation in everybody's value; by default there is no second."""
-    people, sessions = 32, 26
+    people, sessions = 24, 19
     codes = three(empty_world, make_site, people)
     if allowed:
         empty_world.decide("south", "groupings = 100000")
