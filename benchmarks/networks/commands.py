@@ -1,6 +1,11 @@
 """Commands: a learner, one of pgmpy's example networks and how its records are randomized.
 
 Each is run as a person would, and the page says how it ended and what it took.
+
+Also here:
+
+* Runs a setting's command as a person would, and says how it ended and what it took.
+* The table of docs/whole-record.md: how each command ended and what it took.
 """
 
 from __future__ import annotations

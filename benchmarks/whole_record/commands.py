@@ -1,4 +1,9 @@
-"""What is simulated for docs/whole-record.md, and the commands run as a person would."""
+"""What is simulated for docs/whole-record.md, and the commands run as a person would.
+
+Also here:
+
+* Runs a setting's command as a person would, and keeps what it answers.
+"""
 
 from __future__ import annotations
 

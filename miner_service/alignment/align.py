@@ -2,6 +2,11 @@
 
 Equal sets are recognised by their digests. Otherwise the sorted pseudonyms are merged; nothing is
 ever joined silently.
+
+Also here:
+
+* Whether owners' pseudonyms were made under one linkage secret, by the releases' fingerprints.
+* Joining owners' releases: the records a job uses, and the marginals over them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Reports of the same people under the same plan differ where two owners drew them: equal reports of
 nearly everybody are copies, or were hardly randomized. Either way these people count twice.
+
+Also here:
+
+* Records that two releases have by the same draws: whether they report them the same.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """How one part comes in: expected before it is read, checked from its file, kept, acknowledged.
 
 It is acknowledged only when its bytes and its row are both on disk.
+
+Also here:
+
+* How much one owner may keep here at once, asked in the transaction that announces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The commands about a study: `token`, `study-plan`, and `serve`, the local agent."""
+"""The commands about a study: `token`, `study-plan`, and `serve`, the local agent.
+
+Also here:
+
+* `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,11 @@ In a study plan the owners' draws are their own, and which variables a record re
 theirs: it follows a coin, a function of the linkage secret that they share, the study, the plan and
 the pseudonym alone. It looks at no data, it is the same at all owners and in all epochs, and other
 draws cannot be inferred from it.
+
+Also here:
+
+* Uniform 32-bit words, as many as a record needs, and exactly uniform numbers made of them.
+* OpenDP, an optional extra: noise with exact arithmetic, from the operating system's generator.
 """
 
 from __future__ import annotations

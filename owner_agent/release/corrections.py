@@ -5,6 +5,10 @@ channel. So a record never gets two by one draw: either it keeps its first repor
 epsilon bounds what is learned of all its values; or all records of the block are drawn anew in
 another epoch, independently, and epsilons add for everybody. An epoch's number is random: nobody
 need remember which there were for a new one to be new.
+
+Also here:
+
+* The memory of releases that left without being remembered, from their folders in the outbox.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 Records are sorted by pseudonym before anything is drawn, so the order of the table's rows changes
 nothing. What is masked and how has an identity that follows from the secrets and all values: the
 same table masked again is the same release, and what the outbox holds of it is sent again.
+
+Also here:
+
+* The columns to be masked and those told beside them, read whole; no message quotes a cell.
+* Whether a table can be masked as its site file says, before anything is masked.
 """
 
 from __future__ import annotations

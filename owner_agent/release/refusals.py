@@ -6,6 +6,11 @@ methods that keep moments exactly, or reorder true values, give a record's value
 difference of two releases, and noise that is only added averages out. So it is with trees: counts
 of two trees are subtracted, and where their tables differ by one record, the difference is that
 record's path and class. A private tree is bounded by its epsilon, which adds like another's.
+
+Also here:
+
+* Whose records a release holds: known again by a few pseudonyms, without a look at the records.
+* Whether the ledger is as young as what lies beside it: an older one, restored alone, is found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""What is wrong with a file of the custodian's: every mistake, where its reader looks."""
+"""What is wrong with a file of the custodian's: every mistake, where its reader looks.
+
+Also here:
+
+* What a custodian may choose for records that were corrected after they were reported.
+* The noise that a site file may demand on all that its owner shares of its true records.
+* Site files, and parts of them, written as a person would.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 `draw` decides every random draw and never leaves the site. `linkage` is shared by all owners of a
 study and by nobody else; it turns record ids into pseudonyms that match between owners.
+
+Also here:
+
+* The keys of requests that may have to be sent again, kept for as long as the answer is missing.
 """
 
 from __future__ import annotations

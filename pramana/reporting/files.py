@@ -1,4 +1,10 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, all the rest beside the schema."""
+"""Reports as one Parquet file: codes and pseudonyms in columns, all the rest beside the schema.
+
+Also here:
+
+* What was reported, as people read it: labels, sets of items, and what is missing.
+* Lists of variables' names as people give them.
+"""
 
 from __future__ import annotations
 

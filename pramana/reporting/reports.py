@@ -1,4 +1,9 @@
-"""Randomized records together with the plan that made them."""
+"""Randomized records together with the plan that made them.
+
+Also here:
+
+* What a plan tells of one person, block by block, in words and numbers.
+"""
 
 from __future__ import annotations
 

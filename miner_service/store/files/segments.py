@@ -2,6 +2,10 @@
 
 A file that has its name is whole. Only names that the service made itself become paths. Several
 processes may share one place; none removes what another is writing.
+
+Also here:
+
+* Columns of sealed releases: one Arrow file each, in one piece, read by memory mapping.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What arrives from a peer: checked against its announcement, then counted and never kept."""
+"""What arrives from a peer: checked against its announcement, then counted and never kept.
+
+Also here:
+
+* How the ledger's lines about sessions look.
+"""
 
 from __future__ import annotations
 

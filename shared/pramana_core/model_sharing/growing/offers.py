@@ -1,4 +1,12 @@
-"""What a tree is learned from, and the splits that an attribute offers of it."""
+"""What a tree is learned from, and the splits that an attribute offers of it.
+
+Also here:
+
+* The records that a tree is learned from, as codes and ranks.
+* Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
+* Trees of questions with two answers, and the shared tree that they make.
+* Which categories a question may part from the others.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,13 @@ The first split decides which mixtures are left to choose among, and the one tha
 itself is often one after which nothing more is allowed: nursery's health takes all records of one
 class out, and what is mixed with them then tells at most half of its records rightly. So several
 first splits are tried, each with all that grows below it.
+
+Also here:
+
+* What is asked of many splits at once: whether parts meet a requirement, and how pure they are.
+* Trees cut back where their splits tell no more than chance: C4.5's pruning (Quinlan 1993, ch.
+  4).
+* Trees as far as they go, by scikit-learn: on ranks of numbers and an indicator of each category.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ Each gain is computed only as far as the choice needs. A maximization ends up to
 maximum, and where it ends can hang on the processor. So gains that differ by less than
 `LEAST_GAIN` are equal, and of equal ones the first is taken: moves are listed by child and parent
 in the order of the variables, and what is kept comes before what is changed.
+
+Also here:
+
+* Moves from one structure to its neighbours: a link added, deleted, turned or exchanged.
 """
 
 from __future__ import annotations
