@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.wire.parts import Keys, Values, locate
+from pramana_core.wire.parts import Pseudonyms, Values, locate
 from pramana_core.wire.releases import SameReleases
 
 # Records that two releases have by the same draws: whether they report them the same.
@@ -38,7 +38,7 @@ Blocks = Mapping[str, tuple[str, ...]]
 class Reports:
     """The records of a release: pseudonyms, ascending, and columns; all may be memory-mapped."""
 
-    keys: Keys | npt.NDArray[np.bytes_]
+    keys: Pseudonyms | npt.NDArray[np.bytes_]
     columns: Mapping[str, Values]
 
 

@@ -41,7 +41,7 @@ from pramana_core.errors import (
 )
 from pramana_core.wire.parts import (
     PART_JSON_MEDIA_TYPE,
-    Keys,
+    Pseudonyms,
     RecordSchema,
     Values,
     decode_part,
@@ -287,7 +287,7 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 def decode(
     schema: RecordSchema, body: bytes | pa.Buffer, media: str
-) -> tuple[Keys, dict[str, Values]]:
+) -> tuple[Pseudonyms, dict[str, Values]]:
     """Read the records of a part. Raises PartInvalid."""
     if media == PART_JSON_MEDIA_TYPE:
         return decode_part_json(schema, memoryview(body).tobytes())

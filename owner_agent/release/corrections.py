@@ -26,11 +26,11 @@ from owner_agent.release.memory import Memory, RememberedReports, load_memory, s
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
 from owner_agent.release.refusals import require_reported
 from owner_agent.site.mistakes import Choice
-from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import Secrets
 from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_parts
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
 
 # The memory of releases that left without being remembered, from their folders in the outbox.
 #
@@ -94,7 +94,7 @@ class OwnRecords:
 
     secrets: Secrets
     study: str
-    keys: Keys
+    keys: Pseudonyms
     columns: dict[str, Codes]
 
     def identity(self, block: Block, epoch: int) -> str:

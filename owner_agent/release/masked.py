@@ -33,8 +33,7 @@ from owner_agent.release.refusals import known_entries
 from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import linkage_fingerprint
+from owner_agent.state.keys import Secrets, linkage_fingerprint
 from owner_agent.table.mixed import (
     ReadColumn,
     content_of,
@@ -51,7 +50,7 @@ from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Bounds, Method, bounded, cut_cautions, require_within
 from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, numeric_table
 from pramana_core.progress import StagedProgress
-from pramana_core.wire.parts import Keys, key_order
+from pramana_core.wire.parts import Pseudonyms, key_order
 from pramana_core.wire.releases.base import MASKED
 from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
 
@@ -222,7 +221,7 @@ class MaskPlan:
     """
 
     table: MaskTable
-    keys: Keys
+    keys: Pseudonyms
     choice: Choice
     copies: int
     bounds: Bounds
@@ -369,7 +368,7 @@ def _told(column: Column) -> TableColumn:
     return TableColumn(name=column.name, role="told", type="numeric")
 
 
-def _content(table: MaskTable, keys: Keys, study: str) -> list[bytes]:
+def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
     """Return all that a masked release is made of, but for the method."""
     parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
     for role, columns in (("told", table.told), ("masked", table.confidential)):

@@ -45,8 +45,7 @@ from pramana_core.privacy import Amplification, composed
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.parts import Keys as Pseudonyms
-from pramana_core.wire.parts import key_order, records_digest, strictly_ascending
+from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, strictly_ascending
 
 if TYPE_CHECKING:
     import pandas as pd
