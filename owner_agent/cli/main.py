@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from owner_agent.cli import design, init, joining, keys, peer, predict, reading, releasing, sending
+from owner_agent.cli import design, init, joining, keys, peer, predict, reading, releasing, study
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
 from pramana_core.terminal import application, run, with_examples
@@ -26,7 +26,7 @@ COMMANDS = (
     releasing.share_model,
     releasing.withdraw,
     releasing.new_epoch,
-    sending.serve,
+    study.serve,
     peer.peer,
     peer.learn,
     predict.predict,
@@ -83,6 +83,6 @@ def build(environment: Environment) -> typer.Typer:
     audit = audit_commands()
     audit.command()(reading.anchors)
     app.add_typer(audit, name="audit")
-    app.add_typer(sending.token, name="token")
-    app.add_typer(sending.app, name="study-plan")
+    app.add_typer(study.token, name="token")
+    app.add_typer(study.app, name="study-plan")
     return with_examples(app, "owner-agent", EXAMPLES)

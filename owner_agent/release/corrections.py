@@ -25,7 +25,7 @@ from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.memory import Memory, RememberedReports, load_memory, save_memory
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
 from owner_agent.release.refusals import require_reported
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.state.keys import Secrets
 from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
 from pramana_core.marginals.counts import Codes
@@ -258,7 +258,7 @@ def settle(
     plan: Plan,
     records: OwnRecords,
     past: ReleaseHistory,
-    choice: Choice | None,
+    choice: CorrectionChoice | None,
     epoch: int,
     content: Content = lambda made: made.digest,
 ) -> CorrectedRelease:

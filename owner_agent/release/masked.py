@@ -197,7 +197,7 @@ FORM = "2"
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class MethodChoice:
     """The method for a table: its name in METHODS, its options, and what was recommended."""
 
     method: Method
@@ -222,7 +222,7 @@ class MaskPlan:
 
     table: MaskTable
     keys: Pseudonyms
-    choice: Choice
+    choice: MethodChoice
     copies: int
     bounds: Bounds
     identity: str
@@ -299,7 +299,7 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> MaskPlan:
     if section.limits:
         how.append(_written(section.limits))
     identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
-    choice = Choice(method, options, advice)
+    choice = MethodChoice(method, options, advice)
     chosen = MaskPlan(table, keys, choice, section.copies, section.limits, identity, secrets, study)
     try:
         _ = chosen.message

@@ -161,7 +161,7 @@ def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
 
 # What a custodian may choose for records that were corrected after they were reported.
 
-Choice = Literal["keep", "fresh"]
+CorrectionChoice = Literal["keep", "fresh"]
 """Keep the reports that corrected records have, or draw all records anew."""
 
 HELP = (

@@ -1,8 +1,7 @@
-"""The commands about a study: `token`, `study-plan`, and `serve`, the local agent.
+"""A site's part in a study, beside its releases: `token`, `study-plan`, and `serve`.
 
-Also here:
-
-* `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
+Below: `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
+`serve` is the local agent.
 """
 
 from __future__ import annotations
