@@ -15,7 +15,7 @@ from benchmarks.startup import starting
 from owner_agent.randomize.draws import pseudonyms, words
 from owner_agent.randomize.sampling import sample_block, true_cells
 from owner_agent.randomize.unit_sampling import sample
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Symmetric
 from pramana_core.design.families import independent, sampled
 from pramana_core.design.requirement import Requirements
@@ -38,7 +38,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.terminal import console
 
 RECORDS = 1_000_000
-SECRETS = Keys(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())
+SECRETS = Secrets(sha256(b"a benchmark's draw key").digest(), sha256(b"its linkage").digest())
 
 
 def randomizing() -> Measured:

@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.measuring import Measured, record
 from owner_agent.randomize.reports import randomize
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import RESOLUTION, Choice, Sampled, most_accurate
 from pramana_core.design import Learn, Problem, Requirements, compare, goal, reference
 from pramana_core.domain import Variable
@@ -36,7 +36,7 @@ from pramana_core.plan import Block, Plan
 from pramana_core.terminal import console
 
 RECORDS, COLUMNS, GAMMA = 1_000_000, 100, 19.0
-SECRETS = Keys(sha256(b"a wide table's draw key").digest(), sha256(b"its linkage").digest())
+SECRETS = Secrets(sha256(b"a wide table's draw key").digest(), sha256(b"its linkage").digest())
 
 
 @dataclass(frozen=True)

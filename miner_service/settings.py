@@ -1,6 +1,15 @@
 """The settings of a miner: where it keeps its data, where it listens, how much it accepts.
 
 A class for each section, frozen and checked when it is made. Nothing is opened here.
+
+Also here:
+
+* How jobs are run: how many at once, and when one whose worker is silent is run again.
+* The largest things that the service accepts, and how much one owner may keep here.
+* Where a miner keeps its rows and its files.
+* How long tokens are good for.
+* What the service bears of its clients: times, connections, rates, bodies in flight, and TLS.
+* Reads the sections of the settings from a file: `miner.toml`.
 """
 
 from __future__ import annotations

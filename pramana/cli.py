@@ -1,4 +1,8 @@
-"""The `pramana` command: demonstrations for people who want to see before they decide."""
+"""The `pramana` command: the demonstration and the papers' experiments, and what is mounted beside.
+
+That is `simulate`, `network`, `study` (an analyst's way to a miner) and `audit`, each from its own
+module.
+"""
 
 from __future__ import annotations
 

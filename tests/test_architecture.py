@@ -158,6 +158,40 @@ def test_a_room_says_what_lives_in_it_and_what_does_not():
             )
 
 
+def headings(text: str) -> Iterator[str]:
+    """Yield the first words of each comment that stands alone between the parts of a module."""
+    lines = text.split("\n")
+    code = {
+        number
+        for node in ast.parse(text).body
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("# ") and number not in code and not lines[number - 2].strip():
+            after = number
+            while lines[after].startswith("#"):
+                after += 1
+            if not lines[after].strip():
+                yield " ".join(line[2:].split(". ")[0].split()).rstrip(".")
+
+
+@pytest.mark.slow
+def test_a_module_says_at_its_head_what_parts_it_has():
+    """Its docstring has the heading of each part: what a module holds is not found by chance."""
+    missing = set()
+    for name, path in FILES.items():
+        text = path.read_text(encoding="utf-8")
+        said = " ".join((ast.get_docstring(ast.parse(text)) or "").split()).lower()
+        if path.name != "__init__.py":
+            missing |= {(name, part) for part in headings(text) if part.lower() not in said}
+    assert not missing
+
+
+def test_headings_are_seen():
+    text = '"""A."""\n\n# Cats. They purr.\n\nX = 1\n# of X\nY = 2\n\n# of Z\nZ = 3\n'
+    assert list(headings(text)) == ["Cats"]
+
+
 @pytest.mark.slow
 def test_pictures_and_table_of_the_rooms_are_as_the_code_is():
     """`make rooms` writes them again."""

@@ -1,4 +1,10 @@
-"""A setting whose intervals are counted: what it draws, what came of it, and the page of all."""
+"""A setting whose intervals are counted: what it draws, what came of it, and the page of all.
+
+Also here:
+
+* Draws records of a known law and randomizes them, for repetitions by the thousand.
+* The page docs/coverage.md, written from the results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The two servers as processes, a study with owners and their releases, and clients that send."""
+"""The two servers as processes, a study with owners and their releases, and clients that send.
+
+Also here:
+
+* Owners who send parts at once, in a process of their own; and one who asks for the health.
+* Clients that begin a body and do not end it.
+"""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from benchmarks.networks.commands import (
     RECORDS,
     RESULTS,
     SECONDS,
+    NetworkCommand,
     Outcome,
-    Setting,
-    measured,
+    outcome_of,
     read,
     settings,
 )
@@ -47,16 +47,16 @@ def main() -> None:
     write_text(json.loads(WHOLE_RECORD.read_text(encoding="utf-8")))
 
 
-def _run(chosen: Sequence[Setting], records: int, seconds: float) -> None:
+def _run(chosen: Sequence[NetworkCommand], records: int, seconds: float) -> None:
     # No bar: its thread would be forked with the process.
     with tempfile.TemporaryDirectory() as folder:
         for one in chosen:
-            outcome = measured(one, Path(folder), records, seconds)
+            outcome = outcome_of(one, Path(folder), records, seconds)
             _keep(one, outcome)
             console().print_json(json.dumps({one.name: outcome}))
 
 
-def _keep(setting: Setting, outcome: Outcome) -> None:
+def _keep(setting: NetworkCommand, outcome: Outcome) -> None:
     """Put an outcome in the place of an earlier one, in the order of the settings."""
     known = read() | {setting.name: outcome}
     listed = {one.name: known[one.name] for one in settings() if one.name in known}

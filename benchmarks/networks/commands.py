@@ -1,6 +1,11 @@
 """Commands: a learner, one of pgmpy's example networks and how its records are randomized.
 
 Each is run as a person would, and the page says how it ended and what it took.
+
+Also here:
+
+* Runs a setting's command as a person would, and says how it ended and what it took.
+* The table of docs/whole-record.md: how each command ended and what it took.
 """
 
 from __future__ import annotations
@@ -66,7 +71,7 @@ SEED = 1
 
 
 @dataclass(frozen=True)
-class Setting:
+class NetworkCommand:
     """One command: what it learns from which network's records, and how these are randomized."""
 
     source: str
@@ -91,12 +96,12 @@ class Setting:
         ]
 
 
-def settings() -> Iterator[Setting]:
+def settings() -> Iterator[NetworkCommand]:
     """Yield all settings, small networks first."""
     for source in NETWORKS:
         for learner in LEARNERS:
             for way in WAYS:
-                yield Setting(source, learner, way)
+                yield NetworkCommand(source, learner, way)
 
 
 # Runs a setting's command as a person would, and says how it ended and what it took.
@@ -115,7 +120,7 @@ def network_file(name: str, folder: Path) -> Path:
     return path
 
 
-def arguments_of(setting: Setting, folder: Path, records: int) -> list[str]:
+def arguments_of(setting: NetworkCommand, folder: Path, records: int) -> list[str]:
     """Return a setting's arguments; what classifiers predict is the first variable of the file."""
     path = network_file(setting.source, folder)
     found = _VARIABLE.search(path.read_text(encoding="utf-8"))
@@ -123,7 +128,7 @@ def arguments_of(setting: Setting, folder: Path, records: int) -> list[str]:
     return setting.arguments(path, found.group(1), records)
 
 
-def measured(setting: Setting, folder: Path, records: int, seconds: float) -> Outcome:
+def outcome_of(setting: NetworkCommand, folder: Path, records: int, seconds: float) -> Outcome:
     """Run a setting; return what was designed, the seconds of the processor, and what went wrong.
 
     The command runs in a process of its own, forked from this one: the program has been started.
@@ -227,7 +232,7 @@ def _rows(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     yield "| --- | --- |" + " --- |" * len(WAYS)
     for network, nodes in NETWORKS.items():
         for learner in LEARNERS:
-            cells = [found.get(Setting(network, learner, way).name) for way in WAYS]
+            cells = [found.get(NetworkCommand(network, learner, way).name) for way in WAYS]
             if any(cells):
                 yield f"| {network}, {nodes} | {learner} | {' | '.join(map(_cell, cells))} |"
 

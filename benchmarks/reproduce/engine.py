@@ -2,6 +2,10 @@
 
 An experiment is a value, `Experiment(...)` in a module, and `run.py` names it. It draws and
 writes nothing itself, so that a test can run it and look at its tables.
+
+Also here:
+
+* The errors that theory gives the estimated parameters, computed the long way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """The list of experiments, and running them: pictures, tables, JSON, one page, and the terminal.
 
 To add one, define an `Experiment` in a module and name it here.
+
+Also here:
+
+* `pramana reproduce` at the terminal: the list of experiments, progress, and what was found.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from benchmarks.whole_record.commands import ALL, RUNS, Found, Setting, measured
+from benchmarks.whole_record.commands import ALL, RUNS, Found, SimulationCommand, figures_of
 from benchmarks.whole_record.page import write
 from pramana_core.terminal import console, progress_bar
 
@@ -39,13 +39,13 @@ def main() -> None:
     write(json.loads(RESULTS.read_text(encoding="utf-8")))
 
 
-def _run(chosen: Sequence[Setting], data: Path, runs: int | None) -> list[Found]:
+def _run(chosen: Sequence[SimulationCommand], data: Path, runs: int | None) -> list[Found]:
     found = []
     with tempfile.TemporaryDirectory() as folder, progress_bar("simulating") as on_step:
         scratch = Path(folder)
 
-        def act(setting: Setting) -> Found:
-            return measured(setting, data, scratch, runs or RUNS[setting.gamma])
+        def act(setting: SimulationCommand) -> Found:
+            return figures_of(setting, data, scratch, runs or RUNS[setting.gamma])
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for one in pool.map(act, chosen):

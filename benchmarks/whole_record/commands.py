@@ -1,4 +1,9 @@
-"""What is simulated for docs/whole-record.md, and the commands run as a person would."""
+"""What is simulated for docs/whole-record.md, and the commands run as a person would.
+
+Also here:
+
+* Runs a setting's command as a person would, and keeps what it answers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.networks.commands import network_file
-from benchmarks.reproduce.engine import Setting as Experiment
+from benchmarks.reproduce.engine import Setting
 from benchmarks.reproduce.frapp.data import census
 
 GAMMAS = (5, 19, 100)
@@ -24,7 +29,7 @@ SEED = 1
 
 
 @dataclass(frozen=True)
-class Setting:
+class SimulationCommand:
     """One command: what it learns of which source, under which bound on the record.
 
     `options` are those of `pramana simulate LEARNER` besides source, design, runs and seed.
@@ -79,21 +84,21 @@ _CLASSIFIERS = (
 )
 
 CLASSIFYING = tuple(
-    Setting(table, learner, label, gamma, ("--target", target, *options))
+    SimulationCommand(table, learner, label, gamma, ("--target", target, *options))
     for learner, label, gammas, options in _CLASSIFIERS
     for table, target in TARGETS.items()
     for gamma in gammas
 )
 
 SPREAD = tuple(
-    Setting(table, "classifier", "naive Bayes over three owners", 19, (
+    SimulationCommand(table, "classifier", "naive Bayes over three owners", 19, (
         "--target", target, "--model", "naive-bayes", "--owners", "3",
     ))
     for table, target in TARGETS.items()
 )  # fmt: skip
 
 MINING = tuple(
-    Setting(source, "rules", label, 19, options)
+    SimulationCommand(source, "rules", label, 19, options)
     for source, label, options in (
         ("adult", "itemsets at 10 %", ("--intervals", "8", "--min-support", "0.1")),
         ("mushroom", "itemsets at 20 %", ("--min-support", "0.2", "--max-length", "4")),
@@ -102,7 +107,7 @@ MINING = tuple(
 )
 
 LINKING = tuple(
-    Setting(network, "bayes-net", f"structure of {records:,} records", gamma, (
+    SimulationCommand(network, "bayes-net", f"structure of {records:,} records", gamma, (
         "--records", str(records),
     ))
     for network, records, gammas in (
@@ -119,21 +124,21 @@ ALL = (*SPREAD, *MINING, *LINKING, *CLASSIFYING)
 Found = dict[str, Any]
 
 
-def source_of(setting: Setting, data: Path, scratch: Path) -> Path:
+def source_of(setting: SimulationCommand, data: Path, scratch: Path) -> Path:
     """Return the file of a setting's table or network, made in `scratch` where it is made."""
     if setting.source in FILES:
         return data / FILES[setting.source]
     if setting.source == "census":
         path = scratch / "census.csv"
         if not path.exists():
-            survey = census(Experiment(data=data))
+            survey = census(Setting(data=data))
             labels = {v.name: np.array(v.categories)[survey.codes[v.name]] for v in survey.domain}
             pd.DataFrame(labels).to_csv(path, index=False)
         return path
     return network_file(setting.source, scratch)
 
 
-def measured(setting: Setting, data: Path, scratch: Path, runs: int) -> Found:
+def figures_of(setting: SimulationCommand, data: Path, scratch: Path, runs: int) -> Found:
     """Run a setting; return its figures, or what was said where it was refused."""
     arguments = setting.arguments(source_of(setting, data, scratch), runs)
     command = [sys.executable, "-m", "pramana", "simulate", *arguments, "--json", "-"]
@@ -147,7 +152,7 @@ def measured(setting: Setting, data: Path, scratch: Path, runs: int) -> Found:
     return told | kept | _figures(setting, answer)
 
 
-def _figures(setting: Setting, answer: Found) -> Found:
+def _figures(setting: SimulationCommand, answer: Found) -> Found:
     if setting.learner == "rules":
         return {"by_length": answer["by_length"]}
     if setting.learner == "bayes-net":

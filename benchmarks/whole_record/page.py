@@ -1,4 +1,9 @@
-"""The page docs/whole-record.md, written from the results."""
+"""The page docs/whole-record.md, written from the results.
+
+Also here:
+
+* Accuracy against epsilon: a small picture for each table, a curve for each learner.
+"""
 
 from __future__ import annotations
 

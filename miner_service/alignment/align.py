@@ -2,6 +2,11 @@
 
 Equal sets are recognised by their digests. Otherwise the sorted pseudonyms are merged; nothing is
 ever joined silently.
+
+Also here:
+
+* Whether owners' pseudonyms were made under one linkage secret, by the releases' fingerprints.
+* Joining owners' releases: the records a job uses, and the marginals over them.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ from pramana_core.wire.releases.messages import secrets_differ
 
 
 @dataclass(frozen=True)
-class Secrets:
+class LinkageSecrets:
     """The owners of some releases, grouped by the fingerprints of their linkage secrets.
 
     Of the owners in `unsaid` a release has no fingerprint; from that nothing is concluded.
@@ -46,7 +51,7 @@ class Secrets:
     unsaid: tuple[str, ...]
 
     @classmethod
-    def of(cls, releases: Iterable[tuple[str, str | None]]) -> Secrets:
+    def of(cls, releases: Iterable[tuple[str, str | None]]) -> LinkageSecrets:
         """Return the groups of releases, each given by its owner and its fingerprint."""
         found: dict[str, dict[str, None]] = {}
         unsaid: dict[str, None] = {}
@@ -130,7 +135,7 @@ class Aligner:
                 digest=_digest(study, sources, missing),
             )
         overlap = self.overlap(sources)
-        secrets = Secrets.of((source.owner, source.linkage) for source in sources)
+        secrets = LinkageSecrets.of((source.owner, source.linkage) for source in sources)
         return Alignment(
             study=study,
             state=_state(overlap, waiting=bool(missing) or not sources),
@@ -313,7 +318,7 @@ def require_aligned(alignment: Alignment, records: Records) -> None:
         )
 
 
-def _groups(secrets: Secrets) -> list[list[str]]:
+def _groups(secrets: LinkageSecrets) -> list[list[str]]:
     """Return the owners who share a secret, where they do not all share one."""
     return [list(group) for group in secrets.groups] if secrets.state == "different" else []
 

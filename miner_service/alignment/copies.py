@@ -2,6 +2,10 @@
 
 Reports of the same people under the same plan differ where two owners drew them: equal reports of
 nearly everybody are copies, or were hardly randomized. Either way these people count twice.
+
+Also here:
+
+* Records that two releases have by the same draws: whether they report them the same.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pramana_core.wire.parts import Keys, Values, locate
+from pramana_core.wire.parts import Pseudonyms, Values, locate
 from pramana_core.wire.releases import SameReleases
 
 # Records that two releases have by the same draws: whether they report them the same.
@@ -34,7 +38,7 @@ Blocks = Mapping[str, tuple[str, ...]]
 class Reports:
     """The records of a release: pseudonyms, ascending, and columns; all may be memory-mapped."""
 
-    keys: Keys | npt.NDArray[np.bytes_]
+    keys: Pseudonyms | npt.NDArray[np.bytes_]
     columns: Mapping[str, Values]
 
 

@@ -1,4 +1,10 @@
-"""The commands about the store as a whole: backup, restore, check."""
+"""The commands about the store as a whole: backup, restore, check.
+
+Also here:
+
+* The miner's data as its own commands open them, and what they note of it.
+* The command `miner-service releases`: what owners announced and never finished.
+"""
 
 from __future__ import annotations
 

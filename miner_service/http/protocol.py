@@ -4,6 +4,10 @@ uvicorn waits for headers for ever and takes any number of them, and closes at o
 to a body that it did not read: what the sender is still sending would then destroy the answer on
 its way. The parser is one in C (httptools): bodies pass it without being searched or copied again.
 What two readers could take differently is refused, by it or by `_require_plain`.
+
+Also here:
+
+* How many connections are open, in all and from one address.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import Secrets
+from miner_service.alignment.align import LinkageSecrets
 from miner_service.services import Services, source_of
 from miner_service.store.people import study_message
 from miner_service.store.releases import announced_releases, kind_of_release, linkages_now
@@ -57,7 +57,7 @@ def _declared(
         if shown_to_owner:
             return PeopleDeclaration(people, apart=True, warnings=())
         return _against(services, session, study.name)
-    secrets = Secrets.of(linkages_now(session, study.name).items())
+    secrets = LinkageSecrets.of(linkages_now(session, study.name).items())
     if secrets.state == "different":
         return PeopleDeclaration(people, apart=False, warnings=(_unjoined(secrets),))
     if shown_to_owner or people == "overlapping":
@@ -79,12 +79,14 @@ def _against(services: Services, session: Session, study: str) -> PeopleDeclarat
         return PeopleDeclaration("different", apart=False, warnings=(_MET,))
     why = None
     if len({*there, *unseen}) > 1:
-        why = _unchecked(Secrets.of((s.owner, s.linkage) for each in sources for s in each), unseen)
+        why = _unchecked(
+            LinkageSecrets.of((s.owner, s.linkage) for each in sources for s in each), unseen
+        )
     said = () if why is None else (f"{_DIFFERENT} Whether that is so could not be checked: {why}",)
     return PeopleDeclaration("different", apart=True, warnings=said)
 
 
-def _unchecked(secrets: Secrets, unseen: Iterable[str]) -> str | None:
+def _unchecked(secrets: LinkageSecrets, unseen: Iterable[str]) -> str | None:
     """Return why pseudonyms that do not match say nothing of people; None if they do."""
     if secrets.state == "different":
         return f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each."
@@ -109,7 +111,7 @@ def _missing(services: Services, session: Session, study: str) -> tuple[str, ...
     return ()
 
 
-def _unjoined(secrets: Secrets) -> str:
+def _unjoined(secrets: LinkageSecrets) -> str:
     return (
         f"{secrets_differ(secrets.groups)} One person has other pseudonyms under each: nothing of"
         " theirs can be joined, and that no pseudonym is in common does not say that they have"

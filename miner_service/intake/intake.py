@@ -40,7 +40,7 @@ from pramana_core.errors import (
 )
 from pramana_core.plan import Plan
 from pramana_core.wire.parts import (
-    Keys,
+    Pseudonyms,
     RecordSchema,
     Values,
 )
@@ -184,7 +184,7 @@ def _commit_seal(
 
 def _decoded(
     services: Services, row: ReleaseRow, schema: RecordSchema, parts: Sequence[PartRow]
-) -> Iterator[tuple[Keys, dict[str, Values]]]:
+) -> Iterator[tuple[Pseudonyms, dict[str, Values]]]:
     for part in parts:
         body = services.segments.read_part(row.id, part.number, part.sha256)
         yield decode(schema, body, str(part.media))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from miner_service.alignment.align import Secrets
+from miner_service.alignment.align import LinkageSecrets
 from miner_service.store.people import find_study, study_message
 from miner_service.store.releases import linkages_now
 from pramana_core.wire.releases.linkage import LinkageCheck
@@ -21,7 +21,7 @@ def check_linkage(session: Session, study: str, owner: str, linkage: str | None)
     people = study_message(find_study(session, study)).people
     known = {o: told for o, told in linkages_now(session, study).items() if o != owner}
     others = [o for o, told in known.items() if linkage and told is not None and told != linkage]
-    agree = Secrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
+    agree = LinkageSecrets.of([(owner, linkage), *known.items()]).state if known else "unknown"
     return LinkageCheck(
         study=study,
         people=people,

@@ -1,6 +1,10 @@
 """How one part comes in: expected before it is read, checked from its file, kept, acknowledged.
 
 It is acknowledged only when its bytes and its row are both on disk.
+
+Also here:
+
+* How much one owner may keep here at once, asked in the transaction that announces.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from pramana_core.errors import (
 )
 from pramana_core.wire.parts import (
     PART_JSON_MEDIA_TYPE,
-    Keys,
+    Pseudonyms,
     RecordSchema,
     Values,
     decode_part,
@@ -283,7 +287,7 @@ def require_state(release: str, state: str, wanted: str) -> None:
 
 def decode(
     schema: RecordSchema, body: bytes | pa.Buffer, media: str
-) -> tuple[Keys, dict[str, Values]]:
+) -> tuple[Pseudonyms, dict[str, Values]]:
     """Read the records of a part. Raises PartInvalid."""
     if media == PART_JSON_MEDIA_TYPE:
         return decode_part_json(schema, memoryview(body).tobytes())

@@ -1,4 +1,9 @@
-"""How a release goes: its records are deleted, and what was to be learned from them ends."""
+"""How a release goes: its records are deleted, and what was to be learned from them ends.
+
+Also here:
+
+* What an interruption left: files that no release needs, removed at the start and on demand.
+"""
 
 from __future__ import annotations
 

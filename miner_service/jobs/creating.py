@@ -1,4 +1,10 @@
-"""Jobs as they are asked for: created as rows, and cancelled."""
+"""Jobs as they are asked for: created as rows, and cancelled.
+
+Also here:
+
+* Pseudo-data as Parquet, drawn again from the released trees and written piece by piece.
+* What the releases that a model is learned from tell of one person, over all their owners.
+"""
 
 from __future__ import annotations
 

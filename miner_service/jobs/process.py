@@ -5,6 +5,12 @@ jobs need, and becomes a worker by a fork whenever its supervisor sends it the e
 has one thread, so that a fork copies nothing half done. A worker reads the settings and then orders
 from the one pipe and writes lines of progress to the other. It stores what a job made itself, if
 its lease still holds. It ends when its template does, and that when its supervisor does.
+
+Also here:
+
+* How a process is bound: to its parent's life, to its share of the machine, to its memory.
+* What the service, supervisors and workers tell each other: lines of JSON on pipes.
+* The name of a supervisor: stable, so that its next life knows what it left behind.
 """
 
 from __future__ import annotations

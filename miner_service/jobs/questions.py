@@ -1,4 +1,10 @@
-"""Questions to a model, each bounded: distributions, synthetic records, predictions."""
+"""Questions to a model, each bounded: distributions, synthetic records, predictions.
+
+Also here:
+
+* What a job will take here: the prediction by its plans, corrected by the jobs this miner has
+  run.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,12 @@
 After a crash an unfinished job runs again, on the same releases, and ends with the same model.
 Whatever a run computes that is no longer wanted is thrown away, because only the run that holds the
 job's lease can end it.
+
+Also here:
+
+* What the service asks of those who run its jobs, wherever they do.
+* Waiting for changes of jobs: one look at the store for all that a process follows.
+* Why a run of a job was ended from outside, in words.
 """
 
 from __future__ import annotations

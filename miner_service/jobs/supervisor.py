@@ -2,6 +2,10 @@
 
 One thread talks to the store and to the workers. A second one never waits for anything: it ends
 what has run too long, has taken too much memory, or is of a lease that could not be renewed.
+
+Also here:
+
+* The process of a supervisor, as a service starts it or `miner-service worker` is it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """What a job may cost, asked of the plans alone before it runs.
 
 A table is bounded by its cells, true or reported, whichever are more (see `RecordLayout`).
+
+Also here:
+
+* The documents of models.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 A kind is a class. Those that learn from counts extend `CountsKind`, those that learn from masked
 records `RecordsKind`. `prepare` decides from the metadata alone whether a job can run; it is asked
 when the job is created and again when it runs. `learned` does the work.
+
+Also here:
+
+* A model on one page with nothing loaded: its picture, its parts and their errors.
+* What a model's releases tell of one person, said wherever the model is shown.
 """
 
 from __future__ import annotations

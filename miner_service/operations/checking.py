@@ -1,4 +1,9 @@
-"""Is everything there that the rows name, as it was acknowledged, and nothing besides?"""
+"""Is everything there that the rows name, as it was acknowledged, and nothing besides?
+
+Also here:
+
+* A study deleted with everything of it: rows, records, models, tokens; also while services run.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,12 @@
 
 There is one writer at a time, so that what it read stays true until it commits; readers see one
 state of all tables and never wait for it. A commit is on disk before it is acknowledged.
+
+Also here:
+
+* Cursors: where the next page of a list starts, readable and makeable by this service alone.
+* What is worked out of a release's content, remembered: a tree or a plan is long to read.
+* Lists in pages: an opaque cursor says where the next page starts (see `Cursors`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Rows of studies and of who takes part in them: invitations and owners."""
+"""Rows of studies and of who takes part in them: invitations and owners.
+
+Also here:
+
+* Small changes that many ask for at once, committed in one transaction.
+* Bearer tokens and invitation secrets: `<id>.<256 random bits>`.
+* Rows of study plans: at most one in a study.
+"""
 
 from __future__ import annotations
 

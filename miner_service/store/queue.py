@@ -4,6 +4,14 @@ A run is told from others by the number of its attempt and by who holds the leas
 that the row names may change it, which is looked at in the transaction that changes. No messages
 are made of rows here (`miner_service.store.jobs` does that), and nothing is learned: what a
 supervisor of workers imports stays small.
+
+Also here:
+
+* Lines that the runs of a job leave for whoever runs the study.
+* From queued to the end: how the row of a job changes its state.
+* Whose turn it is: fair between studies, short jobs first within one, and nobody starves.
+* Queueing a job, or finding the same one that was made before.
+* Rows of supervisors: who runs jobs on this database, on whatever machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""What the databases have in common: sessions on an engine."""
+"""What the databases have in common: sessions on an engine.
+
+Also here:
+
+* The tables that a database has when it is opened: none, those of this version, or others.
+* Connections to PostgreSQL that wait for an answer only so long, whatever the server does.
+* One lock per name, kept only while somebody holds it or waits for it.
+"""
 
 from __future__ import annotations
 

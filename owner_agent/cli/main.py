@@ -18,7 +18,7 @@ from owner_agent.cli import (
     public_part,
     reading,
     releasing,
-    sending,
+    study,
 )
 from owner_agent.state.environment import Environment
 from pramana_core.audit.command import audit_commands
@@ -38,7 +38,7 @@ COMMANDS = (
     releasing.share_model,
     releasing.withdraw,
     releasing.new_epoch,
-    sending.serve,
+    study.serve,
     peer.peer,
     peer.agree,
     peer.learn,
@@ -98,6 +98,6 @@ def build(environment: Environment) -> typer.Typer:
     audit = audit_commands()
     audit.command()(reading.anchors)
     app.add_typer(audit, name="audit")
-    app.add_typer(sending.token, name="token")
-    app.add_typer(sending.app, name="study-plan")
+    app.add_typer(study.token, name="token")
+    app.add_typer(study.app, name="study-plan")
     return with_examples(app, "owner-agent", EXAMPLES)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from owner_agent.site.mistakes import HELP, Choice
+from owner_agent.site.mistakes import HELP, CorrectionChoice
 from owner_agent.state.environment import Environment
 from pramana_core.errors import OptionError
 
@@ -17,7 +17,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON, for script
 RecordsOption = Annotated[
     int | None, typer.Option(help="The number of records, instead of the table's.")
 ]
-CorrectionsOption = Annotated[Choice | None, typer.Option(help=HELP)]
+CorrectionsOption = Annotated[CorrectionChoice | None, typer.Option(help=HELP)]
 
 
 def require_countable(records: int | None) -> None:

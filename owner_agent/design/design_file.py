@@ -1,6 +1,10 @@
 """`design.toml`: what protection is demanded and what will be learned, validated whole.
 
 Unknown keys are refused by name, and all mistakes are reported at once, as in `site.toml`.
+
+Also here:
+
+* The chosen plan in the words of a site file, so that reading it back makes the same plan.
 """
 
 from __future__ import annotations

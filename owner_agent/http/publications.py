@@ -12,7 +12,7 @@ from pydantic import Field
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.publish import PublishOutcome
 from owner_agent.report.outcomes import found_wrong, outcome_lines
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 from pramana_core.errors import Conflict, NotFound, PramanaError
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.base import Message
@@ -28,7 +28,7 @@ class PublicationCreate(Message):
 
     part_records: Annotated[int, Field(ge=1)] = PART_RECORDS
     accept_added_loss: bool = False
-    corrections: Choice | None = None
+    corrections: CorrectionChoice | None = None
 
 
 class Publication(Message):

@@ -1,4 +1,9 @@
-"""The local agent over HTTP: status, plan, ledger, and publications one at a time."""
+"""The local agent over HTTP: status, plan, ledger, and publications one at a time.
+
+Also here:
+
+* Every error of the agent becomes an answer with a problem document here.
+"""
 
 from __future__ import annotations
 

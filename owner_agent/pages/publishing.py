@@ -16,7 +16,7 @@ from owner_agent.release.options import STAGES
 from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import warnings
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from pramana_core.errors import Conflict, OptionError, PramanaError
@@ -32,7 +32,7 @@ def show_form(
     request: Request,
     agent: AgentDep,
     site: SiteDep,
-    corrections: Annotated[Choice | None, Query()] = None,
+    corrections: Annotated[CorrectionChoice | None, Query()] = None,
 ) -> Response:
     """Show what would leave, and ask."""
     return _form(request, agent, site, corrections)
@@ -115,7 +115,7 @@ def _form(
     request: Request,
     agent: Agent,
     site: Site,
-    chosen: Choice | None,
+    chosen: CorrectionChoice | None,
     error: PramanaError | None = None,
 ) -> Response:
     plan, miner = planned(site), site.miner
@@ -148,7 +148,7 @@ def _what(site: Site, plan: PlannedSite) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _choice(sent: Sent) -> Choice | None:
+def _choice(sent: Sent) -> CorrectionChoice | None:
     match sent.text("corrections"):
         case "keep":
             return "keep"

@@ -1,4 +1,9 @@
-"""The routes between owners; nothing is read or said before the caller is known."""
+"""The routes between owners; nothing is read or said before the caller is known.
+
+Also here:
+
+* Serves an owner to its peers over TLS that only known owners get through.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from owner_agent.peer.exchange.packages import counted_names
 from owner_agent.peer.tasks.holding import LocalRecords
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
-from pramana_core.wire.parts import Keys
+from pramana_core.wire.parts import Pseudonyms
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class CountedColumns:
     """Own true columns and the peers' as received, in the order of the pseudonyms `keys`."""
 
     plan: Plan
-    keys: Keys
+    keys: Pseudonyms
     columns: Mapping[str, Codes]
     _digests: dict[str, str] = field(default_factory=dict, init=False)
 
@@ -81,7 +81,7 @@ def smallest_cell(columns: Sequence[Codes]) -> int:
     return int(np.bincount(cells).min())
 
 
-def partition_digest(keys: Keys, codes: Codes) -> str:
+def partition_digest(keys: Pseudonyms, codes: Codes) -> str:
     """Return the digest of records and of how a column parts them, whatever its categories are."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     numbers = first_order(first).astype("<u4")[inverse]

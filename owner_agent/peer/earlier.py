@@ -3,6 +3,10 @@
 Of each peer the newest session is kept in which it announced columns or was to share parameters.
 The peer wrote that session into its ledger before it said anything in it: a ledger without it is
 an older one. The newest is enough, for an older copy lacks that first.
+
+Also here:
+
+* Results on disk: made ready out of sight, and there under their name whole or not at all.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ What is shared of a family are estimates from one table: its parents as this own
 codes of its own, what it received of its peers') by the node's true values. Whoever sent a
 randomized parent knows its own reports and can undo the inversion: it has the table's exact
 counts. So the floor holds for the table that was counted, whatever the parents' channels are.
+
+Also here:
+
+* What a session would tell exactly of each own column: against which columns of the peers.
 """
 
 from __future__ import annotations

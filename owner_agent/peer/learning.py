@@ -1,4 +1,9 @@
-"""One owner's own work in a session: fetch what it is entitled to, and learn its part."""
+"""One owner's own work in a session: fetch what it is entitled to, and learn its part.
+
+Also here:
+
+* The ledger's lines about sessions: written before anything of a session leaves this owner.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 A table is known again by the records and groups of its columns, whatever these and their categories
 are called, in whatever order they stand, and however many of them nobody has. Another draw for the
 same counts would let a peer take the average.
+
+Also here:
+
+* Discrete noise for counts, drawn and accounted for by OpenDP; its variance is known exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Another owner over the network; every foreign error becomes one of ours that names the owner."""
+"""Another owner over the network; every foreign error becomes one of ours that names the owner.
+
+Also here:
+
+* An owner made ready for sessions: its identity, its known peers, and connections to them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""One joint session as one owner sees it: what it knows, and how far it is."""
+"""One joint session as one owner sees it: what it knows, and how far it is.
+
+Also here:
+
+* What an owner keeps of each session beside the ledger: families it shared, and all agreements.
+"""
 
 from __future__ import annotations
 

@@ -22,15 +22,15 @@ from owner_agent.randomize.sampling import (
     join,
     sample_choices,
 )
-from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
-from pramana_core.wire.parts import Keys, code_dtype
+from pramana_core.wire.parts import Pseudonyms, code_dtype
 
 
 def apart_from_coin(
-    block: Block, secrets: Secrets, study: str, keys: Keys, reports: Mapping[str, Codes]
+    block: Block, secrets: Secrets, study: str, keys: Pseudonyms, reports: Mapping[str, Codes]
 ) -> int:
     """Return of how many records another owner reports another set than the coin says.
 
@@ -58,7 +58,7 @@ def sample_part(
     channel: Coordinated,
     secrets: Secrets,
     study: str,
-    keys: Keys,
+    keys: Pseudonyms,
     columns: Mapping[str, Codes],
     epoch: int = 0,
 ) -> dict[str, Codes]:

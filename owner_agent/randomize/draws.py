@@ -17,6 +17,11 @@ In a study plan the owners' draws are their own, and which variables a record re
 theirs: it follows a coin, a function of the linkage secret that they share, the study, the plan and
 the pseudonym alone. It looks at no data, it is the same at all owners and in all epochs, and other
 draws cannot be inferred from it.
+
+Also here:
+
+* Uniform 32-bit words, as many as a record needs, and exactly uniform numbers made of them.
+* OpenDP, an optional extra: noise with exact arithmetic, from the operating system's generator.
 """
 
 from __future__ import annotations
@@ -35,15 +40,14 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import fingerprint
+from owner_agent.state.keys import Secrets, fingerprint
 from pramana_core.channels import RESOLUTION
 from pramana_core.errors import NotInstalled
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block
 from pramana_core.progress import Progress, unwatched
 from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.parts import Keys
+from pramana_core.wire.parts import Pseudonyms
 
 # Uniform 32-bit words, as many as a record needs, and exactly uniform numbers made of them.
 #
@@ -165,7 +169,7 @@ _BATCH = 1 << 16
 
 def pseudonyms(
     secrets: Secrets, study: str, record_ids: Iterable[str], progress: Progress = unwatched
-) -> Keys:
+) -> Pseudonyms:
     """Return HMAC-SHA-256(linkage secret, domain || study || record id), 128 bits each.
 
     The study is part of the message: whoever has the releases of two studies cannot tell which
@@ -226,7 +230,7 @@ def draw_id(secrets: Secrets, study: str, block: Block, epoch: int = 0) -> str:
 
 
 def words(
-    secrets: Secrets, study: str, block: Block, keys: Keys, cells: Codes, epoch: int = 0
+    secrets: Secrets, study: str, block: Block, keys: Pseudonyms, cells: Codes, epoch: int = 0
 ) -> UniformWords:
     """Return the records' uniform 32-bit words: AES-256(block key, input), four at a time.
 
@@ -313,7 +317,7 @@ def _encrypted(key: bytes, inputs: Inputs) -> Inputs:
     return _encrypt(key, inputs).view(np.uint8).reshape(-1, KEY_BYTES)
 
 
-def coins(secrets: Secrets, study: str, coin: str, keys: Keys) -> Draws:
+def coins(secrets: Secrets, study: str, coin: str, keys: Pseudonyms) -> Draws:
     """Return the records' coins: the first word of AES-256(coin key, pseudonym), N numbers.
 
     The coin key is HKDF-SHA-256 of the linkage secret, so that all owners of a study draw alike and

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from scipy import special
 
-from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import Secrets
 
 _PURPOSE = b"pramana/mask/1"
 _WORD = 8

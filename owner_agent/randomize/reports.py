@@ -12,12 +12,12 @@ from types import MappingProxyType
 from owner_agent.randomize.coordinated import sample_part
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import impossible_records, sample_block, true_cells
-from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.errors import TableError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Keys, key_order, records_digest
+from pramana_core.wire.parts import Pseudonyms, key_order, records_digest
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Randomized:
     """Reports sorted by pseudonym, which hides the order of the table."""
 
     plan: Plan
-    keys: Keys
+    keys: Pseudonyms
     columns: dict[str, Codes]
 
     @property
@@ -38,7 +38,7 @@ def randomize(
     plan: Plan,
     secrets: Secrets,
     study: str,
-    keys: Keys,
+    keys: Pseudonyms,
     columns: Mapping[str, Codes],
     epochs: Mapping[str, int] = MappingProxyType({}),
 ) -> Randomized:

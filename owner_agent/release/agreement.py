@@ -1,4 +1,9 @@
-"""What must agree with the miner before publishing: the study's plan, and the linkage secret."""
+"""What must agree with the miner before publishing: the study's plan, and the linkage secret.
+
+Also here:
+
+* Joining a study: an invitation becomes a token, and a token the next one.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 A request that did not get through is tried again, more slowly each time. All calls may be repeated
 without harm, because the miner treats a repetition as the same request.
+
+Also here:
+
+* Requests to a miner: tried again where they did not get through, and read as messages.
 """
 
 from __future__ import annotations

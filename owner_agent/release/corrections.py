@@ -5,6 +5,10 @@ channel. So a record never gets two by one draw: either it keeps its first repor
 epsilon bounds what is learned of all its values; or all records of the block are drawn anew in
 another epoch, independently, and epsilons add for everybody. An epoch's number is random: nobody
 need remember which there were for a new one to be new.
+
+Also here:
+
+* The memory of releases that left without being remembered, from their folders in the outbox.
 """
 
 from __future__ import annotations
@@ -21,12 +25,12 @@ from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.memory import Memory, RememberedReports, load_memory, save_memory
 from owner_agent.release.outbox import OUTBOX, PreparedRelease, reopen
 from owner_agent.release.refusals import require_reported
-from owner_agent.site.mistakes import Choice
-from owner_agent.state.keys import Keys as Secrets
+from owner_agent.site.mistakes import CorrectionChoice
+from owner_agent.state.keys import Secrets
 from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_parts
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
 
 # The memory of releases that left without being remembered, from their folders in the outbox.
 #
@@ -90,7 +94,7 @@ class OwnRecords:
 
     secrets: Secrets
     study: str
-    keys: Keys
+    keys: Pseudonyms
     columns: dict[str, Codes]
 
     def identity(self, block: Block, epoch: int) -> str:
@@ -254,7 +258,7 @@ def settle(
     plan: Plan,
     records: OwnRecords,
     past: ReleaseHistory,
-    choice: Choice | None,
+    choice: CorrectionChoice | None,
     epoch: int,
     content: Content = lambda made: made.digest,
 ) -> CorrectedRelease:

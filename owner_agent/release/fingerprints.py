@@ -3,6 +3,10 @@
 Of the records of a release some are sampled by a keyed hash of their ids, the same ones whatever
 the study. Kept is which of them share a category, and not which category that is; all of it is
 encrypted under a key that follows from the draw key: the ledger alone tells no value.
+
+Also here:
+
+* Columns known again by their values, whatever their column and variable are called.
 """
 
 from __future__ import annotations

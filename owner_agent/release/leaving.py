@@ -20,10 +20,9 @@ from owner_agent.release.outbox import Outgoing
 from owner_agent.release.refusals import refuse_conflicts, sketch_of
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import KeyStore
+from owner_agent.state.keys import KeyStore, Secrets
 from pramana_core.progress import StagedProgress
-from pramana_core.wire.parts import Keys
+from pramana_core.wire.parts import Pseudonyms
 from pramana_core.wire.releases import ReleaseCreate
 from pramana_core.wire.releases.base import ReleaseKindName
 
@@ -76,7 +75,7 @@ class Leaving(ABC):
     entries: tuple[Entry, ...]
     values: Values
     records: int
-    keys: Keys | None = None
+    keys: Pseudonyms | None = None
     method: str = ""
     dropped: int = 0
     leaves: int = 0

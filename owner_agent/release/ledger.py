@@ -3,6 +3,11 @@
 A row is written before a release can leave and is never removed; `composition` adds them up. Where
 the ledger is gone and anything else is there, nothing is done: it could not say what has left.
 Only what opens the file loads the library of databases, which an installation may be without.
+
+Also here:
+
+* Entries as rows: a column of the tables is an attribute of an entry or a draw by the same name,
+  but for those that are named here.
 """
 
 from __future__ import annotations

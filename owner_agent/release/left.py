@@ -1,6 +1,10 @@
 """What a miner has of this owner beside what the ledger knows: no second loss may build on less.
 
 A miner that has less, because it was restored from an older backup, is not wrong here.
+
+Also here:
+
+* The states of miners' audit logs that this owner has seen, and whether they go together.
 """
 
 from __future__ import annotations

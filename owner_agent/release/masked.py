@@ -3,6 +3,11 @@
 Records are sorted by pseudonym before anything is drawn, so the order of the table's rows changes
 nothing. What is masked and how has an identity that follows from the secrets and all values: the
 same table masked again is the same release, and what the outbox holds of it is sent again.
+
+Also here:
+
+* The columns to be masked and those told beside them, read whole; no message quotes a cell.
+* Whether a table can be masked as its site file says, before anything is masked.
 """
 
 from __future__ import annotations
@@ -28,8 +33,7 @@ from owner_agent.release.refusals import known_entries
 from owner_agent.site.mask_section import AUTO, TellSection
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import linkage_fingerprint
+from owner_agent.state.keys import Secrets, linkage_fingerprint
 from owner_agent.table.mixed import (
     ReadColumn,
     content_of,
@@ -46,7 +50,7 @@ from pramana_core.mask.core.cautions import gravest_first
 from pramana_core.mask.core.masked import Bounds, Method, bounded, cut_cautions, require_within
 from pramana_core.mixed.table import CategoricalColumn, Column, MixedTable, numeric_table
 from pramana_core.progress import StagedProgress
-from pramana_core.wire.parts import Keys, key_order
+from pramana_core.wire.parts import Pseudonyms, key_order
 from pramana_core.wire.releases.base import MASKED
 from pramana_core.wire.releases.masked import MaskedTableMessage, TableColumn
 
@@ -193,7 +197,7 @@ FORM = "2"
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class MethodChoice:
     """The method for a table: its name in METHODS, its options, and what was recommended."""
 
     method: Method
@@ -217,8 +221,8 @@ class MaskPlan:
     """
 
     table: MaskTable
-    keys: Keys
-    choice: Choice
+    keys: Pseudonyms
+    choice: MethodChoice
     copies: int
     bounds: Bounds
     identity: str
@@ -295,7 +299,7 @@ def choose(site: Site, secrets: Secrets, watch: StagedProgress) -> MaskPlan:
     if section.limits:
         how.append(_written(section.limits))
     identity = keyed_digest(secrets.draw, *(part.encode() for part in how))
-    choice = Choice(method, options, advice)
+    choice = MethodChoice(method, options, advice)
     chosen = MaskPlan(table, keys, choice, section.copies, section.limits, identity, secrets, study)
     try:
         _ = chosen.message
@@ -364,7 +368,7 @@ def _told(column: Column) -> TableColumn:
     return TableColumn(name=column.name, role="told", type="numeric")
 
 
-def _content(table: MaskTable, keys: Keys, study: str) -> list[bytes]:
+def _content(table: MaskTable, keys: Pseudonyms, study: str) -> list[bytes]:
     """Return all that a masked release is made of, but for the method."""
     parts = [study.encode(), np.ascontiguousarray(keys).tobytes()]
     for role, columns in (("told", table.told), ("masked", table.confidential)):

@@ -22,7 +22,7 @@ from owner_agent.state.private_files import private_directory, write_replacing
 from pramana_core.errors import Conflict, StateError, StoreCorrupt
 from pramana_core.marginals.counts import Codes
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
-from pramana_core.wire.parts import Keys, key_array, key_column, key_order, locate
+from pramana_core.wire.parts import Pseudonyms, key_array, key_column, key_order, locate
 
 FOLDER = "reported"
 """The folder's name in a state directory."""
@@ -51,17 +51,21 @@ class Memory:
         releases: contents (`Randomized.digest`) of all releases that are in it.
     """
 
-    keys: Keys = field(default_factory=lambda: np.zeros(0, dtype=f"V{KEY_BYTES}"))
+    keys: Pseudonyms = field(default_factory=lambda: np.zeros(0, dtype=f"V{KEY_BYTES}"))
     draws: Mapping[str, DrawReports] = field(default_factory=dict)
     releases: frozenset[str] = frozenset()
 
-    def of(self, keys: Keys) -> RememberedReports:
+    def of(self, keys: Pseudonyms) -> RememberedReports:
         """Return what is remembered of some records, in any order."""
         place, there = locate(keys, self.keys)
         return RememberedReports(self, place, there)
 
     def with_reports(
-        self, keys: Keys, reports: Mapping[str, Mapping[str, Codes]], *, replacing: bool = False
+        self,
+        keys: Pseudonyms,
+        reports: Mapping[str, Mapping[str, Codes]],
+        *,
+        replacing: bool = False,
     ) -> Memory:
         """Return the memory with the reports that some records got.
 
@@ -87,7 +91,7 @@ class Memory:
         """Return the memory with a release of this content noted as known."""
         return replace(self, releases=self.releases | {content})
 
-    def _with_rows(self, keys: Keys) -> Memory:
+    def _with_rows(self, keys: Pseudonyms) -> Memory:
         """Return the memory with a row for each of some pseudonyms."""
         _, there = locate(keys, self.keys)
         if there.all():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 
 PART_RECORDS = 100_000
 
@@ -31,5 +31,5 @@ class PublishOptions:
 
     part_records: int = PART_RECORDS
     accept_added_loss: bool = False
-    corrections: Choice | None = None
+    corrections: CorrectionChoice | None = None
     preview: bool = False

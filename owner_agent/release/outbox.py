@@ -22,7 +22,7 @@ from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreC
 from pramana_core.full_disks import storing
 from pramana_core.wire.base import KEY_BYTES, MAX_PARTS
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.parts import Keys, RecordSchema, Values, encode_part, parts_of
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values, encode_part, parts_of
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS
@@ -74,7 +74,7 @@ class Outgoing:
 
     kind: ReleaseKindName
     message: Any
-    keys: Keys = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
+    keys: Pseudonyms = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
     columns: Mapping[str, Values] = field(default_factory=dict)
     linkage: str | None = None
     draws: DrawIdentities | None = None

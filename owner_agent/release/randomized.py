@@ -21,7 +21,7 @@ from owner_agent.release.refusals import known_entries, population_of, refuse_co
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
-from owner_agent.state.keys import Keys, KeyStore, linkage_fingerprint
+from owner_agent.state.keys import KeyStore, Secrets, linkage_fingerprint
 from owner_agent.table.encode import Encoded, encode
 from pramana_core.plan import Plan
 from pramana_core.progress import Progress, StagedProgress
@@ -123,7 +123,7 @@ def _told(about: bytes, *parts: str) -> str:
 
 
 def read_records(
-    site: Site, study: str, plan: PlannedSite, secrets: Keys, progress: Progress
+    site: Site, study: str, plan: PlannedSite, secrets: Secrets, progress: Progress
 ) -> tuple[OwnRecords, Encoded]:
     """Return the table, and its records with their pseudonyms in a study, in the table's order.
 

@@ -6,6 +6,11 @@ methods that keep moments exactly, or reorder true values, give a record's value
 difference of two releases, and noise that is only added averages out. So it is with trees: counts
 of two trees are subtracted, and where their tables differ by one record, the difference is that
 record's path and class. A private tree is bounded by its epsilon, which adds like another's.
+
+Also here:
+
+* Whose records a release holds: known again by a few pseudonyms, without a look at the records.
+* Whether the ledger is as young as what lies beside it: an older one, restored alone, is found.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ from owner_agent.state.history import AUDIT, WAYS_OUT
 from owner_agent.state.keys import KeyStore
 from pramana_core.errors import HistoryLost, PlanConflict
 from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.parts import Keys, key_words
+from pramana_core.wire.parts import Pseudonyms, key_words
 
 _ACCEPT = "accept the added loss with --accept-added-loss"
 
@@ -187,7 +192,7 @@ TOLERATED_SHARE = 0.1
 """So many of the records may be gone and as many others have come without a question."""
 
 
-def sketch_of(keys: Keys) -> bytes:
+def sketch_of(keys: Pseudonyms) -> bytes:
     """Return the smallest pseudonyms, ascending and joined: all of them if they are few."""
     first = key_words(keys)[:, 0]
     if len(keys) > SKETCH_RECORDS:
@@ -196,7 +201,7 @@ def sketch_of(keys: Keys) -> bytes:
     return b"".join(sorted(bytes(key) for key in keys)[:SKETCH_RECORDS])
 
 
-def same_records(earlier: Entry, keys: Keys) -> bool:
+def same_records(earlier: Entry, keys: Pseudonyms) -> bool:
     """Whether pseudonyms may be those of an earlier release, with records added or taken away.
 
     Both at once is what other record ids look like: a part of the earlier records is gone and
@@ -207,12 +212,12 @@ def same_records(earlier: Entry, keys: Keys) -> bool:
     return _same(sampled, earlier.records, keys)
 
 
-def same_people(earlier: Keys, keys: Keys) -> bool:
+def same_people(earlier: Pseudonyms, keys: Pseudonyms) -> bool:
     """Whether pseudonyms may be earlier ones with records added or taken away, as a ledger sees."""
     return _same(np.frombuffer(sketch_of(earlier), dtype=f"V{KEY_BYTES}"), len(earlier), keys)
 
 
-def _same(sketch: Keys, records: int, keys: Keys) -> bool:
+def _same(sketch: Pseudonyms, records: int, keys: Pseudonyms) -> bool:
     sampled, present = _first_words(sketch), _first_words(keys)
     if records > len(sampled):
         present = present[present <= sampled.max()]
@@ -222,7 +227,7 @@ def _same(sketch: Keys, records: int, keys: Keys) -> bool:
     return len(sampled) - found <= tolerated or len(present) - found <= tolerated
 
 
-def population_of(keys: Keys, draw_id: str, entries: Iterable[Entry]) -> str:
+def population_of(keys: Pseudonyms, draw_id: str, entries: Iterable[Entry]) -> str:
     """Return the name of the population that records belong to as far as one draw is concerned.
 
     It is the newest population all of whose releases may hold the same records, or else a new one.
@@ -242,7 +247,7 @@ def population_of(keys: Keys, draw_id: str, entries: Iterable[Entry]) -> str:
     return fitting[-1] if fitting else hashlib.sha256(sketch_of(keys)).hexdigest()[:16]
 
 
-def _first_words(keys: Keys) -> npt.NDArray[np.uint64]:
+def _first_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
     return key_words(keys)[:, 0]
 
 

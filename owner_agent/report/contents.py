@@ -1,4 +1,9 @@
-"""What the report says of each variable and of each block."""
+"""What the report says of each variable and of each block.
+
+Also here:
+
+* Thousands of sampled sets in a few lines: how many of each size, and how often each is chosen.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from owner_agent.release.corrections import Correction, ReleaseHistory, examine
 from owner_agent.release.ledger import Entry, Ledger
 from owner_agent.release.randomized import read_records
 from owner_agent.report.measures import finite
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import PlannedSite
 from owner_agent.site.site import Site
 from owner_agent.state.keys import KeyStore
@@ -56,11 +56,11 @@ class BlockCorrections:
 class Corrected:
     """What was found of records that left before; `reason` says why nothing could be."""
 
-    choice: Choice | None
+    choice: CorrectionChoice | None
     blocks: tuple[BlockCorrections, ...] = ()
     reason: str | None = None
 
-    def renewed(self, choice: Choice | None) -> frozenset[str]:
+    def renewed(self, choice: CorrectionChoice | None) -> frozenset[str]:
         """Return the blocks that would be drawn anew under a choice, else the site file's."""
         if (choice or self.choice) != "fresh":
             return frozenset()
@@ -158,7 +158,7 @@ def _counted(one: Correction) -> str:
     return f"{one.block}: {one.differing:,} of {one.reported:,} records that left before"
 
 
-def _line(found: BlockCorrections, choice: Choice | None) -> str | None:
+def _line(found: BlockCorrections, choice: CorrectionChoice | None) -> str | None:
     one = found.correction
     if one.forgotten:
         return (

@@ -1,4 +1,11 @@
-"""Privacy against the strength p of a block's family, and widths against records."""
+"""Privacy against the strength p of a block's family, and widths against records.
+
+Also here:
+
+* The one strength that some families of channels have: the probability of replacing.
+* What an attacker is taken to believe before a report: public beliefs from a file, or uniform.
+* How accurate the miner's estimates will be, before anybody estimates anything.
+"""
 
 from __future__ import annotations
 

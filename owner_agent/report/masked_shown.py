@@ -1,4 +1,9 @@
-"""How the report of a masked table is shown: with true values as pictures, on the page alone."""
+"""How the report of a masked table is shown: with true values as pictures, on the page alone.
+
+Also here:
+
+* Pictures of relationships, true and masked: for the owner's eyes alone.
+"""
 
 from __future__ import annotations
 

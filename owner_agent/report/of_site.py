@@ -13,7 +13,7 @@ from owner_agent.report.losses import losses_of
 from owner_agent.report.report import PlanReport, report
 from owner_agent.report.thresholds import THRESHOLD
 from owner_agent.report.whole_study import StudyForecast, outlook_of
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
@@ -59,7 +59,7 @@ def site_report(
 
 
 def forecast_of(
-    site: Site, plan: PlannedSite, environment: Environment, corrections: Choice | None
+    site: Site, plan: PlannedSite, environment: Environment, corrections: CorrectionChoice | None
 ) -> StudyForecast | str | None:
     """Ask the miner what a publication would add, corrected records as chosen; see `outlook_of`."""
     fresh = (corrections or site.file.corrections) == "fresh"

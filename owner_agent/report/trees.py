@@ -1,4 +1,9 @@
-"""What sharing a tree would release, what was given up for it, and what it promises."""
+"""What sharing a tree would release, what was given up for it, and what it promises.
+
+Also here:
+
+* The tree with nothing required and the one that would leave, for the owner's eyes.
+"""
 
 from __future__ import annotations
 

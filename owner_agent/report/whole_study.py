@@ -2,6 +2,10 @@
 
 One owner's figures bound what its own reports tell. What bounds a person is what all owners tell
 together, and only the miner has all plans.
+
+Also here:
+
+* What people read of the whole study: in full beside a plan, in a few lines before publishing.
 """
 
 from __future__ import annotations

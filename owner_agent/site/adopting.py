@@ -1,4 +1,10 @@
-"""From the file of a study's plan to this owner's part of it, or why the part does not fit."""
+"""From the file of a study's plan to this owner's part of it, or why the part does not fit.
+
+Also here:
+
+* What a site file says of the study's plan.
+* What a study's plan says of an owner: what it discloses of a record, how often, and with whom.
+"""
 
 from __future__ import annotations
 

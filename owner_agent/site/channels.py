@@ -2,6 +2,10 @@
 
 Every `transition` method takes the variables the channel is for, in their order, and raises
 ChannelError (NotStochastic for an invalid probability) where there is no such channel.
+
+Also here:
+
+* How a `site.toml` asks for a sampled block: which subsets, how often, and how strong.
 """
 
 from __future__ import annotations

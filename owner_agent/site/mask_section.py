@@ -1,4 +1,9 @@
-"""`[mask]` of the site file: which columns are masked, which are released as they are, and how."""
+"""`[mask]` of the site file: which columns are masked, which are released as they are, and how.
+
+Also here:
+
+* `[miner]` of the site file: where releases go, and how the connection is secured.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""What is wrong with a file of the custodian's: every mistake, where its reader looks."""
+"""What is wrong with a file of the custodian's: every mistake, where its reader looks.
+
+Also here:
+
+* What a custodian may choose for records that were corrected after they were reported.
+* The noise that a site file may demand on all that its owner shares of its true records.
+* Site files, and parts of them, written as a person would.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +161,7 @@ def _parts(location: tuple[int | str, ...]) -> Iterator[tuple[int | str, bool]]:
 
 # What a custodian may choose for records that were corrected after they were reported.
 
-Choice = Literal["keep", "fresh"]
+CorrectionChoice = Literal["keep", "fresh"]
 """Keep the reports that corrected records have, or draw all records anew."""
 
 HELP = (

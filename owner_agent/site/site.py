@@ -25,7 +25,7 @@ from pydantic import (
 from owner_agent.site.adopting import StudyPlanSection
 from owner_agent.site.channels import AnyChannel
 from owner_agent.site.mask_section import MaskSection, MinerSection, masking_mistakes
-from owner_agent.site.mistakes import Choice, Inconsistent, NoiseDemand, all_mistakes
+from owner_agent.site.mistakes import CorrectionChoice, Inconsistent, NoiseDemand, all_mistakes
 from owner_agent.site.strengths import Number
 from owner_agent.site.tree_section import ShareModelSection, sharing_mistakes
 from owner_agent.state.tls import TlsFiles
@@ -198,7 +198,7 @@ class SiteFile(_Section):
     table: str
     record_id: ColumnName
     state: str = ".pramana"
-    corrections: Choice | None = None
+    corrections: CorrectionChoice | None = None
     miner: MinerSection | None = None
     peer: PeerSection | None = None
     variables: Annotated[tuple[VariableSection, ...], Field(min_length=1)] = ()

@@ -4,6 +4,10 @@ Whatever is written into a state directory, the ledger is there before it. So ke
 may have drawn reports that nobody remembers, and nothing leaves by them. And it has the
 fingerprints of the draw keys that were made or imported with it: one that was copied here may have
 drawn too.
+
+Also here:
+
+* The agent's own audit log: who let what leave, and what was done with its keys and tokens.
 """
 
 from __future__ import annotations

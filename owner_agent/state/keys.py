@@ -2,6 +2,10 @@
 
 `draw` decides every random draw and never leaves the site. `linkage` is shared by all owners of a
 study and by nobody else; it turns record ids into pseudonyms that match between owners.
+
+Also here:
+
+* The keys of requests that may have to be sent again, kept for as long as the answer is missing.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ _MEANING: dict[KeyName, str] = {"draw": "draw key", "linkage": "linkage secret"}
 
 
 @dataclass(frozen=True)
-class Keys:
+class Secrets:
     """Both secrets, kept out of every printed form.
 
     Raises:
@@ -92,16 +96,16 @@ class KeyStore:
         """Return the path of a key file."""
         return self.state / "keys" / f"{name}.key"
 
-    def load(self) -> Keys:
+    def load(self) -> Secrets:
         """Return both secrets.
 
         Raises:
             KeyFileError: one is absent, unreadable, weak, or readable by others.
         """
         self._require(*_MEANING)
-        return Keys(self.read("draw"), self.read("linkage"))
+        return Secrets(self.read("draw"), self.read("linkage"))
 
-    def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Keys:
+    def load_or_passing(self, random_bytes: Callable[[int], bytes]) -> Secrets:
         """Return both secrets, with passing ones in the place of those that are not there yet.
 
         What they draw may be shown to the owner, and must not leave. Raises KeyFileError as `load`.
@@ -110,7 +114,7 @@ class KeyStore:
             self.read(name) if self.path(name).exists() else random_bytes(KEY_LENGTH)
             for name in _MEANING
         )
-        return Keys(draw, linkage)
+        return Secrets(draw, linkage)
 
     def load_draw(self) -> bytes:
         """Return the draw key alone, for what has no pseudonyms. Raises KeyFileError as `load`."""

@@ -2,6 +2,10 @@
 
 A record's values are mapped to the model's variables by name. Nothing is sent, and what is written
 is for this owner alone.
+
+Also here:
+
+* The owner's own records as a model's inputs: columns by name, cells as codes of its variables.
 """
 
 from __future__ import annotations

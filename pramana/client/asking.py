@@ -2,6 +2,10 @@
 
 The messages take names, limits and defaults from the same option classes as the estimators; what is
 called or arranged differently on the wire, each estimator says itself (`Estimator.asked`).
+
+Also here:
+
+* Models as the miner answers them, as what a person has here: fitted estimators and frames.
 """
 
 from __future__ import annotations

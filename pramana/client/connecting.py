@@ -1,4 +1,9 @@
-"""The way to a miner: its address, a token, and the studies that the token may see."""
+"""The way to a miner: its address, a token, and the studies that the token may see.
+
+Also here:
+
+* The token that a miner knows its caller by, given or read from a file: no text ever has it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The whole demonstration: processes up, study run, results compared and written."""
+"""The whole demonstration: processes up, study run, results compared and written.
+
+Also here:
+
+* One study from invitation to model, through the services' own REST interfaces.
+"""
 
 from __future__ import annotations
 

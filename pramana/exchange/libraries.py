@@ -1,4 +1,9 @@
-"""Other people's libraries, loaded when they are asked for."""
+"""Other people's libraries, loaded when they are asked for.
+
+Also here:
+
+* Text to files and back, for whoever writes and reads the forms of other programs.
+"""
 
 from __future__ import annotations
 

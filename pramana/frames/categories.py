@@ -1,4 +1,9 @@
-"""A domain from a table and a public list of categories."""
+"""A domain from a table and a public list of categories.
+
+Also here:
+
+* Columns that tell whose record it is.
+"""
 
 from __future__ import annotations
 

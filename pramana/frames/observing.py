@@ -1,4 +1,9 @@
-"""What the columns of a table hold, as the categories that a domain is made of."""
+"""What the columns of a table hold, as the categories that a domain is made of.
+
+Also here:
+
+* The randomness that people pass: none, a seed, or a generator of numpy's.
+"""
 
 from __future__ import annotations
 

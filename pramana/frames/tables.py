@@ -1,4 +1,9 @@
-"""Any table a person may hold, as a pandas frame: frames, series, dicts, polars, Arrow."""
+"""Any table a person may hold, as a pandas frame: frames, series, dicts, polars, Arrow.
+
+Also here:
+
+* What describes a table's columns, and the errors, under the names that people import.
+"""
 
 from __future__ import annotations
 

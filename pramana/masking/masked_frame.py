@@ -1,4 +1,9 @@
-"""Masked records: what may leave, and what it keeps and gives away."""
+"""Masked records: what may leave, and what it keeps and gives away.
+
+Also here:
+
+* Masked records as one Parquet file: what may leave, and what to know of it beside the schema.
+"""
 
 from __future__ import annotations
 

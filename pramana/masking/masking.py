@@ -1,4 +1,9 @@
-"""`pm.mask`: a frame in, masked records out."""
+"""`pm.mask`: a frame in, masked records out.
+
+Also here:
+
+* Tables that were masked before: one that differs from them by few records gives these away.
+"""
 
 from __future__ import annotations
 

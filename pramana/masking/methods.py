@@ -1,4 +1,9 @@
-"""The methods by name, and what a call may pass to them: options, copies, bounds."""
+"""The methods by name, and what a call may pass to them: options, copies, bounds.
+
+Also here:
+
+* Bounds of masked columns: what they are, what cutting masked values to them costs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What several owners' trees say together, as an estimator."""
+"""What several owners' trees say together, as an estimator.
+
+Also here:
+
+* `pm.combine_trees`: several owners' trees in, one model out.
+"""
 
 from __future__ import annotations
 

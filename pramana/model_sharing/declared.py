@@ -1,4 +1,10 @@
-"""What an owner declares of columns, and their names and labels, checked before a tree is grown."""
+"""What an owner declares of columns, and their names and labels, checked before a tree is grown.
+
+Also here:
+
+* Messages of shared trees as people pass them: objects, what JSON is made of, text, files.
+* What combined trees are made by and told of: options, the saved form, the source, pseudo-data.
+"""
 
 from __future__ import annotations
 

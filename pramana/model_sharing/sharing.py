@@ -1,4 +1,10 @@
-"""`pm.share_tree`: a frame in, a tree that may leave out."""
+"""`pm.share_tree`: a frame in, a tree that may leave out.
+
+Also here:
+
+* What is required of every path, as people write it.
+* Differentially private trees: what must be declared, and whose noise they have.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Structures of networks as people give them: parents by child, links, graphs, models."""
+"""Structures of networks as people give them: parents by child, links, graphs, models.
+
+Also here:
+
+* A network as files and as models of other libraries, and back.
+"""
 
 from __future__ import annotations
 

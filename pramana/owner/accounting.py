@@ -24,7 +24,7 @@ from pramana_core.study_plan import StudyPlan
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pramana_core.wire.parts import Keys as Pseudonyms
+    from pramana_core.wire.parts import Pseudonyms
 
 Told: TypeAlias = Any
 """`Reports`, a `Plan`, a `StudyPlan`, what has such a `plan`, a (name, one of them), or a list."""

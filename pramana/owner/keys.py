@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, Self
 
-from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import KeyStore, fingerprint, read_key
+from owner_agent.state.keys import KeyStore, Secrets, fingerprint, read_key
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
 from pramana_core.errors import KeyFileError, OptionError

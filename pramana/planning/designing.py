@@ -1,4 +1,10 @@
-"""From a stated need to a design: the demand on the whole record, and what will be learned."""
+"""From a stated need to a design: the demand on the whole record, and what will be learned.
+
+Also here:
+
+* The best plan for a stated need, with every family of plans beside it.
+* What plans and designs are asked for by: a domain, names of its variables, and numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Plans as a person states them: a channel for each variable, or a few words that say it."""
+"""Plans as a person states them: a channel for each variable, or a few words that say it.
+
+Also here:
+
+* Channels, blocks and plans, under the names that people import.
+"""
 
 from __future__ import annotations
 

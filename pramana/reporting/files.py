@@ -1,4 +1,10 @@
-"""Reports as one Parquet file: codes and pseudonyms in columns, all the rest beside the schema."""
+"""Reports as one Parquet file: codes and pseudonyms in columns, all the rest beside the schema.
+
+Also here:
+
+* What was reported, as people read it: labels, sets of items, and what is missing.
+* Lists of variables' names as people give them.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +42,7 @@ from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.base import KEY_COLUMN, Message
 from pramana_core.wire.channels import BlockMessage, PlanMessage
-from pramana_core.wire.parts import Keys as Pseudonyms
-from pramana_core.wire.parts import RecordSchema, code_dtype, key_array, key_column
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, code_dtype, key_array, key_column
 
 if TYPE_CHECKING:
     import pandas as pd

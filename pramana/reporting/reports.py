@@ -1,4 +1,9 @@
-"""Randomized records together with the plan that made them."""
+"""Randomized records together with the plan that made them.
+
+Also here:
+
+* What a plan tells of one person, block by block, in words and numbers.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +45,7 @@ from pramana_core.privacy import Amplification, composed
 from pramana_core.privacy.amplification import PRIOR
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.parts import Keys as Pseudonyms
-from pramana_core.wire.parts import key_order, records_digest, strictly_ascending
+from pramana_core.wire.parts import Pseudonyms, key_order, records_digest, strictly_ascending
 
 if TYPE_CHECKING:
     import pandas as pd

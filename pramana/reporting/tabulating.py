@@ -1,4 +1,10 @@
-"""Estimated tables as the frames that people see."""
+"""Estimated tables as the frames that people see.
+
+Also here:
+
+* Which draws reports were made by, so that the same draws are counted once.
+* Warnings of what does not fit: reports their plan, or the model of counts the reports.
+"""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
-from owner_agent.state.keys import Keys as Secrets
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Coordinated
 from pramana_core.domain import Variable
 from pramana_core.marginals.counts import Codes, ReportedCounts
 from pramana_core.plan import Plan
-from pramana_core.wire.parts import Keys, code_dtype
+from pramana_core.wire.parts import Pseudonyms, code_dtype
 
 STUDY = "reproduce"
 """The name enters every draw: with another one the published figures would not come out again."""
@@ -30,7 +30,7 @@ class SeededOwner:
     """An owner of some records whose secrets derive from a seed: for experiments only."""
 
     label: str
-    keys: Keys
+    keys: Pseudonyms
 
     @classmethod
     def of(cls, name: str, seed: int, records: int) -> SeededOwner:

@@ -1,4 +1,9 @@
-"""Charts of tables: estimated counts with their errors, and what is disclosed of each variable."""
+"""Charts of tables: estimated counts with their errors, and what is disclosed of each variable.
+
+Also here:
+
+* The axes that people pass to `plot`.
+"""
 
 from __future__ import annotations
 

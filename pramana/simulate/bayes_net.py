@@ -1,4 +1,9 @@
-"""Simulate the learning of a Bayesian network's structure from randomized records."""
+"""Simulate the learning of a Bayesian network's structure from randomized records.
+
+Also here:
+
+* Compare the links of two structures: extra, missing and reversed.
+"""
 
 from __future__ import annotations
 

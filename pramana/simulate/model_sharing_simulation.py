@@ -1,4 +1,12 @@
-"""Sharing simulated fold by fold: accuracy, class match and path match (section 4)."""
+"""Sharing simulated fold by fold: accuracy, class match and path match (section 4).
+
+Also here:
+
+* What each method makes of a fold: the owners' part, and the miner's.
+* What the cells of an experiment share: folds, owners' records, their trees, global basis models.
+* What a method makes of a fold, whichever method it is.
+* Records published l-diverse instead of trees: the baseline of Sharkey's section 4.2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Tables for a simulation of shared trees: numbers stay numbers, and incomplete records go."""
+"""Tables for a simulation of shared trees: numbers stay numbers, and incomplete records go.
+
+Also here:
+
+* Taxonomies in a TOML file: which categories of a table's columns belong together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Simulate the mining of frequent itemsets from randomized records."""
+"""Simulate the mining of frequent itemsets from randomized records.
+
+Also here:
+
+* How wrong frequent itemsets are that were found in reports (FRAPP 7, accuracy metrics).
+"""
 
 from __future__ import annotations
 

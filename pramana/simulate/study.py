@@ -1,4 +1,10 @@
-"""What every simulation answers: numbers per run, their means, and the setting they are of."""
+"""What every simulation answers: numbers per run, their means, and the setting they are of.
+
+Also here:
+
+* Draw records and randomize them, again and again, as owners do; whatever is learned from them.
+* Parameters from estimated counts that can be compared by divergence: none of them is zero.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,11 @@ Under `PramanaError` are `InputError` (what was given is wrong, and the giver ca
 An error says what was wrong (`message`), where (`where`, machine-readable) and what to do
 (`remedy`). None may carry a true value of a sensitive column. How it is told over HTTP is in
 `pramana_core.wire.problems`. Tracebacks call each class as users do: `pramana.InputError`.
+
+Its parts:
+
+* What was given is wrong, is no key, or cannot support what was asked of it.
+* What is stored, who asks, or how much it is forbids the request.
 """
 
 from __future__ import annotations

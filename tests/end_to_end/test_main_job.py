@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.state.keys import Keys, KeyStore
+from owner_agent.state.keys import KeyStore, Secrets
 from pramana.demo.run import learn
 from pramana_core.errors import Refused
 from tests.forked import Forked
@@ -174,7 +174,7 @@ def true_ill(study, site: Path, table: str, study_name: str = "trial") -> np.nda
     folder = site.parent / ".pramana" / "keys"
     draw, linkage = (bytes.fromhex((folder / f"{n}.key").read_text()) for n in ("draw", "linkage"))
     people = rows(table)
-    keys = pseudonyms(Keys(draw, linkage), study_name, people)
+    keys = pseudonyms(Secrets(draw, linkage), study_name, people)
     order = np.argsort([bytes(key) for key in keys])
     codes = np.array([0 if p["ill"] == "yes" else 1 for p in people.values()])
     return codes[order]

@@ -35,7 +35,7 @@ from owner_agent.randomize.draws import draw_id, pseudonyms
 from owner_agent.randomize.reports import Randomized, randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from owner_agent.state.keys import Keys, fingerprint
+from owner_agent.state.keys import Secrets, fingerprint
 from pramana_core.channels import (
     Choice,
     Coordinated,
@@ -102,7 +102,7 @@ with warnings.catch_warnings():
     from fastapi.testclient import TestClient
 
 STUDY = "pinned"
-SECRETS = Keys(
+SECRETS = Secrets(
     draw=hashlib.sha256(b"pinned draw key").digest(),
     linkage=hashlib.sha256(b"pinned linkage secret").digest(),
 )

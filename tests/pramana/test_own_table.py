@@ -19,7 +19,7 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from owner_agent.table.encode import encode
 from pramana.demo.outcome import Row, compare
 from pramana.demo.scenario import from_table
@@ -75,7 +75,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Row, ...]]:
         linkage = hashlib.sha256(b"adult %d" % run).digest()
         reported = {}
         for owner, plan, encoded in parts:
-            secrets = Keys(hashlib.sha256(f"{owner} {run}".encode()).digest(), linkage)
+            secrets = Secrets(hashlib.sha256(f"{owner} {run}".encode()).digest(), linkage)
             keys = pseudonyms(secrets, "adult", encoded.record_ids)
             reported |= randomize(plan, secrets, "adult", keys, encoded.columns).columns
         counts = ReportedCounts(reported, whole.reported_sizes)

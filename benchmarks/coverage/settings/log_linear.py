@@ -1,4 +1,10 @@
-"""Log-linear models, three variables that act together, and networks learned of either."""
+"""Log-linear models, three variables that act together, and networks learned of either.
+
+Also here:
+
+* Three variables that act together and are reported together: by the order taken by default.
+* Conditional probabilities of networks, and their links.
+"""
 
 from __future__ import annotations
 

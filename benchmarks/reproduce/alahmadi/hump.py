@@ -1,4 +1,11 @@
-"""A relationship with a hump, masked once by every method, and a store masked again and again."""
+"""A relationship with a hump, masked once by every method, and a store masked again and again.
+
+Also here:
+
+* AlAhmadi figures 2 and 4: the hump of expenditure over age, and what each method makes of it.
+* The store drawn and masked twenty times: does the hump stay, and what does a snooper gain?  One
+  table may be lucky.
+"""
 
 from __future__ import annotations
 

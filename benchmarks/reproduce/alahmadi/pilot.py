@@ -1,4 +1,11 @@
-"""AlAhmadi's pilot study and the six shapes: true values, and masked by every method, in a grid."""
+"""AlAhmadi's pilot study and the six shapes: true values, and masked by every method, in a grid.
+
+Also here:
+
+* Small pictures in a grid: a row for each version of the records, a column for each relation.
+* AlAhmadi figures 48 to 52: one told and one confidential column, five shapes, all methods.
+* AlAhmadi figures 31 to 36: six relationships of the store, true against masked, all methods.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The laws that Ma's experiments draw from: table 2.1, two triangles, a network of six nodes."""
+"""The laws that Ma's experiments draw from: table 2.1, two triangles, a network of six nodes.
+
+Also here:
+
+* Ma table 2.1: the joint distribution of two variables with five categories each.
+* The two-triangle distribution of Ma 2.5 and 3.3, and what is done to its samples.
+* The network that stands for Ma's figures 5.3 and 5.6, whose drawings and tables are lost.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The public tables of Ma's experiments, grouped as he says, and their categories as items."""
+"""The public tables of Ma's experiments, grouped as he says, and their categories as items.
+
+Also here:
+
+* The tables of Ma's experiments with itemsets and trees, read from public files and grouped.
+* Categories as items, and items in groups that are randomized together (Ma 7.1.2.1, 7.1.4).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""FRAPP's two tables, and how many of their itemsets are frequent: its table 3."""
+"""FRAPP's two tables, and how many of their itemsets are frequent: its table 3.
+
+Also here:
+
+* The tables of FRAPP's experiments: CENSUS (table 1) and, for those who have it, HEALTH (table
+  2).
+* FRAPP table 3: how many itemsets of each length are frequent in CENSUS.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Ma figures 7.4 and 7.5: itemsets of items that are randomized in groups, at every p."""
+"""Ma figures 7.4 and 7.5: itemsets of items that are randomized in groups, at every p.
+
+Also here:
+
+* Ma figure 7.3: randomizing items together against randomizing them one by one.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,11 @@
 """Classification accuracy against p, and Ma figure 6.1: linear classifiers of lenses.
 
 Means over runs, their deviations, and a picture of both serve trees and iris plants, too.
+
+Also here:
+
+* Classification accuracy against p: means over runs, their deviations, and a picture of both.
+* Learn a linear classifier at every p: both figures of Ma 6.3, and figure 6.1, on lenses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Ma 2.2: frequency counts from reports, and what more categories and groups of them change."""
+"""Ma 2.2: frequency counts from reports, and what more categories and groups of them change.
+
+Also here:
+
+* Ma figure 2.2: frequency counts of two five-category variables, estimated from their reports.
+* Ma 2.2: what more categories, and groups of them, do to variances and to privacy.
+"""
 
 from __future__ import annotations
 

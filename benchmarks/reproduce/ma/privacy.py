@@ -1,4 +1,10 @@
-"""Ma figures 3.1 and 3.2: privacy on average, against p, and in the worst case, against priors."""
+"""Ma figures 3.1 and 3.2: privacy on average, against p, and in the worst case, against priors.
+
+Also here:
+
+* Ma figure 3.1: privacy on average, as conditional entropy, against the parameter p.
+* Ma figure 3.2: the largest belief that a prior can grow to, for several amplifications.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""MaSiv's setups, with a miner and without, and its tables I and II."""
+"""MaSiv's setups, with a miner and without, and its tables I and II.
+
+Also here:
+
+* MaSiv's two setups: a miner who has everybody's reports (II), or the parties alone (I).
+* MaSiv tables I and II: what the printed randomization says, and which one made the table.
+"""
 
 from __future__ import annotations
 

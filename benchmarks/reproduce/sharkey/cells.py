@@ -1,6 +1,10 @@
 """Cells of an experiment: one method with one model and so many owners, over all folds of a table.
 
 The tables are those of the paper that are public, with their taxonomies.
+
+Also here:
+
+* What (c, l) the paper asks for, and the levels at which anjana publishes tables that meet it.
 """
 
 from __future__ import annotations

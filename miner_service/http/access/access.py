@@ -2,6 +2,11 @@
 
 What a caller may not see is answered exactly as if it did not exist: that something is there is
 information. Only of what it may see is it told that its role may not do something with it.
+
+Also here:
+
+* Who may use which route: the one table of roles and scopes.
+* The way into every route: its rule is asked before anything of the request is looked at.
 """
 
 from __future__ import annotations

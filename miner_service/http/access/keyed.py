@@ -3,6 +3,11 @@
 Where what is created has no name by which a repetition is known, as tokens and invitations have
 none, `Idempotency-Key` is it: what is done and the answer to it are one transaction, and the same
 request under the same key is answered with the same bytes, without being done again.
+
+Also here:
+
+* Asks what the service depends on whether it is there, without waiting for what stands still.
+* Nothing is taken in before the files are known to be those of the database.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The body of a request as it arrives: within its time, and never held beyond its limit."""
+"""The body of a request as it arrives: within its time, and never held beyond its limit.
+
+Also here:
+
+* Bytes that arrive slowly wait on the disk, not in memory.
+* What every answer tells a browser: take it as what it says it is, keep it not, run nothing.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,11 @@
 
 Nothing of a body is read for somebody who is not known or may not do what is asked for, or where
 no endpoint would take it.
+
+Also here:
+
+* Which endpoint a request is for, found before anything of it is read.
+* Endpoints that the gate answers itself: those that are asked for most, without a framework.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """How much one sender may ask for: requests over time, and bodies on their way at once.
 
 The time is passed in, in seconds of any clock that never goes back.
+
+Also here:
+
+* Threads for what takes long, apart from those that all short requests share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The figures of one process, and what is looked up when somebody reads them."""
+"""The figures of one process, and what is looked up when somebody reads them.
+
+Also here:
+
+* Counts each request when its answer starts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Studies: the list of them, and one with its owners, releases, privacy and alignment."""
+"""Studies: the list of them, and one with its owners, releases, privacy and alignment.
+
+Also here:
+
+* What was spent and what is left, as bars of one scale.
+* Which records are where.
+* What to do next, where something is missing.
+"""
 
 from __future__ import annotations
 

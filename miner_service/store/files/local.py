@@ -1,4 +1,9 @@
-"""Parts and columns in a directory: written under another name, flushed, renamed."""
+"""Parts and columns in a directory: written under another name, flushed, renamed.
+
+Also here:
+
+* A folder for files that are being written, of one process alone while it lives.
+"""
 
 from __future__ import annotations
 

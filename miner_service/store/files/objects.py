@@ -2,6 +2,11 @@
 
 A store shows an object when all of it has arrived, and never before. Columns are fetched into a
 local directory to be mapped.
+
+Also here:
+
+* The address of an object store: `s3://bucket/prefix?region=...`, and how it is reached.
+* Columns that were fetched from elsewhere, in a directory of bounded size.
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 A file that has its name is whole. Only names that the service made itself become paths. Several
 processes may share one place; none removes what another is writing.
+
+Also here:
+
+* Columns of sealed releases: one Arrow file each, in one piece, read by memory mapping.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import pyarrow as pa
 from miner_service.store.files.durable import allocate, storing
 from pramana_core.errors import NotReady, PartInvalid, StoreCorrupt
 from pramana_core.wire.base import KEY_BYTES, KEY_COLUMN
-from pramana_core.wire.parts import Keys, RecordSchema, Values
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values
 
 IDENTITY = "identity"
 """The name of what holds the identity of the store, beside its parts and columns."""
@@ -180,7 +184,7 @@ class SealedFile:
 def build_columns(
     columns: RecordSchema,
     records: int,
-    parts: Iterable[tuple[Keys, dict[str, Values]]],
+    parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
     *,
     scratch: Path,
 ) -> SealedFile:
@@ -250,7 +254,7 @@ def _fill(
     schema: pa.Schema,
     offsets: dict[str, int],
     records: int,
-    parts: Iterable[tuple[Keys, dict[str, Values]]],
+    parts: Iterable[tuple[Pseudonyms, dict[str, Values]]],
 ) -> str:
     """Lay the parts' columns out one after the other; return the digest of the pseudonyms."""
     digest = hashlib.sha256()

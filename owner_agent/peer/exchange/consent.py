@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 
 
 @dataclass(frozen=True)
@@ -12,4 +12,4 @@ class Consent:
     """What the custodian accepts beforehand: a further loss, and how corrected records are met."""
 
     added_loss: bool = False
-    corrections: Choice | None = None
+    corrections: CorrectionChoice | None = None

@@ -1,4 +1,9 @@
-"""What arrives from a peer: checked against its announcement, then counted and never kept."""
+"""What arrives from a peer: checked against its announcement, then counted and never kept.
+
+Also here:
+
+* How the ledger's lines about sessions look.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, ReportTables
 from pramana_core.marginals.tabulated_counts import TabulatedCounts
 from pramana_core.plan import Plan
-from pramana_core.wire.parts import Keys, RecordSchema, decode_part, joined_parts
+from pramana_core.wire.parts import Pseudonyms, RecordSchema, decode_part, joined_parts
 from pramana_core.wire.releases import release_digest
 
 Fetch = Callable[[int], bytes]
@@ -146,7 +151,7 @@ def _require_coin(
 
 def _records(
     sender: str, plan: Plan, package: Package, bodies: Sequence[bytes]
-) -> tuple[Keys, dict[str, Codes]]:
+) -> tuple[Pseudonyms, dict[str, Codes]]:
     schema, decoded = RecordSchema.of(plan), []
     for body, part in zip(bodies, package.parts, strict=True):
         try:

@@ -19,7 +19,7 @@ from pramana_core.marginals.counts import CUBE_CELLS, Codes, tabulate
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.parts import Keys
+from pramana_core.wire.parts import Pseudonyms
 from pramana_core.wire.releases import PartManifest, release_digest
 
 MOST_CELLS = 1 << 22
@@ -68,7 +68,7 @@ def sorted_by_report(made: Randomized) -> Randomized:
     return Randomized(made.plan, row_numbers(len(order)), columns)
 
 
-def row_numbers(records: int) -> Keys:
+def row_numbers(records: int) -> Pseudonyms:
     """Return the numbers 0 to N - 1 in the place of pseudonyms."""
     numbers = np.zeros((records, 2), dtype=">u8")
     numbers[:, 1] = np.arange(records)

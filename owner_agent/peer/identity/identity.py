@@ -2,6 +2,11 @@
 
 There is no authority. Custodians hand their certificates to each other, and a connection or a
 message counts only under exactly the certificate that the site file names.
+
+Also here:
+
+* Requests that were let in, kept on disk, so that none counts twice even after a restart.
+* Signed requests and signed statements: who says it, to whom, and that nobody changed it since.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 A session runs through these in order: `Proposal` (the initiator's), an `Offer` of each owner, an
 `Announcement` of each, then the `NetworkPart` of the model that each has learned. Who says which
 of them in answer to what is in `owner_agent.peer.protocol.steps`.
+
+Also here:
+
+* What owners can agree to learn: the `task` of a session file, a class for each kind.
 """
 
 from __future__ import annotations

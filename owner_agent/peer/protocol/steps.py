@@ -2,6 +2,12 @@
 
 Calls to other owners, the routes that take them, and what an owner answers all follow this table. A
 new step is one entry here, and the method of that name at the participant.
+
+Also here:
+
+* Work in threads that nobody has to wait for, and moments at which nobody may be interrupted.
+* An owner in a session, whether it is this process or another machine.
+* Who needs which columns of whom (Ma 5.2.1, definitions 1 and 2; 5.2.2): pure decisions.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.release.fingerprints import Values, values_of
 from owner_agent.site.planning import PlannedSite, planned
 from owner_agent.site.site import Site
-from owner_agent.state.keys import Keys as Secrets
-from owner_agent.state.keys import KeyStore
+from owner_agent.state.keys import KeyStore, Secrets
 from owner_agent.table.encode import encode
 from pramana_core.domain import Domain
 from pramana_core.errors import RecordsDoNotAlign, VariablesMissing
@@ -24,7 +23,7 @@ from pramana_core.marginals.counts import Codes
 from pramana_core.progress import Progress
 from pramana_core.study_plan import StudyPlan
 from pramana_core.wire.channels import VariableMessage
-from pramana_core.wire.parts import Keys, key_order
+from pramana_core.wire.parts import Pseudonyms, key_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class LocalRecords:
     site: Site
     plan: PlannedSite
     secrets: Secrets
-    keys: Keys
+    keys: Pseudonyms
     columns: dict[str, Codes]
     names: tuple[str, ...]
     values: Values

@@ -1,4 +1,9 @@
-"""What a kind of learning says of itself: whose columns it needs, and what is run on them."""
+"""What a kind of learning says of itself: whose columns it needs, and what is run on them.
+
+Also here:
+
+* What one owner learned in a session, before it is shared or written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Results of simulations at the terminal."""
+"""Results of simulations at the terminal.
+
+Also here:
+
+* The results of simulated sharing at the terminal.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 Room for lines is set aside before a change is made: blocks behind the end of the file, which
 readers do not see and nobody else can take. So a change whose line could not be written is refused
 before it is made. Half a line, left by a crash, is cut off at the next line, and the chain says so.
+
+Also here:
+
+* What a chained log held at an earlier moment, found by halving the file.
+* Blocks set aside behind the end of a file: its length and what readers see stay as they are.
 """
 
 from __future__ import annotations

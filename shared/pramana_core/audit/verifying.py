@@ -2,6 +2,10 @@
 
 A chain alone shows every change but two: lines missing at its end, and a log written anew as a
 whole. Both show against an anchor that somebody else remembers.
+
+Also here:
+
+* What somebody else remembers of a log: how many lines it had at a moment, and its last hash.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The interface of all channels, and what a rectangular or unstructured matrix does by default."""
+"""The interface of all channels, and what a rectangular or unstructured matrix does by default.
+
+Also here:
+
+* What a channel family declares of its parameters: their ranges, and their names in documents.
+* The channel of some variables of a joint channel given as integers, where it exists.
+"""
 
 from __future__ import annotations
 

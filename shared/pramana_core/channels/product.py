@@ -1,4 +1,9 @@
-"""Independent channels side by side: what several owners report of one record, as one channel."""
+"""Independent channels side by side: what several owners report of one record, as one channel.
+
+Also here:
+
+* Sampled blocks of several owners whose choices are one: a keyed coin says who reports what.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What will be learned from the reports: the tables whose errors matter."""
+"""What will be learned from the reports: the tables whose errors matter.
+
+Also here:
+
+* How owners share the epsilon of a record where each reports its part of a set by itself.
+"""
 
 from __future__ import annotations
 

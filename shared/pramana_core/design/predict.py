@@ -5,6 +5,10 @@ channels (design 4; Ma theorem 2). By the log-linear model, it is the inverse of
 information of the reports about the model's parameters, without shrinkage. Both are errors against
 the population and assume that the variables are independent with the reference distributions. Both
 fall with the square root of the records.
+
+Also here:
+
+* What is predicted of a plan's tables: their errors, and how much of an association is left.
 """
 
 from __future__ import annotations

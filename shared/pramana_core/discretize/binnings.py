@@ -1,4 +1,10 @@
-"""The usual binnings: by equal widths, equal numbers of records, or cuts given."""
+"""The usual binnings: by equal widths, equal numbers of records, or cuts given.
+
+Also here:
+
+* What may be required of groups: Ma's minimum number of records K and granularity g (Ma 2.3).
+* The public grid that values are rounded to before anything is computed from them.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,10 @@ moves away from both their neighbours, so the distance across any other gap neve
 clusters that are each other's nearest stay so until they merge, whatever happens elsewhere. Hence
 merging such pairs in any order ends as merging the globally nearest pair each time does, and one
 walk from left to right suffices.
+
+Also here:
+
+* Ma's modified agglomerative scheme for several variables together (Ma 2.3).
 """
 
 from __future__ import annotations

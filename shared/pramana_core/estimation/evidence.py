@@ -5,6 +5,11 @@ X and Z are independent given the others, or anything may be. Each is maximized 
 table, so noise weakens the evidence and never makes any (design section 5; it answers the question
 that Ma 5.5.2 leaves open). Variables that a joint block brings in besides keep their distribution
 given the others free.
+
+Also here:
+
+* How well a Bayesian network explains whole records as they were reported.
+* The evidence in the reports of some sources; tables asked of again are kept.
 """
 
 from __future__ import annotations

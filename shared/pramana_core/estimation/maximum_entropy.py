@@ -5,6 +5,10 @@ never of all. Margins that noise made contradict each other have no such table: 
 circles, and the table taken is that from which the margins' laws differ least in sum (the sum of
 the divergences is lowered by each step of the expectation-maximization algorithm; Csiszar and
 Shields 2004, 5), scaled at last to the single margins, which always agree.
+
+Also here:
+
+* Linear systems of positive definite matrices, by LAPACK itself.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 Under the declared channels the reports of any true table are spread as P' of that table. What no
 true table gives speaks against the declaration, and is weighed by bets whose error rate holds for
 any number of records and any true values, without an approximation.
+
+Also here:
+
+* Evidence against declared channels from one table of reports, as what fair bets against them
+  win.
 """
 
 from __future__ import annotations

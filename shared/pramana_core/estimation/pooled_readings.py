@@ -5,6 +5,10 @@ that a function of its report estimates the table (Ma 2.4.1). Records whose func
 make one reading. Which set a record reports says nothing of its data, so that readings are
 conditioned on their numbers of records, and pooled by weights that do not depend on what was
 reported: the pooled estimate is unbiased.
+
+Also here:
+
+* What was computed and may be asked again, as much of it as memory is meant to hold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The tables that learners ask for, made of the pooled distributions, with their errors."""
+"""The tables that learners ask for, made of the pooled distributions, with their errors.
+
+Also here:
+
+* Is Z needed to tell X once others are known? Asked of pooled tables, of any number of variables.
+* Which tables of a model were taken, and so what must be known of what was made of them.
+"""
 
 from __future__ import annotations
 

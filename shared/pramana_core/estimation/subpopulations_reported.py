@@ -4,6 +4,10 @@ A given category is the factor W(y) of its block's estimator; summed over the bl
 that weight, the table of all reports becomes one of the subpopulation's over the other variables.
 The same with W^2 gives the errors. So a step down a path costs one pass over a table that the path
 has made smaller, and nothing of the path is inverted again.
+
+Also here:
+
+* Subpopulations of randomized records where the table of all reports is too large to make.
 """
 
 from __future__ import annotations

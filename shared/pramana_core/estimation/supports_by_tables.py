@@ -1,4 +1,9 @@
-"""Supports of itemsets from marginal tables: for any marginals, a table per set of variables."""
+"""Supports of itemsets from marginal tables: for any marginals, a table per set of variables.
+
+Also here:
+
+* How many records report sets of items: each set counted once, from packed bits or from tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Tables of a log-linear model of one source's reports, with their errors and its lack of fit."""
+"""Tables of a log-linear model of one source's reports, with their errors and its lack of fit.
+
+Also here:
+
+* Tables pooled over overlapping sets, with the errors of what was pooled and what shrinkage
+  moved.
+"""
 
 from __future__ import annotations
 

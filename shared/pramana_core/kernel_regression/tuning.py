@@ -6,6 +6,10 @@ share their features with few others are left out together with these, so that a
 twice does not vouch for itself; and a fit with more freedom than a fifth of the records is not
 considered, however small its errors. Where the smoothest fit is asked for, each
 target has its own penalty.
+
+Also here:
+
+* The smoothest fit that cannot be told from the best one: after the one-standard-error rule.
 """
 
 from __future__ import annotations

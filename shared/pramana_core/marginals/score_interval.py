@@ -23,6 +23,11 @@ takes two values. To the next order in 1 / sqrt(N) that moves the quantiles of s
 times it over the variance and N (Cornish and Fisher 1938; Hall, "The bootstrap and Edgeworth
 expansion", 2.5). An interval is moved back by the part of the noise, slope - 1, so that
 Wilson's interval stays as it is.
+
+Also here:
+
+* How many standard errors wide an interval is on either side.
+* What a reader must know of a table that was taken from a model, in numbers and in words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""All methods under one roof, and masking by a method's name."""
+"""All methods under one roof, and masking by a method's name.
+
+Also here:
+
+* Synthetic records by regression trees, one confidential column after the other (synthpop).
+* Synthetic records by a Gaussian copula: X drawn from its conditional law given S.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Clouds of records: each relationship in a column, each version of the records in a row."""
+"""Clouds of records: each relationship in a column, each version of the records in a row.
+
+Also here:
+
+* Which relationships are worth a picture: what tells most of each confidential column.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The attributes of a shared tree: numbers within a range, or categories with their taxonomy."""
+"""The attributes of a shared tree: numbers within a range, or categories with their taxonomy.
+
+Also here:
+
+* Taxonomies: which categories of an attribute belong together, level by level.
+"""
 
 from __future__ import annotations
 

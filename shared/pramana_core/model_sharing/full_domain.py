@@ -1,4 +1,9 @@
-"""Full-domain generalization: the levels at which records that look alike meet a requirement."""
+"""Full-domain generalization: the levels at which records that look alike meet a requirement.
+
+Also here:
+
+* Hierarchies of generalization: what each value of an attribute is called at every level.
+"""
 
 from __future__ import annotations
 

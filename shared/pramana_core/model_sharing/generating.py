@@ -3,6 +3,10 @@
 How many records of each class a path has is settled first, exactly. The values of a record then
 depend on its path and its number there alone, so that the same randomness gives the same records
 whether they are made at once or chunk by chunk.
+
+Also here:
+
+* How many records of each class each path gives: whole numbers from counts that need not be.
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 What is drawn is prepared once for all distinct conditions on an attribute; a record then costs
 what it takes to look its value up.
+
+Also here:
+
+* What a tree tells of the distribution of one attribute, or of its class.
+* How pseudo-data are generated.
+* Which numbers pseudo-data may take within an interval: never one outside of it.
+* The numbers from 0 to 1 that values are made of, one for each record and attribute.
 """
 
 from __future__ import annotations

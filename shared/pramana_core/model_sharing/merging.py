@@ -1,4 +1,10 @@
-"""Which siblings a part that violates the requirement is merged with (section 3.2)."""
+"""Which siblings a part that violates the requirement is merged with (section 3.2).
+
+Also here:
+
+* The nodes of a tree while it is pruned: each knows what it would be, were the tree cut there.
+* Why nothing is left of a tree, how near the requirement came, and what may be asked instead.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,10 @@ found the paths overlap, leave a gap, or are not those of a tree.
 
 Cuts that keep the order of the paths are preferred. Paths that are listed as a walk through a tree
 meets them always have one, at its root, so that they come out in the order in which they went in.
+
+Also here:
+
+* Boxes of conditions as arrays, and the cuts that go through none of them.
 """
 
 from __future__ import annotations

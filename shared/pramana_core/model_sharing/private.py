@@ -21,6 +21,13 @@ schema and on the questions before alone: the ranges, categories and thresholds 
 
 The exponential mechanism for trees, by hits and by gini, is of Friedman and Schuster (2010), who
 bound a change of gini by 2; with the sum over parts as above it is 1.
+
+Also here:
+
+* The two mechanisms that private trees are made with, as a protocol, and for simulations.
+* How private trees are grown, and what they cost.
+* Noise on the counts of a tree whose structure is public, and what is made of them.
+* The questions a private tree may ask: a public list, made from the schema alone.
 """
 
 from __future__ import annotations

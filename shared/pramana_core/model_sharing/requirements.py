@@ -1,4 +1,10 @@
-"""What is required of every path of a tree: k-anonymity and (c, l)-diversity (section 3.1)."""
+"""What is required of every path of a tree: k-anonymity and (c, l)-diversity (section 3.1).
+
+Also here:
+
+* How anonymous a tree is: the k and, for each l, the c that all its paths meet.
+* What of a pruned tree leaves its owner: hits and misses, or the counts of all classes.
+"""
 
 from __future__ import annotations
 

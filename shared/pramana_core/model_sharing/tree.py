@@ -1,4 +1,9 @@
-"""Shared trees: nodes that split by one attribute into some parts, and leaves with counts."""
+"""Shared trees: nodes that split by one attribute into some parts, and leaves with counts.
+
+Also here:
+
+* Conditions on an attribute: one of some categories, or a number within an interval.
+"""
 
 from __future__ import annotations
 

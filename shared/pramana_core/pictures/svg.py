@@ -2,6 +2,10 @@
 
 On axes letters and lines keep their size in proportion to the picture, whatever the size of the
 axes; titles, which a pointer would show, are left out.
+
+Also here:
+
+* How trees are laid out from left to right: the row of each node, the columns, and the lines.
 """
 
 from __future__ import annotations

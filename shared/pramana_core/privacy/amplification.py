@@ -2,6 +2,10 @@
 
 An `Amplification` holds epsilon, the logarithm of gamma: epsilons of independent draws add, and
 their sum is a number where the product of the gammas is beyond all numbers.
+
+Also here:
+
+* Privacy on average: what is still unknown of the truth once the report is known (Ma 3.1.1).
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 gamma bounds these for every prior; here they are exact for the one given. A prior is an array of
 one probability per true category of the channel, or None for the uniform one over the categories
 that can occur. Only reports that can occur under it count.
+
+Also here:
+
+* What a channel costs in accuracy, with no data and no prior needed.
+* Probabilistic K-anonymity: how many truths a report leaves plausible (Ma 3.1.3).
 """
 
 from __future__ import annotations

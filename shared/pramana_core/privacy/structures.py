@@ -1,4 +1,9 @@
-"""Which structure a channel has: by what its family says of itself, or by its parts."""
+"""Which structure a channel has: by what its family says of itself, or by its parts.
+
+Also here:
+
+* Records of which only one randomly chosen part is reported.
+"""
 
 from __future__ import annotations
 

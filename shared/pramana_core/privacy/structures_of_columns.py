@@ -1,4 +1,10 @@
-"""Channels without structure: walk the columns of P, a part at a time."""
+"""Channels without structure: walk the columns of P, a part at a time.
+
+Also here:
+
+* What each structure of a channel must answer so that every measure works at any size.
+* Priors of an attacker, checked once, and the entropy of a distribution.
+"""
 
 from __future__ import annotations
 

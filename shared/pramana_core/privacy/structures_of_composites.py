@@ -1,4 +1,9 @@
-"""Channels made of channels: groups of categories, and categories that cannot occur."""
+"""Channels made of channels: groups of categories, and categories that cannot occur.
+
+Also here:
+
+* Channels that keep the truth with one probability or report each other one with another.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 They are of masked records. Where the method draws its noise from a normal distribution of one
 variance, residuals of a masked target look normal and even whatever the true ones are.
+
+Also here:
+
+* What one copy gives: weights of a basis with their covariance, and what is left of the target.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""Regressions as JSON: written without loss, and read back equal."""
+"""Regressions as JSON: written without loss, and read back equal.
+
+Also here:
+
+* Regressions as rows of numbers: coefficients, nodes of a tree, or points of curves.
+* A regression in words: as text with its numbers, and what its diagnostics mean.
+"""
 
 from __future__ import annotations
 

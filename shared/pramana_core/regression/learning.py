@@ -1,4 +1,9 @@
-"""Regressions learned from masked copies: each is fitted alike, and the results are combined."""
+"""Regressions learned from masked copies: each is fitted alike, and the results are combined.
+
+Also here:
+
+* What pictures of a regression show: curves, residuals and fits, and no record by itself.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,10 @@
 
 A message is the canonical document of a channel (`Transition.as_dict`): the family's name, and a
 key for each field of the family's dataclass, with the range that is declared there.
+
+Also here:
+
+* Plans as they travel: blocks of variables and the channels that randomize them.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ DIGEST_HEADER = "Content-Digest"
 _BLOCK = 1 << 14
 """So many pseudonyms are compared at once."""
 
-Keys = npt.NDArray[np.void]
+Pseudonyms = npt.NDArray[np.void]
 """Record pseudonyms: an array of dtype `V16`."""
 
 Values = npt.NDArray[Any]
@@ -116,7 +116,7 @@ def content_digest(body: bytes) -> str:
     return f"sha-256=:{b64encode(hashlib.sha256(body).digest()).decode()}:"
 
 
-def records_digest(plan: Plan, keys: Keys | None, columns: Mapping[str, Codes]) -> str:
+def records_digest(plan: Plan, keys: Pseudonyms | None, columns: Mapping[str, Codes]) -> str:
     """Return SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
     running = hashlib.sha256(plan.digest.encode())
     if keys is not None:
@@ -140,7 +140,7 @@ _LENGTH, _COMPRESSION = 0, 3
 _VERSION_5 = 4
 
 
-def encode_part(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values]) -> bytes:
+def encode_part(schema: RecordSchema, keys: Pseudonyms, columns: Mapping[str, Values]) -> bytes:
     """Return one part as an Arrow IPC stream: pseudonyms and columns, one batch."""
     arrays = [key_column(keys)]
     arrays += [
@@ -153,7 +153,9 @@ def encode_part(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values])
     return data
 
 
-def decode_part(schema: RecordSchema, body: bytes | pa.Buffer) -> tuple[Keys, dict[str, Values]]:
+def decode_part(
+    schema: RecordSchema, body: bytes | pa.Buffer
+) -> tuple[Pseudonyms, dict[str, Values]]:
     """Read one part and check it against the schema of its release.
 
     Raises:
@@ -249,7 +251,9 @@ def _field(buffer: memoryview, table: int, index: int) -> int:
     return table + offset if offset else 0
 
 
-def encode_part_json(schema: RecordSchema, keys: Keys, columns: Mapping[str, Values]) -> bytes:
+def encode_part_json(
+    schema: RecordSchema, keys: Pseudonyms, columns: Mapping[str, Values]
+) -> bytes:
     """Return one part as JSON: readable, and several times larger than Arrow."""
     raw = keys.tobytes()
     starts = range(0, len(raw), KEY_BYTES)
@@ -260,7 +264,7 @@ def encode_part_json(schema: RecordSchema, keys: Keys, columns: Mapping[str, Val
     return part.model_dump_json().encode()
 
 
-def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Keys, dict[str, Values]]:
+def decode_part_json(schema: RecordSchema, body: bytes) -> tuple[Pseudonyms, dict[str, Values]]:
     """Read one JSON part and check it against its schema. Raises PartInvalid as `decode_part`."""
     try:
         part = PartJson.model_validate_json(body)
@@ -304,13 +308,13 @@ def _wide(name: str, size: int | None, values: Sequence[float]) -> Values:
     return np.array(values, dtype=np.uint32)
 
 
-def key_column(keys: Keys) -> pa.Array:
+def key_column(keys: Pseudonyms) -> pa.Array:
     """Return pseudonyms as an Arrow array of fixed-size binary values."""
     buffer = pa.py_buffer(np.ascontiguousarray(keys).tobytes())
     return pa.Array.from_buffers(pa.binary(KEY_BYTES), len(keys), [None, buffer])
 
 
-def key_array(column: pa.ChunkedArray) -> Keys:
+def key_array(column: pa.ChunkedArray) -> Pseudonyms:
     """Return the pseudonyms of an Arrow column: the reverse of `key_column`."""
     if column.num_chunks == 1:  # as it is, without a copy
         chunk = column.chunk(0)
@@ -327,12 +331,12 @@ def key_array(column: pa.ChunkedArray) -> Keys:
     return np.frombuffer(raw, dtype=f"V{KEY_BYTES}")
 
 
-def key_words(keys: Keys) -> npt.NDArray[np.uint64]:
+def key_words(keys: Pseudonyms) -> npt.NDArray[np.uint64]:
     """Return pseudonyms as an (N, 2) array of integers that sort as the bytes do."""
     return np.ascontiguousarray(keys).view(">u8").reshape(-1, 2).astype(np.uint64)
 
 
-def key_order(keys: Keys) -> npt.NDArray[np.intp]:
+def key_order(keys: Pseudonyms) -> npt.NDArray[np.intp]:
     """Return the order in which pseudonyms ascend. Raises DuplicateRecordId: one occurs twice."""
     words = key_words(keys)
     order = np.lexsort((words[:, 1], words[:, 0]))
@@ -343,7 +347,7 @@ def key_order(keys: Keys) -> npt.NDArray[np.intp]:
     return order
 
 
-def strictly_ascending(keys: Keys) -> bool:
+def strictly_ascending(keys: Pseudonyms) -> bool:
     """Whether pseudonyms ascend as bytes, none repeated."""
     # Block by block, each with the key before it: quick, and in the memory of one block.
     for start in range(0, len(keys), _BLOCK):
@@ -356,7 +360,7 @@ def strictly_ascending(keys: Keys) -> bool:
 
 
 def locate(
-    keys: Keys | npt.NDArray[np.bytes_], among: Keys | npt.NDArray[np.bytes_]
+    keys: Pseudonyms | npt.NDArray[np.bytes_], among: Pseudonyms | npt.NDArray[np.bytes_]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
     """Return where each pseudonym stands, or would, among ascending ones, and whether it is there.
 
@@ -373,8 +377,8 @@ def locate(
 
 
 def joined_parts(
-    schema: RecordSchema, parts: Sequence[tuple[Keys, dict[str, Values]]]
-) -> tuple[Keys, dict[str, Values]]:
+    schema: RecordSchema, parts: Sequence[tuple[Pseudonyms, dict[str, Values]]]
+) -> tuple[Pseudonyms, dict[str, Values]]:
     """Return the pseudonyms and columns of decoded parts of one release, in one piece."""
     columns = {name: np.concatenate([held[name] for _, held in parts]) for name in schema.sizes}
     return np.concatenate([keys for keys, _ in parts]), columns

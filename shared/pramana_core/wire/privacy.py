@@ -2,6 +2,10 @@
 
 Infinite numbers are null, which JSON has no other word for; so is a finite gamma that is beyond
 all numbers, beside its epsilon.
+
+Also here:
+
+* Studies, the people in them, and their tokens.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 
-from miner_service.alignment.align import AlignedSource, Aligner, Secrets, require_aligned
+from miner_service.alignment.align import AlignedSource, Aligner, LinkageSecrets, require_aligned
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import LinkageDiffers, RecordsDoNotAlign
@@ -73,10 +73,10 @@ def gamma(told):
 
 
 def test_secrets_are_compared_owner_by_owner():
-    assert Secrets.of([("a", ONE), ("b", ONE)]).state == "same"
-    assert Secrets.of([("a", ONE), ("b", None)]).state == "unknown"
-    assert Secrets.of([]).state == "unknown"
-    three = Secrets.of([("a", ONE), ("b", OTHER), ("c", ONE), ("d", None)])
+    assert LinkageSecrets.of([("a", ONE), ("b", ONE)]).state == "same"
+    assert LinkageSecrets.of([("a", ONE), ("b", None)]).state == "unknown"
+    assert LinkageSecrets.of([]).state == "unknown"
+    three = LinkageSecrets.of([("a", ONE), ("b", OTHER), ("c", ONE), ("d", None)])
     assert three.state == "different"
     assert three.groups == (("a", "c"), ("b",))
     assert secrets_differ(three.groups) == (

@@ -30,7 +30,7 @@ from owner_agent.peer.participant import Participant
 from owner_agent.peer.protocol.messages import Proposal, Statements
 from owner_agent.peer.protocol.steps import ANNOUNCEMENTS, BEGIN, OFFERS, PROPOSE, STATUS
 from owner_agent.peer.remote import opened
-from owner_agent.site.mistakes import Choice
+from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment, WaitingTimes
 from owner_agent.state.keys import KeyStore
@@ -225,7 +225,9 @@ class World:
         assert text.count('study = "asia"') == 1
         path.write_text(text.replace('study = "asia"', f'study = "asia"\n{line}'))
 
-    def open(self, *, accept: tuple[str, ...] = (), corrections: Choice | None = None) -> None:
+    def open(
+        self, *, accept: tuple[str, ...] = (), corrections: CorrectionChoice | None = None
+    ) -> None:
         """Start every owner."""
         for owner, lines in self.told.items():
             participant = self.stack.enter_context(

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from owner_agent.randomize.draws import PER_CALL, UniformWords, coins, draw_id, pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import chosen_by_coin, sample_columns
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana.setups.owner import SeededOwner
 from pramana_core.channels import RESOLUTION, Product, StructuralZeros, Symmetric
 from pramana_core.domain import Variable
@@ -21,9 +21,9 @@ from pramana_core.plan import Plan
 from pramana_core.study_plan import StudyPart, StudyPlan, StudySet
 
 SHARED = bytes(range(2, 34))
-NORTH = Keys(draw=bytes(range(1, 33)), linkage=SHARED)
-SOUTH = Keys(draw=bytes(range(3, 35)), linkage=SHARED)
-STRANGER = Keys(draw=bytes(range(3, 35)), linkage=bytes(range(4, 36)))
+NORTH = Secrets(draw=bytes(range(1, 33)), linkage=SHARED)
+SOUTH = Secrets(draw=bytes(range(3, 35)), linkage=SHARED)
+STRANGER = Secrets(draw=bytes(range(3, 35)), linkage=bytes(range(4, 36)))
 SEX = Variable("sex", ("f", "m"))
 WORK = Variable("work", ("none", "part", "full"))
 ILL = Variable("ill", ("no", "yes"))

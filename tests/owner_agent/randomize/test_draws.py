@@ -11,14 +11,14 @@ from owner_agent.randomize.draws import draw_id, pseudonyms, words
 from owner_agent.randomize.reports import randomize
 from owner_agent.randomize.sampling import true_cells
 from owner_agent.randomize.unit_sampling import sample
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Dense, Identity, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import DuplicateRecordId
 from pramana_core.plan import Block, Plan
 
-SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
-OTHER = Keys(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
+SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
+OTHER = Secrets(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
 YES_NO = Variable("answer", ("no", "yes"))
 BLOCK = Block((YES_NO,), Dense.binary(0.1, 0.25))
 IDS = [f"record {i}" for i in range(100_000)]

@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from scipy import stats
 
 from owner_agent.randomize.masking_noise import KeyedRandomness, keyed_digest, masking_randomness
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 
-SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
-OTHER = Keys(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
-SAME_DRAW = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(5, 37)))
+SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
+OTHER = Secrets(draw=bytes(range(3, 35)), linkage=bytes(range(2, 34)))
+SAME_DRAW = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(5, 37)))
 KEY = bytes(range(32))
 MANY = 200_000
 BINS = 64
@@ -111,8 +111,8 @@ def test_noise_follows_from_the_draw_key_and_what_is_masked_alone():
 def test_another_process_draws_the_same():
     code = (
         "from owner_agent.randomize.masking_noise import masking_randomness\n"
-        "from owner_agent.state.keys import Keys\n"
-        "keys = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))\n"
+        "from owner_agent.state.keys import Secrets\n"
+        "keys = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))\n"
         "made = masking_randomness(keys, 'asia', 'a' * 64, 1)\n"
         "print(made.standard_normal(50).tobytes().hex())"
     )

@@ -24,7 +24,7 @@ from owner_agent.randomize.sampling import (
     true_cells,
 )
 from owner_agent.randomize.unit_sampling import sample
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
     Choice,
@@ -300,8 +300,8 @@ def test_the_law_of_a_sampled_block_is_the_declared_row():
 
 # The keyed sampler -------------------------------------------------------------------------------
 
-SECRETS = Keys(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
-OTHER = Keys(draw=bytes(range(8, 40)), linkage=bytes(range(2, 34)))
+SECRETS = Secrets(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
+OTHER = Secrets(draw=bytes(range(8, 40)), linkage=bytes(range(2, 34)))
 RECORDS = 200_000
 
 

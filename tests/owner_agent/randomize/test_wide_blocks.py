@@ -20,7 +20,7 @@ from owner_agent.randomize.sampling import (
     true_cells,
 )
 from owner_agent.randomize.unit_sampling import rows_by_label
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     RESOLUTION,
     Choice,
@@ -35,7 +35,7 @@ from pramana_core.domain import Variable
 from pramana_core.errors import TableError
 from pramana_core.plan import Block, Plan
 
-SECRETS = Keys(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
+SECRETS = Secrets(draw=bytes(range(7, 39)), linkage=bytes(range(2, 34)))
 SIZES = tuple(2 + 7 * i % 29 for i in range(60))
 PAIRS = tuple(itertools.combinations(range(60), 2))
 

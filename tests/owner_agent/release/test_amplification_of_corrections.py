@@ -19,13 +19,13 @@ from owner_agent.randomize.draws import UniformWords, pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.release.corrections import OwnRecords, ReleaseHistory, is_drawn, settle
 from owner_agent.release.memory import Memory
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import RESOLUTION, Choice, Dense, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 from pramana_core.privacy import gamma
 
-SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
+SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 STEPS = 8
 """All probabilities are eighths: the first word of each eighth stands for all of them."""
 QUARTERS = 4

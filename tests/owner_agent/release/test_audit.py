@@ -21,7 +21,7 @@ from scipy import stats
 
 from owner_agent.randomize.draws import words
 from owner_agent.randomize.sampling import join, sample_block
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import (
     Choice,
     CutAndPaste,
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.calibration
 RECORDS = 1_000_000
 FALSE_ALARM = 1e-6
 POWER = 0.9
-SECRETS = Keys(draw=bytes(range(5, 37)), linkage=bytes(range(2, 34)))
+SECRETS = Secrets(draw=bytes(range(5, 37)), linkage=bytes(range(2, 34)))
 
 
 def pairs(gamma):

@@ -13,12 +13,12 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.release.corrections import OwnRecords, ReleaseHistory, settle
 from owner_agent.release.memory import Memory
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Variable
 from pramana_core.plan import Block, Plan
 
-SECRETS = Keys(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
+SECRETS = Secrets(draw=bytes(range(1, 33)), linkage=bytes(range(2, 34)))
 RECORDS = 200_000
 P = 0.3
 PLAN = Plan((Block((Variable("status", ("no", "yes")),), Symmetric.from_probability(2, P)),))

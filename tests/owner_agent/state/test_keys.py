@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from owner_agent.state.keys import EXAMPLE_KEY, Keys, KeyStore, fingerprint, read_key
+from owner_agent.state.keys import EXAMPLE_KEY, KeyStore, Secrets, fingerprint, read_key
 from pramana_core.errors import KeyFileError
 
 GOOD = bytes(range(7, 39))
@@ -26,7 +26,7 @@ def _file(tmp_path, text, mode=0o600):
 def test_secrets_are_kept_private(store):
     store.add("draw", GOOD)
     store.add("linkage", ELSE)
-    assert store.load() == Keys(GOOD, ELSE)
+    assert store.load() == Secrets(GOOD, ELSE)
     assert store.path("draw").stat().st_mode & 0o777 == 0o600
     assert store.path("draw").parent.stat().st_mode & 0o777 == 0o700
     assert store.state.stat().st_mode & 0o777 == 0o700
@@ -98,7 +98,7 @@ def test_an_import_file_that_others_can_read_is_refused(tmp_path):
 
 def test_the_draw_key_must_not_be_the_shared_secret():
     with pytest.raises(KeyFileError, match="same bytes"):
-        Keys(GOOD, GOOD)
+        Secrets(GOOD, GOOD)
 
 
 def test_nothing_printed_holds_a_secret(store):

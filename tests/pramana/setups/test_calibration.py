@@ -19,7 +19,7 @@ from owner_agent.randomize.draws import pseudonyms
 from owner_agent.randomize.reports import randomize
 from owner_agent.site.planning import planned
 from owner_agent.site.site import site_from
-from owner_agent.state.keys import Keys
+from owner_agent.state.keys import Secrets
 from pramana.setups import ma2006
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.learn.networks.bayes_net import LearnedBayesNet, learn_parameters
@@ -62,7 +62,7 @@ def one_run(seed: int, plans: dict[str, Plan], records: int) -> LearnedBayesNet:
     linkage = hashlib.sha256(b"linkage %d" % seed).digest()
     reported = {}
     for owner, plan in plans.items():
-        secrets = Keys(draw=hashlib.sha256(f"{owner} {seed}".encode()).digest(), linkage=linkage)
+        secrets = Secrets(draw=hashlib.sha256(f"{owner} {seed}".encode()).digest(), linkage=linkage)
         keys = pseudonyms(secrets, "calibration", (str(i) for i in range(records)))
         true = {name: codes[name].astype(np.uint8) for name in plan.domain.names}
         reported |= randomize(plan, secrets, "calibration", keys, true).columns

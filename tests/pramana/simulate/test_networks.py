@@ -17,7 +17,7 @@ from benchmarks.networks.commands import (
     LEARNERS,
     NETWORKS,
     WAYS,
-    Setting,
+    NetworkCommand,
     arguments_of,
     network_file,
     read,
@@ -53,7 +53,7 @@ def simulated(arguments: list[str]) -> dict[str, object]:
     ],
 )
 def test_what_is_designed_is_learned(network: str, learner: str, way: str, tmp_path: Path):
-    found = simulated(arguments_of(Setting(network, learner, way), tmp_path, 5000))
+    found = simulated(arguments_of(NetworkCommand(network, learner, way), tmp_path, 5000))
     assert found["learner"] == learner
 
 
@@ -61,7 +61,7 @@ def test_what_is_designed_is_learned(network: str, learner: str, way: str, tmp_p
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_learned(family: str, learner: str, tmp_path: Path):
-    arguments = arguments_of(Setting("cancer", learner, "gamma 19"), tmp_path, 5000)
+    arguments = arguments_of(NetworkCommand("cancer", learner, "gamma 19"), tmp_path, 5000)
     arguments[arguments.index("auto")] = family
     assert simulated(arguments)["learner"] == learner
 
@@ -75,10 +75,10 @@ def test_the_table_tells_of_every_command_how_it_ended():
         assert (f"| {network}, {nodes} |" in text) == run
         assert run or network in text[text.index("Not measured") :]
     made = {
-        Setting("asia", "tree", "gamma 5").name: {
+        NetworkCommand("asia", "tree", "gamma 5").name: {
             "records": 9, "seconds": 7.04, "ended": "learned", "accuracy": [0.5, 0.75],
         },
-        Setting("asia", "tree", "gamma 19").name: {
+        NetworkCommand("asia", "tree", "gamma 19").name: {
             "records": 9, "seconds": 1.6, "ended": "refused", "said": ["no"],
         },
     }  # fmt: skip
@@ -91,7 +91,7 @@ def test_a_command_that_dies_is_an_outcome(tmp_path: Path, monkeypatch: pytest.M
     with warnings.catch_warnings():
         # Of threads of the tests', which the process that is forked does not need.
         warnings.simplefilter("ignore", DeprecationWarning)
-        found = commands.measured(Setting("cancer", "tree", "gamma 5"), tmp_path, 9, 600.0)
+        found = commands.outcome_of(NetworkCommand("cancer", "tree", "gamma 5"), tmp_path, 9, 600.0)
     assert (found["ended"], found["records"]) == ("died", 9)
 
 

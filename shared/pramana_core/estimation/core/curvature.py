@@ -2,6 +2,10 @@
 
 Where few cells are held their matrix is listed and factored. Of many it is only multiplied with,
 by two products along the axes, and solved by conjugate gradients.
+
+Also here:
+
+* The errors of a maximum-likelihood estimate: its observed information, inverted.
 """
 
 from __future__ import annotations

@@ -14,6 +14,10 @@ There is nothing to tune.
 The likelihood is that of the reports themselves through any channels, so that sampled blocks, joint
 blocks and strata are all the same to it. The cost is O(cells d^2) a step, d the number of
 parameters.
+
+Also here:
+
+* Models of a true table: which variables it lets depend on which, and what is likely under it.
 """
 
 from __future__ import annotations

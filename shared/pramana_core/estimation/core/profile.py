@@ -18,6 +18,11 @@ odds, a step is
 the solution for a quadratic log-likelihood and linear log odds, shortened until it improves the
 two together (the exact penalty function of sequential quadratic programming; Nocedal and Wright,
 Numerical Optimization, 2006, 18.3). Many ends are looked for at once.
+
+Also here:
+
+* Whether reports show interactions that a log-linear model leaves out.
+* The most likely true table, free of any model, by Newton steps on its support alone.
 """
 
 from __future__ import annotations

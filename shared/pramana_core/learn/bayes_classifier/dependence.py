@@ -1,4 +1,9 @@
-"""Which attributes depend on which, given the class: links by conditional mutual information."""
+"""Which attributes depend on which, given the class: links by conditional mutual information.
+
+Also here:
+
+* Conditional distributions from estimated counts: proper, and as bold as their noise allows.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,12 @@
 The document lists the parameters of the class and of each attribute as arrays, the class along the
 first axis, the other parents in order, and the attribute's own categories along the last; a number
 that the reports do not tell is null.
+
+Also here:
+
+* How a Bayesian network classifier is put into words.
+* Pictures of Bayesian network classifiers: what each attribute tells.
+* Bayesian network classifiers as plain text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Learning Bayesian network classifiers from marginals."""
+"""Learning Bayesian network classifiers from marginals.
+
+Also here:
+
+* Naive Bayes as a linear function: what each category of an attribute adds to a class's score.
+"""
 
 from __future__ import annotations
 

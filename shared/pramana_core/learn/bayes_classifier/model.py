@@ -1,4 +1,10 @@
-"""Bayesian network classifiers as values: tables of each attribute given the class, and more."""
+"""Bayesian network classifiers as values: tables of each attribute given the class, and more.
+
+Also here:
+
+* The posterior of the class in a network whose every node depends on it, missing values summed
+  out.
+"""
 
 from __future__ import annotations
 

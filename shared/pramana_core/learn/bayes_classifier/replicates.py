@@ -2,6 +2,11 @@
 
 Whatever is computed from the tables is computed from all of them at once, so that its error is
 known as soon as it is: the first of each array is the classifier's own.
+
+Also here:
+
+* How much what all attributes tell of the class together counts, for they repeat each other.
+* Subpopulations by a model of the joint distribution: for trees that no reports tell directly.
 """
 
 from __future__ import annotations

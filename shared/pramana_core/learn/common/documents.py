@@ -1,4 +1,11 @@
-"""What all models' JSON documents have in common: strict parts, variables, and named faults."""
+"""What all models' JSON documents have in common: strict parts, variables, and named faults.
+
+Also here:
+
+* Making estimates valid: the nearest probability distribution.
+* The columns of the records that a model predicts from, checked before they index anything.
+* The streams of bootstrap samples: functions of a seed, so that a model can be made again.
+"""
 
 from __future__ import annotations
 

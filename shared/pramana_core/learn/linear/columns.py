@@ -1,4 +1,9 @@
-"""The columns of a linear classifier: numbers that stand for the categories of its variables."""
+"""The columns of a linear classifier: numbers that stand for the categories of its variables.
+
+Also here:
+
+* Cells of several variables: all of them, or those of a list of records.
+"""
 
 from __future__ import annotations
 

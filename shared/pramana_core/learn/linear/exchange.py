@@ -1,4 +1,9 @@
-"""Linear classifiers as JSON: written without loss, and read back equal."""
+"""Linear classifiers as JSON: written without loss, and read back equal.
+
+Also here:
+
+* Pictures of linear classifiers: weights with their intervals.
+"""
 
 from __future__ import annotations
 

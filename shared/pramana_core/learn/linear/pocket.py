@@ -19,6 +19,10 @@ The paper draws all N L samples alike, and a right one adds its weight to the ru
 and the same cell of the other class every plane has one wrong: such runs end after one draw on
 average, whatever the weights. Drawn by weight, with 1 added, each sample has the same part in the
 mean, and a run is as long as on records that were not randomized.
+
+Also here:
+
+* The weights that minimize squared error or the logistic loss on counts, by scaled columns.
 """
 
 from __future__ import annotations

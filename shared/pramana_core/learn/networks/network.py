@@ -1,4 +1,9 @@
-"""Discrete Bayesian networks as values: tables, exact marginals, samples and divergences."""
+"""Discrete Bayesian networks as values: tables, exact marginals, samples and divergences.
+
+Also here:
+
+* Questions to a Bayesian network: the distribution of some nodes, given what is known of others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Directed acyclic graphs: which variables are the parents of which."""
+"""Directed acyclic graphs: which variables are the parents of which.
+
+Also here:
+
+* How Bayesian networks are learned: what a link is worth, how to search, and the parameters.
+"""
 
 from __future__ import annotations
 

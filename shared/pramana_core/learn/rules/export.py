@@ -4,6 +4,10 @@ A JSON document has `kind` "association-rules", the items that all others name b
 what was found; what is not a number is null. CSV has a row per itemset or rule, lines end with a
 line feed, and items stand in one cell as a JSON list of words, `["milk=yes", "bread=no"]`, so that
 no letter of a category is taken for the end of an item.
+
+Also here:
+
+* Itemsets and rules as data frames: mlxtend's columns first, then errors.
 """
 
 from __future__ import annotations

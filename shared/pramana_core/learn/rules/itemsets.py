@@ -1,4 +1,11 @@
-"""What mining found: every itemset that was examined, with its errors and its decision."""
+"""What mining found: every itemset that was examined, with its errors and its decision.
+
+Also here:
+
+* Items: the categories of variables that itemsets are made of.
+* Candidates of the next length from the itemsets kept at this one (Agrawal and Srikant; Ma
+  7.1.1).
+"""
 
 from __future__ import annotations
 

@@ -23,6 +23,10 @@ but shown by simulation (tests/shared/learn/rules/test_rules_discovery.py), also
 families of itemsets have one support and stand or fall together. Where the noise is a few records
 only, estimates are not normal and the rate can be exceeded: 70 items one record below the minimum,
 N = 5,000 and p = 0.0005, gave 7 % instead of 5 %.
+
+Also here:
+
+* Supports made consistent: no itemset above a subset of it, none below 0 or above 1.
 """
 
 from __future__ import annotations

@@ -20,6 +20,10 @@ variance
 Where the antecedent, or for lifts the product of both sides, is not sure to be positive, nothing
 speaks against large values: the interval has no upper end but what the measure itself cannot
 exceed. The standard errors are those of the delta method.
+
+Also here:
+
+* Itemsets counted some at a time, so that a long count shows progress and can be stopped.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 A rule A -> C is made of a frequent itemset, parted in two; its confidence is the share of the
 records with A that have C too. All parts of a frequent itemset are frequent, so that nothing is
 counted again to find the rules, only to know their errors.
+
+Also here:
+
+* The measures of a rule as functions of three supports, under the names that mlxtend gives them.
 """
 
 from __future__ import annotations

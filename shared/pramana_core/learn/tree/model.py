@@ -1,4 +1,10 @@
-"""Decision trees as values: what each node knows of the class, and how a record finds its leaf."""
+"""Decision trees as values: what each node knows of the class, and how a record finds its leaf.
+
+Also here:
+
+* How many records go down a tree together: the tree as arrays, walked a level at a time.
+* How records with missing values go down a tree: to all children, by how many records each has.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The nodes of a decision tree: what each knows of the class, and the question it asks."""
+"""The nodes of a decision tree: what each knows of the class, and the question it asks.
+
+Also here:
+
+* Intervals of the shares that classes have among a node's records.
+* The classes of a node's records: raw counts with errors, and valid probabilities.
+"""
 
 from __future__ import annotations
 

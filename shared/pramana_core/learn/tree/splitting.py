@@ -8,6 +8,10 @@ is taken off. The smallest p-value would be another choice; it prefers what is k
 tells much, and was no better on held-out records.
 
 Gains that rounding could part are equal, and of equal ones the attribute is asked that comes first.
+
+Also here:
+
+* Taking back splits that do not earn what it costs to describe them.
 """
 
 from __future__ import annotations

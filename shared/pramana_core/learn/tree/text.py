@@ -1,4 +1,10 @@
-"""Decision trees as rules in plain text, in the form of scikit-learn's ``export_text``."""
+"""Decision trees as rules in plain text, in the form of scikit-learn's ``export_text``.
+
+Also here:
+
+* What is said of a node in words: what decided its class, and what its question was found to
+  tell.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,12 @@ depend on each other given S. NMEGADP keeps any E(X|S), but of what S does not t
 covariance (or, in its copula form, rank dependence): a relationship among the confidential columns
 that is neither, or that changes with S, is kept by no method here. Nor is a spread that depends on
 S: what lies beyond E(X|S) is drawn alike for all. `lost` then says so.
+
+Also here:
+
+* What kind of dependence there is between columns: none, linear, monotonic, or neither.
+* Predictions of each record by a fit without it: by lines, by monotonic curves, by any curve.
+* Whether a column's spread around its expectation depends on S, which masking does not keep.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""All masking methods on one table, at equal disclosure risk where a method has a dial for it."""
+"""All masking methods on one table, at equal disclosure risk where a method has a dial for it.
+
+Also here:
+
+* How much additive noise gives a snooper a chosen gain: methods are compared at equal risk.
+* PRAM reports by the measures of masking: what randomized records give away, and what they keep.
+"""
 
 from __future__ import annotations
 

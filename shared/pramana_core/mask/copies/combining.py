@@ -20,6 +20,10 @@ and in no interval. Nor are residuals that are no normal noise of one spread: th
 relationships among the columns of Y that are curved given S, and spreads that change with S. Trees
 cover unevenly (slopes of S on Y in some 70 %), and additive noise, which no model of X given S
 makes, biases slopes on Y towards 0: do not combine its copies.
+
+Also here:
+
+* How many copies of a table may leave: each says something exact of the true values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What a custodian must know of S and X before masked values leave."""
+"""What a custodian must know of S and X before masked values leave.
+
+Also here:
+
+* Sentences that a custodian must read, and how grave they are: the gravest come first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""What is masked: non-confidential columns S and confidential numeric columns X of n records."""
+"""What is masked: non-confidential columns S and confidential numeric columns X of n records.
+
+Also here:
+
+* Ranks: values in another order, and the normal scores behind a normal copula.
+"""
 
 from __future__ import annotations
 

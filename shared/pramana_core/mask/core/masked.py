@@ -1,4 +1,10 @@
-"""What a masking method gives back, made of what it predicted and the noise that it added."""
+"""What a masking method gives back, made of what it predicted and the noise that it added.
+
+Also here:
+
+* What a masking method is to those who choose between methods: how to run it, what it promises.
+* Bounds of masked columns: masked values beyond them are cut to them, at the cost of moments.
+"""
 
 from __future__ import annotations
 

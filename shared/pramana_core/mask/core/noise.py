@@ -1,4 +1,10 @@
-"""Noise: with a covariance in expectation, or with exactly the wanted one (EGADP's)."""
+"""Noise: with a covariance in expectation, or with exactly the wanted one (EGADP's).
+
+Also here:
+
+* Where the noise comes from: a generator that is passed in.
+* The normal copula behind scores: correlations of the normal variables that X is a function of.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,10 @@ A snooper who knows S and X of a person looks for the nearest released record. W
 values S alone finds it, whatever is done to X; the measures say what Y adds. Y drawn again, with
 what lies beyond E(Y|S) taken from another record alike in S, shows how often a record would be
 found if Y told nothing but S.
+
+Also here:
+
+* Canonical correlations of X with Y given S, over all records and within pieces of S.
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 AlAhmadi V.2 compares, for each confidential column and each set of columns that it may be predicted
 from (table 2), how well a model predicts true records if it was fitted on masked ones.
+
+Also here:
+
+* Equivalence tests: what is shown is that two models agree, not merely that no difference is
+  seen.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""The measures of security as rows with a sentence each."""
+"""The measures of security as rows with a sentence each.
+
+Also here:
+
+* Self-influence: how far a record's masked value is made of its own true one.
+* Security indices: the share of what is confidential that a snooper does not know.
+* What of masked values is their records' own, as rows: by the method, which no measure can see.
+"""
 
 from __future__ import annotations
 

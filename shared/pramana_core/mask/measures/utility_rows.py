@@ -1,4 +1,10 @@
-"""The measures of utility as rows with a sentence each."""
+"""The measures of utility as rows with a sentence each.
+
+Also here:
+
+* Correlation matrices of (S, X) and of (S, Y): Pearson's and Spearman's.
+* Each column by itself: means, spreads, quantiles, distributions, means by category of S.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The normal copula: columns as normal scores, masked there, and back through their marginals."""
+"""The normal copula: columns as normal scores, masked there, and back through their marginals.
+
+Also here:
+
+* Families of marginal distributions, fitted to a column by maximum likelihood and compared.
+* Data shuffling: the true values of X, reordered by the ranks of perturbed ones.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 All three release Y = linear prediction of X from S + noise e with the residuals' covariance. They
 differ in what of it is exact: nothing (GADP), the moments (IPSO), the moments and that e is
 orthogonal to X (EGADP).
+
+Also here:
+
+* Additive noise: the oldest methods, here to compare others with.
 """
 
 from __future__ import annotations

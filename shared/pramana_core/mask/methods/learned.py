@@ -1,4 +1,9 @@
-"""E(X|S) learned by kernel regression, so that those who learn it again from Y find the same."""
+"""E(X|S) learned by kernel regression, so that those who learn it again from Y find the same.
+
+Also here:
+
+* What is done about records that stand alone: what is theirs weighs less, and they have noise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The one way from several owners' trees to a global model, whoever asks for it."""
+"""The one way from several owners' trees to a global model, whoever asks for it.
+
+Also here:
+
+* What a reader of a global model must know of the trees that it was made of, in sentences.
+"""
 
 from __future__ import annotations
 

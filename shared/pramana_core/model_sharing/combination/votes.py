@@ -1,4 +1,11 @@
-"""Votes: the trees of several owners combined as they are, without pseudo-data."""
+"""Votes: the trees of several owners combined as they are, without pseudo-data.
+
+Also here:
+
+* The product of several owners' trees: one tree whose leaves are where all theirs meet.
+* The pseudo-data of several owners' trees, together in one schema.
+* Pseudo-data labelled by the votes of all trees, in place of the one tree each came from.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,10 @@
 Whoever sends such a document is not believed. The forms below hold its shape and its sizes;
 `TreeDocument.to_tree` checks the rest: that labels are known, that counts agree with each other,
 and that the paths are those of one tree.
+
+Also here:
+
+* A tree as the list of its nodes, each before its children: the short form, for global models.
 """
 
 from __future__ import annotations

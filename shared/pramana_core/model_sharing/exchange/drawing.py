@@ -1,4 +1,9 @@
-"""Pictures of shared trees and of global models."""
+"""Pictures of shared trees and of global models.
+
+Also here:
+
+* Pictures of global models that are no trees: a rule, naive Bayes, and what a forest asks for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Shared trees and global models as plain text, in lines that fit a page."""
+"""Shared trees and global models as plain text, in lines that fit a page.
+
+Also here:
+
+* Conditions, paths and leaves in words; text, pictures and pages say them alike.
+* What a shared tree promises that its receiver can check, and what it does not, in sentences.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The one way to learn a global model of any kind from records."""
+"""The one way to learn a global model of any kind from records.
+
+Also here:
+
+* How global models are learned: names, limits and defaults, once for all who take them.
+* Random forests, grown by scikit-learn and kept as trees of our own.
+"""
 
 from __future__ import annotations
 

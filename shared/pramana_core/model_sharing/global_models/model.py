@@ -1,4 +1,10 @@
-"""What a global model is: it tells the class of records of a schema, and is plain data."""
+"""What a global model is: it tells the class of records of a schema, and is plain data.
+
+Also here:
+
+* How good a global model is, and how alike two are (Sharkey 2008, section 4).
+* How many people stand behind what a model of pseudo-records says, and how sure it is of it.
+"""
 
 from __future__ import annotations
 

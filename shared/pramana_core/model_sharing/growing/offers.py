@@ -1,4 +1,12 @@
-"""What a tree is learned from, and the splits that an attribute offers of it."""
+"""What a tree is learned from, and the splits that an attribute offers of it.
+
+Also here:
+
+* The records that a tree is learned from, as codes and ranks.
+* Thresholds that tell of no record: the shortest number between two neighbours, not their middle.
+* Trees of questions with two answers, and the shared tree that they make.
+* Which categories a question may part from the others.
+"""
 
 from __future__ import annotations
 
@@ -220,7 +228,7 @@ def _all_of(m: int) -> Floats:
     return found
 
 
-Choice = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
+OfferedSplit = tuple[str, tuple[Condition, Condition], npt.NDArray[np.bool_]]
 """An attribute, the conditions of its two sides, and which of the rows are on the first."""
 
 
@@ -235,7 +243,7 @@ class Thresholds:
     neighbours: Codes
     parts: Floats
 
-    def choice(self, place: int) -> Choice:
+    def choice(self, place: int) -> OfferedSplit:
         """Return one of them."""
         left, right = self.neighbours[place].tolist()
         threshold = self.records.threshold(self.name, left, right)
@@ -259,7 +267,7 @@ class Subsets:
     chosen: Floats
     parts: Floats
 
-    def choice(self, place: int) -> Choice:
+    def choice(self, place: int) -> OfferedSplit:
         """Return one of them; categories that no row has go with the larger side."""
         inside = set(self.present[self.chosen[place] > 0].tolist())
         if 2 * self.chosen[place] @ self.records > self.records.sum():

@@ -8,6 +8,13 @@ The first split decides which mixtures are left to choose among, and the one tha
 itself is often one after which nothing more is allowed: nursery's health takes all records of one
 class out, and what is mixed with them then tells at most half of its records rightly. So several
 first splits are tried, each with all that grows below it.
+
+Also here:
+
+* What is asked of many splits at once: whether parts meet a requirement, and how pure they are.
+* Trees cut back where their splits tell no more than chance: C4.5's pruning (Quinlan 1993, ch.
+  4).
+* Trees as far as they go, by scikit-learn: on ranks of numbers and an indicator of each category.
 """
 
 from __future__ import annotations
@@ -26,8 +33,8 @@ from pramana_core.mixed.table import Floats
 from pramana_core.model_sharing.attributes import CategoricalAttribute
 from pramana_core.model_sharing.growing.offers import (
     Asked,
-    Choice,
     Codes,
+    OfferedSplit,
     Question,
     Records,
     Subsets,
@@ -158,7 +165,7 @@ class _Growth:
             best = self._best(rows, counts, box)
             return None if best is None else self._split(best, rows, box, depth)
         offers, gains = self._offers(rows, counts, box)
-        found: list[tuple[float, Choice]] = []
+        found: list[tuple[float, OfferedSplit]] = []
         for offer, gained in zip(offers, gains, strict=True):
             places = descending(gained, scale=_NAT).tolist()[:tried]
             fitting = [one for one in places if np.isfinite(gained[one])]
@@ -178,7 +185,7 @@ class _Growth:
         return self._split(best, rows, box, depth)
 
     def _split(
-        self, choice: Choice, rows: Codes, box: dict[str, Condition], depth: int
+        self, choice: OfferedSplit, rows: Codes, box: dict[str, Condition], depth: int
     ) -> Question:
         name, (one, other), first = choice
         return Question(
@@ -200,7 +207,7 @@ class _Growth:
         classes, records = int(np.count_nonzero(counts)), float(counts.sum())
         return classes > 1 and records >= 2 * fewest * (1 - SLACK)
 
-    def _best(self, rows: Codes, counts: Floats, box: dict[str, Condition]) -> Choice | None:
+    def _best(self, rows: Codes, counts: Floats, box: dict[str, Condition]) -> OfferedSplit | None:
         """Return the split that lowers impurity most, of those allowed; of a tie the first."""
         offers, each = self._offers(rows, counts, box)
         if not offers:

@@ -2,6 +2,14 @@
 
 A job at the miner is a learner's task and which records it counts; owners agree on the task alone.
 Fields follow the options in classes of their own where the JSON has had them there.
+
+Also here:
+
+* Model sharing: what is asked of the miner on released trees, and what is answered of them.
+* What all jobs have in common, and the job that only counts.
+* Regression on masked releases: what is asked of the miner, and what is answered.
+* Bayesian networks.
+* A job of any kind, as it is asked for and as it is told of.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""What a kind of releases is: its content, its parts, and what bounds what it tells."""
+"""What a kind of releases is: its content, its parts, and what bounds what it tells.
+
+Also here:
+
+* Records that were randomized under a plan, the first kind of release.
+"""
 
 from __future__ import annotations
 

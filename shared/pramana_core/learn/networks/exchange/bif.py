@@ -2,6 +2,10 @@
 
 BIF knows only words. In other labels each offending character is written as `_xHEX_` (its
 Unicode code point), which reading turns back.
+
+Also here:
+
+* Network structures in the DOT language of Graphviz.
 """
 
 from __future__ import annotations

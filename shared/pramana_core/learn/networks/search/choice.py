@@ -4,6 +4,10 @@ Each gain is computed only as far as the choice needs. A maximization ends up to
 maximum, and where it ends can hang on the processor. So gains that differ by less than
 `LEAST_GAIN` are equal, and of equal ones the first is taken: moves are listed by child and parent
 in the order of the variables, and what is kept comes before what is changed.
+
+Also here:
+
+* Moves from one structure to its neighbours: a link added, deleted, turned or exchanged.
 """
 
 from __future__ import annotations
@@ -23,22 +27,22 @@ LEAST_GAIN: Final = 1e-3
 _SCALE = LEAST_GAIN / TIE
 """The gains, in nats, above which rounding is more than that."""
 
-Choice = TypeVar("Choice")
+ChoiceT = TypeVar("ChoiceT")
 
 
 @dataclass(frozen=True)
-class ChoiceCandidate(Generic[Choice]):
+class ChoiceCandidate(Generic[ChoiceT]):
     """A choice and what it gains."""
 
-    choice: Choice
+    choice: ChoiceT
     gain: Gain
 
 
 def best(
-    candidates: Sequence[ChoiceCandidate[Choice]],
+    candidates: Sequence[ChoiceCandidate[ChoiceT]],
     floor: float,
     tick: Callable[[], None] = lambda: None,
-) -> tuple[float, Choice] | None:
+) -> tuple[float, ChoiceT] | None:
     """Return the candidate of the largest gain above `floor`, the first of equals; or None.
 
     The gain with the highest bound is sharpened until the highest is exact; then those before it
@@ -62,8 +66,8 @@ def best(
 
 
 def _first_equal(
-    candidates: Sequence[ChoiceCandidate[Choice]], floor: float, tick: Callable[[], None]
-) -> tuple[float, Choice]:
+    candidates: Sequence[ChoiceCandidate[ChoiceT]], floor: float, tick: Callable[[], None]
+) -> tuple[float, ChoiceT]:
     """Return the first that gains as much as the last of some candidates, which gains most."""
     most = candidates[-1].gain.upper
     for candidate in candidates:

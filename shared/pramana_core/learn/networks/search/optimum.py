@@ -3,6 +3,10 @@
 Families are bounded one by one, and the best structure that the bounds allow is found by dynamic
 programming over sets of variables (Silander and Myllymäki 2006). Only its families are looked at
 closer, until the bounds rule out every other structure or the best is known exactly.
+
+Also here:
+
+* Moving one variable to another place in the order of a structure (Teyssier and Koller 2005).
 """
 
 from __future__ import annotations

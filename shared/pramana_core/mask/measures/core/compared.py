@@ -1,4 +1,11 @@
-"""A table three times: S, the true X and the masked Y of the same records in the same order."""
+"""A table three times: S, the true X and the masked Y of the same records in the same order.
+
+Also here:
+
+* Conditional expectations E(targets | features), linear or by a kernel, and left-out fits.
+* One number about a masked table, with a sentence for its custodian, and the list of them.
+* Records cut into pieces that are alike in S, without looking at X or Y.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The commands about a study: `token`, `study-plan`, and `serve`, the owner's pages."""
+"""A site's part in a study, beside its releases: `token`, `study-plan`, and `serve`.
+
+Below: `owner-agent study-plan`: the plan of the whole study, from the miner or from a file.
+`serve`: the owner's pages.
+"""
 
 from __future__ import annotations
 
