@@ -94,7 +94,8 @@ class Door:
             return None
         if not known:
             raise _closed()
-        if int(headers.get("content-length", "0") or 0) > _FORM_BYTES:
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > _FORM_BYTES:
             raise LimitExceeded("A form of that length is not read.", where="form")
         scope.setdefault("state", {}).update(key=self._key, cookie=self._cookie)
         scope["state"]["word"] = form_word(self._key, self._cookie)

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from owner_agent.pages.asked import AgentDep, SentDep, SiteDep
+from owner_agent.pages.deps import AgentDep, SentDep, SiteDep
 from owner_agent.pages.rendering import page
 from owner_agent.peer.asked import AskedSession, asked_sessions, decide, revealed
 from owner_agent.peer.exact import recalled

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 
 from owner_agent.http.publications import Publication, PublicationCreate
 from owner_agent.http.service import Agent
-from owner_agent.pages.asked import AgentDep, SentDep, SiteDep
+from owner_agent.pages.deps import AgentDep, SentDep, SiteDep
 from owner_agent.pages.rendering import page
 from owner_agent.release.options import STAGES
 from owner_agent.report.corrected import corrected_of

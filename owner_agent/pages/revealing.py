@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 
 from owner_agent.http.service import Agent
-from owner_agent.pages.asked import AgentDep, SiteDep
+from owner_agent.pages.deps import AgentDep, SiteDep
 from owner_agent.pages.rendering import page
 from owner_agent.peer.asked import waiting_sessions
 from owner_agent.release.ledger import Entry, Ledger
