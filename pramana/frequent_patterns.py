@@ -24,6 +24,7 @@ import pandas as pd
 
 from pramana.frames.sentences import one_sentence, options_told
 from pramana.frames.tables import as_frame, shown
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import EmptyTable, MissingColumn, OptionError, PlanError, TableError
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -210,7 +211,9 @@ def _require_measures(names: Iterable[str]) -> None:
     for name in names:
         if name not in MEASURES:
             raise OptionError(
-                f"metric must be one of {', '.join(MEASURES)}, not {name!r}.", where="metric"
+                f"metric must be one of {', '.join(MEASURES)}, not"
+                f" {name!r}{did_you_mean([name], MEASURES)}.",
+                where="metric",
             )
 
 

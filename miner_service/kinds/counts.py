@@ -27,6 +27,7 @@ from miner_service.kinds.base import (
 from miner_service.kinds.costs import Reduction, Work
 from miner_service.kinds.counting import Extent, RecordLayout, estimated
 from miner_service.settings import Limits
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import Conflict, LimitExceeded, OptionError, VariablesMissing
 from pramana_core.estimation.core.loglinear import LEAST_ORDER, default_order
@@ -238,7 +239,7 @@ def _require_reported(variables: Collection[str], domain: Domain) -> None:
     if missing:
         reported = sorted(domain.names)
         raise VariablesMissing(
-            f"No sealed release in use reports {missing}.",
+            f"No sealed release in use reports {missing}{did_you_mean(missing, reported)}.",
             where=", ".join(missing),
             remedy=f"The variables reported are {reported}.",
         )

@@ -14,6 +14,7 @@ from miner_service.kinds.affordability import read_document, write_document
 from miner_service.kinds.base import Content, Held, JobKind, JobResult, PreparedJob, render
 from miner_service.kinds.costs import Reduction, Work, lower
 from miner_service.settings import Limits
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import (
     Conflict,
     DomainError,
@@ -231,7 +232,8 @@ def _chosen(spec: ModelSharingSpec, held: Sequence[Held], study: str) -> list[He
     there = {source.owner for source, _ in held}
     if absent := sorted(set(spec.owners or ()) - there):
         raise VariablesMissing(
-            f"No shared tree of {', '.join(absent)} is in use in study {study}.",
+            f"No shared tree of {', '.join(absent)} is in use in study"
+            f" {study}{did_you_mean(absent, there)}.",
             where="owners",
             remedy=f"Owners of trees in use are {sorted(there)}.",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,7 @@ from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
 
 from miner_service.store.database import ContentCache
-from miner_service.store.people import new_id, no_such
+from miner_service.store.people import ID_BYTES, new_id, no_such
 from miner_service.store.schema import OwnerRow, PartRow, ReleaseRow
 from pramana_core.errors import Conflict
 from pramana_core.model_sharing.tree import SharedTree
@@ -222,7 +223,7 @@ def create_release(
             )
         return row, False
     row = ReleaseRow(
-        id=new_id("r"),
+        id=_identity(session, body.name),
         study=study,
         owner=owner,
         name=body.name,
@@ -245,6 +246,17 @@ def create_release(
     )
     session.flush()
     return row, True
+
+
+def _identity(session: Session, name: str) -> str:
+    """Return what a release is called here: as its owner calls it, where that names its content.
+
+    An owner's agent takes the name from the digest, so that it is nobody else's; where another
+    study has the same release, or the name is another, it is a fresh identifier.
+    """
+    of_content = re.fullmatch(rf"r-[0-9a-f]{{{2 * ID_BYTES}}}", name)
+    taken = session.scalar(select(ReleaseRow.id).where(ReleaseRow.id == name))
+    return name if of_content and taken is None else new_id("r")
 
 
 def anything_arrived(session: Session, row: ReleaseRow) -> bool:

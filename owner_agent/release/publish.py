@@ -24,6 +24,7 @@ from owner_agent.site.site import Site
 from owner_agent.state.environment import Environment
 from owner_agent.state.lock import publishing_alone
 from owner_agent.state.tokens import TokenStore
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import NotFound, NotReady
 from pramana_core.progress import StagedProgress
 from pramana_core.wire.releases import Consistency, Release, RepeatedReports
@@ -171,8 +172,10 @@ def withdraw(site: Site, name: str, environment: Environment) -> Entry:
         ledger = Ledger(site.state)
         entry = ledger.find(site.miner.url, site.miner.study, name)
         if entry is None:
+            made = [e.name for e in ledger.entries() if e.study == site.miner.study]
             raise NotFound(
-                f"No release {name!r} was made for study {site.miner.study!r} at {site.miner.url}.",
+                f"No release {name!r} was made for study {site.miner.study!r} at"
+                f" {site.miner.url}{did_you_mean([name], made)}.",
                 where=name,
                 remedy="`owner-agent ledger` lists them.",
             )

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from owner_agent.state.tls import TlsFiles
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.wire.addresses import require_address
 from pramana_core.wire.base import Label, Name
@@ -169,7 +170,10 @@ class MaskSection(Section):
             given["max_told"] = self.max_told
         if unknown := sorted(set(given) - set(method.options)):
             takes = ", ".join(method.options) or "no options"
-            raise OptionError(f"method {name!r} has no option {unknown[0]!r}; it takes {takes}")
+            meant = did_you_mean(unknown[:1], method.options)
+            raise OptionError(
+                f"method {name!r} has no option {unknown[0]!r}{meant}; it takes {takes}"
+            )
         if isinstance(given.get("kernel"), dict):
             try:
                 given["kernel"] = KernelOptions(**given["kernel"])

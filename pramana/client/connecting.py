@@ -20,6 +20,7 @@ from pramana.client.line import MinerConnection, study_path
 from pramana.client.study import Study
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
 from pramana_core.wire.addresses import require_address
 from pramana_core.wire.privacy import Study as StudyMessage
@@ -286,10 +287,12 @@ class Miner:
         try:
             found = self._line.ask(StudyMessage, "GET", study_path(name))
         except NotFound:
-            known = ", ".join(repr(study.name) for study in self._seen())
-            told = f"it may see {known}" if known else "it may see none"
+            known = [study.name for study in self._seen()]
+            told = f"it may see {', '.join(map(repr, known))}" if known else "it may see none"
             raise NotFound(
-                f"There is no study {name!r} that this token may see; {told}.", where="name"
+                f"There is no study {name!r} that this token may see{did_you_mean([name], known)};"
+                f" {told}.",
+                where="name",
             ) from None
         return Study(self._line, found).refresh()
 

@@ -277,9 +277,10 @@ class Study:
         except NotFound:
             found = None
         if found is None or found.study != self.name:
+            known = self.jobs()["id"]
             raise NotFound(
-                f"Study {self.name!r} has no job {job!r} that this token may see; jobs() lists"
-                " them.",
+                f"Study {self.name!r} has no job {job!r} that this token may"
+                f" see{did_you_mean([job], known)}; jobs() lists them.",
                 where="job",
             )
         if found.spec.kind == "contingency-table":
@@ -358,7 +359,7 @@ def _require_counts(counts: Mapping[str, Any]) -> None:
         if not isinstance(counts[name], str) or counts[name] not in choices:
             raise OptionError(
                 f"{name} must be one of {', '.join(map(repr, choices))}, not"
-                f" {shown(counts[name])}.",
+                f" {shown(counts[name])}{did_you_mean([counts[name]], choices)}.",
                 where=name,
             )
 

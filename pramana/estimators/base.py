@@ -26,6 +26,7 @@ from pramana.reporting.estimating import EstimatedCounts, estimate
 from pramana.reporting.files import write_whole
 from pramana.reporting.sources import Sources
 from pramana.reporting.tabulating import warn_of_lack_of_fit
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import InputError, NotFitted, OptionError, PlanError
 from pramana_core.learn.common.documents import write_json
@@ -94,7 +95,9 @@ class Estimator(PlotMixin, ABC):
         for name in named:
             if name not in names:
                 raise OptionError(
-                    f"{cls.__name__} has no option {name!r}; it has {', '.join(names)}.", where=name
+                    f"{cls.__name__} has no option {name!r}{did_you_mean([name], names)}; it has"
+                    f" {', '.join(names)}.",
+                    where=name,
                 )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's

@@ -13,6 +13,7 @@ from pramana.frames.codes import encode, takes_empty
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.estimating import EstimatedCounts
 from pramana.reporting.reports import Reports
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import MissingColumn, OptionError, TableError, UnknownVariable
 from pramana_core.learn.common.documents import write_json
@@ -245,7 +246,8 @@ class Classifier(Estimator, Generic[ModelT]):
             )
         if self.target not in domain:
             raise UnknownVariable(
-                f"target {self.target!r} is no variable of the reports; they have {known}.",
+                f"target {self.target!r} is no variable of the"
+                f" reports{did_you_mean([self.target], domain.names)}; they have {known}.",
                 where="target",
             )
         if len(domain) == 1:
@@ -266,7 +268,8 @@ class Classifier(Estimator, Generic[ModelT]):
         unknown = [name for name in names if name not in domain.names]
         if unknown:
             raise UnknownVariable(
-                f"features name {', '.join(map(repr, unknown))}, no variable of the reports; they"
+                f"features name {', '.join(map(repr, unknown))}, no variable of the"
+                f" reports{did_you_mean(unknown, domain.names)}; they"
                 f" have {known}.",
                 where="features",
             )

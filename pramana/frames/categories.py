@@ -22,6 +22,7 @@ from pramana.frames.codes import EMPTY, encode, label_of
 from pramana.frames.observing import ObservedCategories
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import Frame, as_frame, names_of, require_columns, shown
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import ConfigError, DomainError, TableError
 
@@ -196,8 +197,8 @@ def _variable(name: str, given: Categories, column: pd.Series, folder: Path) -> 
     unknown = [key for key in keys if key not in _KEYS]
     if unknown:
         raise DomainError(
-            f"categories of {name!r} have an unknown key {quoted(unknown)}; the keys are"
-            f" {quoted(_KEYS)}.",
+            f"categories of {name!r} have an unknown key"
+            f" {quoted(unknown)}{did_you_mean(unknown, _KEYS)}; the keys are {quoted(_KEYS)}.",
             where=name,
         )
     if "missing" in keys and "cuts" not in keys:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pramana.frames.sentences import options_told
 from pramana.frames.tables import shown
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ def _drawn(name: object) -> pd.DataFrame:
     if not isinstance(name, str) or name not in made:
         raise OptionError(
             f"name must be 'berkeley', 'titanic', 'store' or one of its companions"
-            f" {', '.join(list(made)[1:])}, not {shown(name)}.",
+            f" {', '.join(list(made)[1:])}, not"
+            f" {shown(name)}{did_you_mean([name], ['berkeley', 'titanic', *made])}.",
             where="name",
         )
     frame = made[name].make(SEED)

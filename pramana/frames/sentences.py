@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, PramanaError
 
 Given = ParamSpec("Given")
@@ -95,7 +96,9 @@ def _require_options(
         strange = [option for option in named if option not in every]
         if strange and not others:
             raise OptionError(
-                f"{name} has no option {strange[0]!r}; it has {', '.join(every)}.", where=strange[0]
+                f"{name} has no option {strange[0]!r}{did_you_mean(strange[:1], every)}; it has"
+                f" {', '.join(every)}.",
+                where=strange[0],
             ) from None
         raise OptionError(f"{name}: {error}; it has {', '.join(every)}.", where=name) from None
 

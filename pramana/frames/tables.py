@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from pramana.frames.sentences import quoted
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain, Variable
 from pramana_core.errors import (
     EmptyTable,
@@ -97,7 +98,8 @@ def require_columns(table: pd.DataFrame, names: Iterable[str], argument: str) ->
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise MissingColumn(
-            f"{argument} names {quoted(absent)}, of which frame has no column; it has"
+            f"{argument} names {quoted(absent)}, of which frame has no"
+            f" column{did_you_mean(absent, map(str, table.columns))}; it has"
             f" {quoted(table.columns)}.",
             where=absent[0],
         )

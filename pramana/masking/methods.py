@@ -15,6 +15,7 @@ import numpy as np
 
 from pramana.frames.sentences import one_sentence, quoted
 from pramana.frames.tables import shown
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def method_of(name: object) -> str:
     known = [AUTO, *methods()]
     if not isinstance(name, str) or name not in known:
         raise OptionError(
-            f"method must be one of {', '.join(map(repr, known))}, not {shown(name)}.",
+            f"method must be one of {', '.join(map(repr, known))}, not"
+            f" {shown(name)}{did_you_mean([name], known)}.",
             where="method",
         )
     return name
@@ -64,7 +66,9 @@ def options_of(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         has = f"it has {quoted(sorted({*known, *inner} - {'kernel'}))}" if known else "it has none"
         raise OptionError(
-            f"method {name!r} has no option {quoted(unknown)}; {has}.", where=unknown[0]
+            f"method {name!r} has no option"
+            f" {quoted(unknown)}{did_you_mean(unknown, [*known, *inner])}; {has}.",
+            where=unknown[0],
         )
     found = {key: value for key, value in given.items() if key not in inner}
     kernel = {key: value for key, value in given.items() if key in inner}

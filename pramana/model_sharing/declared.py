@@ -21,6 +21,7 @@ from pramana.estimators.saved import LearnedFrom, plain
 from pramana.frames.sentences import quoted
 from pramana.frames.tables import shown
 from pramana.reporting.files import require_version
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import InputError, OptionError, TableError, TableUnreadable
 from pramana_core.learn.common.documents import DocumentPart, faults, parse_json, write_json
 from pramana_core.mixed.table import CategoricalColumn, MixedTable
@@ -84,7 +85,8 @@ def _require_of(given: Any, argument: str, names: Sequence[str]) -> None:
         )
     if unknown := [name for name in given if name not in names]:
         raise OptionError(
-            f"{argument} names {quoted(unknown)}, no column of the tree; it has {quoted(names)}.",
+            f"{argument} names {quoted(unknown)}, no column of the"
+            f" tree{did_you_mean(unknown, names)}; it has {quoted(names)}.",
             where=argument,
         )
 

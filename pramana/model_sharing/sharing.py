@@ -21,6 +21,7 @@ from pramana.frames.tables import Frame, shown
 from pramana.model_sharing.columns import training_columns
 from pramana.model_sharing.declared import undeclared
 from pramana.model_sharing.shared_model import SharedModel
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.exchange.text import protection_words, read_words
@@ -316,7 +317,9 @@ def _require_tell(tell: object) -> None:
     """Refuse an unknown form of leaves before anything is grown. Raises OptionError."""
     if tell not in TELLS:
         raise OptionError(
-            f"tell must be one of {', '.join(TELLS)}, not {shown(tell)}.", where="tell"
+            f"tell must be one of {', '.join(TELLS)}, not"
+            f" {shown(tell)}{did_you_mean([tell], TELLS)}.",
+            where="tell",
         )
 
 

@@ -13,6 +13,7 @@ from pramana.frames.codes import decode, encode
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import Frame, as_frame, shown
 from pramana.reporting.files import names_of
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, UnknownVariable
 from pramana_core.estimation.table_estimates import column_of
 from pramana_core.learn.networks.network import BayesNet
@@ -265,7 +266,8 @@ class NetworkAnswers:
         for name in names:
             if name not in nodes:
                 raise UnknownVariable(
-                    f"{argument} names {name!r}, which is no node; the nodes are"
+                    f"{argument} names {name!r}, which is no"
+                    f" node{did_you_mean([name], nodes)}; the nodes are"
                     f" {', '.join(nodes)}.",
                     where=argument,
                 )

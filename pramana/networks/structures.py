@@ -19,6 +19,7 @@ from pramana.exchange import networkx_graphs, pgmpy_models, pyagrum_models
 from pramana.exchange.libraries import text_of, written
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, StructureError
 from pramana_core.learn.networks.bayes_net import LearnedFamily
 from pramana_core.learn.networks.exchange.bif import read_bif, write_bif, write_dot
@@ -88,7 +89,9 @@ def scoring_of(scoring: object) -> Scoring:
     for option in given:
         if option not in known:
             raise OptionError(
-                f"scoring has no option {option!r}; it has {', '.join(known)}.", where="scoring"
+                f"scoring has no option {option!r}{did_you_mean([option], known)}; it has"
+                f" {', '.join(known)}.",
+                where="scoring",
             )
     with one_sentence():
         return Scoring(**given)

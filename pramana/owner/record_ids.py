@@ -16,6 +16,7 @@ from owner_agent.table.encode import record_id_problems
 from owner_agent.table.table import clean_cells
 from pramana.frames.sentences import one_sentence
 from pramana.frames.tables import shown
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import MissingColumn, MissingRecordId, TableError
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def _column(table: pd.DataFrame, name: str) -> Any:
     if name in table.index.names:
         return table.index.get_level_values(name)
     raise MissingColumn(
-        f"record_id names a column {name!r} that frame has not; it has {list(table.columns)}.",
+        f"record_id names a column {name!r} that frame has"
+        f" not{did_you_mean([name], map(str, table.columns))}; it has {list(table.columns)}.",
         where="record_id",
     )
 

@@ -20,6 +20,7 @@ from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.showing.charts import families_chart, plotted
 from pramana.showing.html import DIGITS, card
+from pramana_core.alike import did_you_mean
 from pramana_core.design import (
     Comparison,
     Goal,
@@ -260,7 +261,8 @@ def require_variables(names: Iterable[str], domain: Domain, argument: str) -> No
     unknown = [name for name in names if name not in domain]
     if unknown:
         raise UnknownVariable(
-            f"{argument} names {quoted(unknown)}, which domain does not have; its variables are"
+            f"{argument} names {quoted(unknown)}, which domain does not"
+            f" have{did_you_mean(unknown, domain.names)}; its variables are"
             f" {quoted(domain.names)}.",
             where=unknown[0],
         )
@@ -447,7 +449,7 @@ def _kinds(learn: object) -> list[str]:
         given = shown(learn) if isinstance(learn, str) or not kinds else f"one of {quoted(kinds)}"
         raise OptionError(
             f"learn must be one of {quoted(get_args(Learn))}, or a dict of these with weights, not"
-            f" {given}.",
+            f" {given}{did_you_mean(kinds, get_args(Learn))}.",
             where="learn",
         )
     if isinstance(learn, Mapping):

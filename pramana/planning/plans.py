@@ -19,6 +19,7 @@ from owner_agent.site.protection import require_estimable, require_protected
 from pramana.frames.sentences import one_sentence, options_told, quoted
 from pramana.frames.tables import names_of, shown
 from pramana.planning.designing import number, one_of, require_domain, require_variables
+from pramana_core.alike import did_you_mean
 from pramana_core.channels import (
     CutAndPaste,
     Dense,
@@ -182,7 +183,9 @@ def _read(given: object) -> AnyChannel:
         found = own_mistakes(error)
         if found[0]["type"].startswith("union_tag"):
             kinds = found[0].get("ctx", {}).get("expected_tags") or quoted(_kinds())
-            has = f"not {given['kind']!r}" if "kind" in given else "and is not given"
+            has = "and is not given"
+            if "kind" in given:
+                has = f"not {given['kind']!r}{did_you_mean([given['kind']], _kinds())}"
             raise ChannelError(f"kind must be one of {kinds}, {has}.", where="kind") from None
         told = [mistake(("channel", *e["loc"]), e["type"], e["msg"]) for e in found]
         words = "; ".join(t.replace("channel.", "").removeprefix("channel: ") for t in told)

@@ -20,6 +20,7 @@ from pramana.reporting.tabulating import (
 )
 from pramana.showing.charts import counts_chart, plotted
 from pramana.showing.html import DIGITS, card
+from pramana_core.alike import did_you_mean
 from pramana_core.domain import Domain
 from pramana_core.errors import OptionError
 from pramana_core.estimation.estimated import EstimatedMarginals
@@ -395,7 +396,7 @@ def estimate(
     if estimator not in get_args(EstimatorName):
         raise OptionError(
             f"estimator must be one of {', '.join(map(repr, get_args(EstimatorName)))}, not"
-            f" {shown(estimator)}.",
+            f" {shown(estimator)}{did_you_mean([estimator], get_args(EstimatorName))}.",
             where="estimator",
         )
     require_order(order)

@@ -23,6 +23,7 @@ from pramana.simulate.model_sharing_tables import SharingTable
 from pramana.simulate.publishers import publisher_of
 from pramana.simulate.publishing_learning import learn_published
 from pramana.simulate.study import Series, spread
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError, RequirementUnmet
 from pramana_core.learn.common.documents import stream
 from pramana_core.mixed.table import MixedTable
@@ -212,7 +213,9 @@ def way_of(method: str) -> Way:
     """Return what makes a model of a fold. Raises OptionError for a method that is not there."""
     if method not in WAYS:
         raise OptionError(
-            f"method must be one of {', '.join(WAYS)}, not {method!r}.", where="method"
+            f"method must be one of {', '.join(WAYS)}, not"
+            f" {method!r}{did_you_mean([method], WAYS)}.",
+            where="method",
         )
     return WAYS[method]
 

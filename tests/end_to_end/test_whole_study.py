@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+import pramana as pm
 from miner_service.http.app import create_app
 from miner_service.settings import Settings
 from miner_service.store.tokens import rotate_admin_token
@@ -22,6 +23,7 @@ from owner_agent.cli.main import build
 from owner_agent.state.environment import Environment
 from pramana_core.terminal import run
 from tests.miner_service.crew import crew_of
+from tests.miner_service.masking import masked
 
 with warnings.catch_warnings():
     # It warns that it would rather have another HTTP client than the one we pin; it works with it.
@@ -179,6 +181,36 @@ def test_a_custodian_asks_what_the_whole_study_reveals(three: World):
     (shown,) = three.rest("GET", "/v1/dashboard")["studies"]
     assert shown["privacy"] == said
     assert f"{said['record']['determined']['grows_to']:.2%}" == "99.99%"
+
+
+@pytest.mark.slow
+def test_owner_miner_and_analyst_call_a_release_the_same(three: World):
+    """By the ledger and by every list that has it; what another study has too is called anew."""
+    made = json.loads(three.call("south", "publish", "--yes", "--json").out)
+    assert made["already"]
+    (left,) = json.loads(three.call("south", "ledger", "--json").out)["releases"]
+    called = left["release"]
+    assert called in three.call("south", "ledger").words
+    (here,) = [r for r in three.rest("GET", "/v1/studies/asia/releases")["items"]
+               if r["owner"] == "south"]  # fmt: skip
+    assert {called} == {made["name"], made["release_id"], left["release_id"], here["id"]}
+    token = three.rest("POST", "/v1/studies/asia/tokens", name="ana")["token"]
+    study = pm.connect("http://127.0.0.1:9", token=token, transport=three.transport).study("asia")
+    listed = study.releases().set_index("owner")
+    assert listed.loc["south", ["id", "name"]].tolist() == [called, called]
+    assert called in study.alignment().to_frame()["release"].tolist()
+
+    three.rest("POST", "/v1/studies", name="oslo")
+    invited = three.rest("POST", "/v1/studies/oslo/invitations", owner="bank")["secret"]
+    token = three.rest("POST", "/v1/invitations/accept", secret=invited)["token"]
+    for name, same in ((called, False), ("r-0123456789ab", True), ("by-hand", False)):
+        other = three.client.post(
+            "/v1/studies/oslo/releases",
+            json=masked(range(30), name=name, seed=1).body,
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert other.status_code == 201, other.text
+        assert (other.json()["id"] == name) is same
 
 
 @pytest.mark.slow

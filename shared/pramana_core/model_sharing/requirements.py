@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import ModelError, OptionError
 from pramana_core.model_sharing.attributes import TreeSchema
 from pramana_core.model_sharing.tree import Leaf, SharedTree
@@ -260,7 +261,10 @@ def released_form(tree: SharedTree, tell: str = "hits") -> SharedTree:
         ModelError: distributions are asked for, and a leaf does not have its own.
     """
     if tell not in TELLS:
-        raise OptionError(f"tell must be one of {', '.join(TELLS)}, not {tell!r}.", where="tell")
+        raise OptionError(
+            f"tell must be one of {', '.join(TELLS)}, not {tell!r}{did_you_mean([tell], TELLS)}.",
+            where="tell",
+        )
     if tell == "hits":
         return tree.with_leaves(replace(leaf, distribution=None) for leaf in tree.leaves)
     if any(leaf.distribution is None for leaf in tree.leaves):

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 
 Share = Annotated[float, Gt(0), Le(1)]
@@ -61,7 +62,9 @@ def require_limit(value: Any, kind: Any, where: str) -> None:
     choices = [c for part in _parts(kind) if get_origin(part) is Literal for c in get_args(part)]
     if choices and value not in choices:
         raise OptionError(
-            f"{where} must be one of {', '.join(choices)}, not {value!r}.", where=where
+            f"{where} must be one of {', '.join(choices)}, not"
+            f" {value!r}{did_you_mean([value], choices)}.",
+            where=where,
         )
     limits = _limits(kind)
     if limits:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pramana_core.alike import did_you_mean
 from pramana_core.errors import OptionError
 from pramana_core.mask.core.cautions import Caution, cautions, facts, gravest_first
 from pramana_core.mask.core.influence import Influence, hidden, influence_of
@@ -137,7 +138,8 @@ class Method:
         if unknown := sorted(set(options) - set(self.options)):
             takes = ", ".join(self.options) or "no options"
             raise OptionError(
-                f"Method {self.name!r} has no option {unknown[0]!r}; it takes {takes}.",
+                f"Method {self.name!r} has no option"
+                f" {unknown[0]!r}{did_you_mean(unknown[:1], self.options)}; it takes {takes}.",
                 where=unknown[0],
             )
         return self.run(S, X, rng, **options)

@@ -59,6 +59,8 @@ def _problem(status: int, code: str, detail: str) -> httpx.Response:
 def _answer(request: httpx.Request) -> httpx.Response:
     if request.headers["authorization"] != f"Bearer {TOKEN}":
         return _problem(401, "unauthenticated", "The token is wrong or was revoked.")
+    if (request.method, request.url.path) == ("GET", "/v1/studies/voyage/jobs"):
+        return httpx.Response(200, json={"items": [_JOB]})
     if request.url.path not in _ANSWERS:
         return _problem(404, "not-found", "There is no such thing.")
     return httpx.Response(200, json=_ANSWERS[request.url.path])
@@ -230,7 +232,7 @@ MISTAKES: Mistakes = {
         ),
         "a job that there is not": (
             lambda: _study().job("j-2"),
-            "'voyage' has no job 'j-2' … jobs() lists them",
+            "'voyage' has no job 'j-2' … (did you mean 'j-1'?) … jobs() lists them",
         ),
     },
     NotReady: {

@@ -1,0 +1,108 @@
+"""Names that are nearly right: each is answered with the one that was probably meant."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import pramana as pm
+from tests.places import ROOT
+from tests.pramana.face.mistakes.client import _connect as connect
+
+PEOPLE = pm.example("titanic")
+DOMAIN = pm.Domain.of(**{name: sorted(PEOPLE[name].unique()) for name in PEOPLE})
+PLAN = pm.plan(DOMAIN, p=0.1)
+KEYS = pm.Keys.for_experiments(1)
+IDS = PEOPLE.index
+REPORTS = pm.randomize(PEOPLE, PLAN, KEYS, record_id=IDS, study="s")
+NET = pm.BayesNet({"sex": [], "survived": ["sex"]}).fit(REPORTS)
+
+
+def mask(**options):
+    numbers = PEOPLE.assign(debt=range(len(PEOPLE)))
+    return pm.mask(numbers, **{"confidential": ["debt"], **options})
+
+
+NEAR = {
+    "a public name": (lambda: pm.DecisonTree, "DecisionTree"),
+    "a table": (lambda: pm.example("titanik"), "'titanic'"),
+    "a column": (
+        lambda: pm.randomize(PEOPLE.rename(columns={"sex": "SEX"}), PLAN, KEYS, record_id=IDS),
+        "'SEX'",
+    ),
+    "a column of ids": (lambda: pm.randomize(PEOPLE, PLAN, KEYS, record_id="Clas"), "'class'"),
+    "a category": (lambda: DOMAIN["sex"].code("Female"), "'female'"),
+    "a variable": (lambda: DOMAIN["survive"], "'survived'"),
+    "a variable of a table": (
+        lambda: pm.estimate(REPORTS).table("survivd"),
+        "'survived'",
+    ),
+    "a target": (lambda: pm.NaiveBayes("Survived").fit(REPORTS), "'survived'"),
+    "a feature": (lambda: pm.NaiveBayes("survived", ["clas"]).fit(REPORTS), "'class'"),
+    "a node": (lambda: NET.query("Sex"), "'sex'"),
+    "a public variable": (lambda: pm.plan(DOMAIN, p=0.1, public=["ages"]), "'age'"),
+    "a channel": (
+        lambda: pm.plan(DOMAIN, p=0.1, channels={"sex": {"kind": "symetric", "p": 0.1}}),
+        "'symmetric'",
+    ),
+    "an option of a function": (lambda: pm.connect("https://x", tokenfile="me"), "'token_file'"),
+    "an option of a learner": (lambda: pm.DecisionTree("ill", maxdepth=3), "'max_depth'"),
+    "a choice of a learner": (
+        lambda: pm.DecisionTree("sex", criterion="Gain").fit(REPORTS),
+        "'gain'",
+    ),
+    "a column to mask": (lambda: mask(confidential=["debts"]), "'debt'"),
+    "a method of masking": (lambda: mask(method="shufle"), "'shuffle'"),
+    "an option of a method": (lambda: mask(method="sadp", noize=1.0), "'noise'"),
+    "an estimator": (lambda: pm.estimate(REPORTS, estimator="loglinear"), "'log-linear'"),
+    "a study": (lambda: connect().study("voyages"), "'voyage'"),
+    "a job": (lambda: connect().study("voyage").job("j1"), "'j-1'"),
+    "which records": (
+        lambda: connect().study("voyage").table("sex", records="comon"),
+        "'common'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NEAR)
+def test_what_is_nearly_a_name_is_answered_with_it(what):
+    call, meant = NEAR[what]
+    with pytest.raises((pm.PramanaError, AttributeError)) as caught:
+        call()
+    assert f"did you mean {meant}?" in str(caught.value)
+
+
+def test_what_is_like_no_name_is_answered_with_those_that_there_are():
+    with pytest.raises(pm.InputError, match="they have class, age, sex, survived") as caught:
+        pm.NaiveBayes("wealth").fit(REPORTS)
+    assert "did you mean" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("owner_agent", "publsh"), "publish"),
+        (("owner_agent", "publish", "--jsn"), "--json"),
+        (("miner_service", "study", "creat"), "create"),
+        (("miner_service", "check", "--dta", "x"), "--data"),
+        (("pramana", "study", "modles"), "models"),
+        (("pramana", "study", "kinds", "decision-treee"), "decision-tree"),
+        (("pramana", "simulate", "tree", "--tabel", "x.csv"), "--table"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_nearly_a_command_or_an_option_is_answered_with_it(words, meant):
+    module, *typed = words
+    done = subprocess.run(
+        [sys.executable, "-m", module, *typed],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200"},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    said = " ".join(done.stderr.split()).lower().replace("possible options:", "did you mean")
+    assert meant in said.partition("did you mean")[2]
