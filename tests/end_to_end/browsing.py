@@ -36,8 +36,11 @@ _QUIET = (
 )
 
 SERIOUS = ("serious", "critical")
-LIGHTS = ("light", "dark")
-WIDTHS = (1280, 380)
+LOOKS = ((1280, "light"), (1280, "dark"), (380, "light"), (380, "dark"))
+"""Widths and lights in which every page is looked at."""
+
+BY_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
+"""Rules that may hold in one of them and not in another."""
 
 
 @contextmanager
@@ -117,16 +120,21 @@ class Person:
             page.keyboard.press("Enter")
         return page
 
-    def accessible(self, page: Any, *, rules: tuple[str, ...] = ()) -> list[str]:
-        """Return the serious faults that axe finds in a page as it is, of some rules or of all."""
-        options: dict[str, Any] = {"iframes": False, "resultTypes": ["violations"]}
-        if rules:
-            options["runOnly"] = {"type": "rule", "values": list(rules)}
-        page.evaluate(f"window.axe || void (() => {{ {axe.AXE_SCRIPT} }})()")
-        found = page.evaluate("options => axe.run(document, options)", options)["violations"]
-        return [
-            f"{page.url}, {one['id']}: {node['target']} {node['failureSummary']}"
-            for one in found
-            if one["impact"] in SERIOUS
-            for node in one["nodes"]
-        ]
+
+def faults_of(page: Any, *, rules: tuple[str, ...] = ()) -> list[str]:
+    """Return the serious faults that axe finds in a page as it is, of some rules or of all.
+
+    A model's page within another is looked at by itself, at its own address.
+    """
+    options: dict[str, Any] = {"iframes": False, "resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe.AXE_SCRIPT)
+    found = page.evaluate("options => axe.run(document, options)", options)["violations"]
+    return [
+        f"{page.url}, {one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in SERIOUS
+        for node in one["nodes"]
+    ]

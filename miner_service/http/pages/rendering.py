@@ -66,7 +66,7 @@ def page(
 def written_page(template: str, **shown: Any) -> bytes:
     """Return the text of a page; what no text may hold is replaced."""
     text = _environment().get_template(template).render(**shown)
-    return text.encode("utf-8", "replace")
+    return printable(text).encode("utf-8", "replace")
 
 
 @cache
