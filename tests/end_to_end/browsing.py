@@ -36,11 +36,16 @@ _QUIET = (
 )
 
 SERIOUS = ("serious", "critical")
-LOOKS = ((1280, "light"), (1280, "dark"), (380, "light"), (380, "dark"))
-"""Widths and lights in which every page is looked at."""
+_BY_LIGHT = ("color-contrast", "link-in-text-block")
+_BY_WIDTH = ("scrollable-region-focusable", "target-size")
 
-BY_LOOKS = ("color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size")
-"""Rules that may hold in one of them and not in another."""
+LOOKS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
+    (1280, "light", ()),
+    (1280, "dark", _BY_LIGHT),
+    (380, "light", _BY_WIDTH),
+    (380, "dark", (*_BY_LIGHT, *_BY_WIDTH)),
+)
+"""Widths and lights in which every page is looked at, by all rules and then by those they decide."""
 
 
 @contextmanager
