@@ -45,7 +45,7 @@ LOOKS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
     (380, "light", _BY_WIDTH),
     (380, "dark", (*_BY_LIGHT, *_BY_WIDTH)),
 )
-"""Widths and lights in which every page is looked at, by all rules and then by those they decide."""
+"""Widths and lights in which every page is looked at, by all rules or by those they decide."""
 
 
 @contextmanager
