@@ -101,7 +101,8 @@ def _sentences(asked: _Asked) -> tuple[str, ...]:
     of = f"What {asked.records:,} records under these plans can tell"
     told = [f"{of} (two standard errors, {assumed}):"]
     if found.single:
-        best, worst = found.single[0], found.single[-1]
+        ranked = sorted(found.single, key=lambda one: one.share)
+        best, worst = ranked[0], ranked[-1]
         sharpest = f", at best to ± {_points(best)} ({_named(best)})" if best != worst else ""
         told.append(
             f"A category's share is told to ± {_points(worst)} ({_named(worst)}){sharpest}."

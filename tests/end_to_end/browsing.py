@@ -36,8 +36,16 @@ _QUIET = (
 )
 
 SERIOUS = ("serious", "critical")
-LIGHTS = ("light", "dark")
-WIDTHS = (1280, 380)
+_BY_LIGHT = ("color-contrast", "link-in-text-block")
+_BY_WIDTH = ("scrollable-region-focusable", "target-size")
+
+LOOKS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
+    (1280, "light", ()),
+    (1280, "dark", _BY_LIGHT),
+    (380, "light", _BY_WIDTH),
+    (380, "dark", (*_BY_LIGHT, *_BY_WIDTH)),
+)
+"""Widths and lights in which every page is looked at, by all rules or by those they decide."""
 
 
 @contextmanager
@@ -117,16 +125,21 @@ class Person:
             page.keyboard.press("Enter")
         return page
 
-    def accessible(self, page: Any, *, rules: tuple[str, ...] = ()) -> list[str]:
-        """Return the serious faults that axe finds in a page as it is, of some rules or of all."""
-        options: dict[str, Any] = {"iframes": False, "resultTypes": ["violations"]}
-        if rules:
-            options["runOnly"] = {"type": "rule", "values": list(rules)}
-        page.evaluate(f"window.axe || void (() => {{ {axe.AXE_SCRIPT} }})()")
-        found = page.evaluate("options => axe.run(document, options)", options)["violations"]
-        return [
-            f"{page.url}, {one['id']}: {node['target']} {node['failureSummary']}"
-            for one in found
-            if one["impact"] in SERIOUS
-            for node in one["nodes"]
-        ]
+
+def faults_of(page: Any, *, rules: tuple[str, ...] = ()) -> list[str]:
+    """Return the serious faults that axe finds in a page as it is, of some rules or of all.
+
+    A model's page within another is looked at by itself, at its own address.
+    """
+    options: dict[str, Any] = {"iframes": False, "resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": list(rules)}
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe.AXE_SCRIPT)
+    found = page.evaluate("options => axe.run(document, options)", options)["violations"]
+    return [
+        f"{page.url}, {one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found
+        if one["impact"] in SERIOUS
+        for node in one["nodes"]
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +118,7 @@ def test_an_admin_makes_a_study_invites_an_owner_and_gives_an_analyst_a_token(so
 FILLED: dict[str, dict[str, Any]] = {
     "association-rules": {"minimum support": "0.2"},
     "bayes-classifier": {"target": "ill"},
-    "bayes-net-parameters": {},
+    "bayes-net-parameters": {"structure/ill": ["smoker", "age"]},
     "bayes-net-structure": {"draws": "5"},
     "contingency-table": {"variables": ["smoker", "ill"]},
     "decision-tree": {"target": "ill"},
@@ -136,8 +137,14 @@ def study_of(kind: str) -> str:
 
 
 def fill(page: Any, filled: dict[str, Any]) -> None:
-    """Fill in fields by their labels."""
+    """Fill in fields by their labels, unfolding what they wait in; those of a list are checked."""
     for label, value in filled.items():
+        if label.startswith("structure/"):
+            family = page.get_by_role("group", name=label.partition("/")[2], exact=True)
+            family.get_by_text("parents").click()
+            for name in value:
+                family.locator("details").get_by_label(name).check()
+            continue
         if isinstance(value, list):
             group = page.get_by_role("group", name=label)
             for name in value:
@@ -167,7 +174,8 @@ def models(chromium, service) -> dict[str, str]:
             page.get_by_role("button", name="What would it take?").click()
             assert "It would take" in page.get_by_role("status").inner_text()
             page.get_by_role("button", name="Start the job").click()
-            page.locator("#state.succeeded").wait_for()
+            page.locator("#state:is(.succeeded, .failed), .problem").first.wait_for()
+            assert page.locator("#state.succeeded").count(), page.inner_text("main")
             page.get_by_role("link", name="See the model").click()
             page.wait_for_url("**/pages/models/*")
             found[kind] = page.url.removeprefix(service.url)
@@ -178,8 +186,197 @@ def models(chromium, service) -> dict[str, str]:
 
 def test_each_kind_of_job_is_begun_by_its_form_and_its_model_opened(models, somebody, service):
     assert set(models) == set(FILLED) == set(job_forms())
-    for kind, address in models.items():
-        page = somebody(service.analysts[study_of(kind)].token).open(address)
+    page = somebody(service.admin.token).page
+    for address in models.values():
+        page.goto(service.url + address)
         framed = page.frame_locator("iframe.model")
-        assert framed.locator("h1").inner_text()
-        assert "±" in framed.locator("body").inner_text() or framed.locator("svg").count(), kind
+        assert framed.locator("h1").inner_text() in ("survey", "debts")
+        # The frame is as high as what is in it, so that there is one scroll bar.
+        page.wait_for_function(
+            "() => { const it = document.querySelector('iframe.model');"
+            " const inner = it.contentDocument.documentElement;"
+            " return it.clientHeight >= inner.offsetHeight; }"
+        )
+
+
+def test_a_network_has_the_parents_that_were_checked(models, service):
+    model = models["bayes-net-parameters"].rpartition("/")[2]
+    told = service.analysts["survey"].get(f"/v1/models/{model}")
+    parents = {node["name"]: set(node["parents"]) for node in told["nodes"]}
+    assert parents == {"smoker": set(), "age": set(), "sport": set(), "ill": {"smoker", "age"}}
+
+
+def test_two_models_are_compared_and_one_predicts_pasted_rows(models, somebody, service):
+    page = somebody(service.analysts["survey"].token).open(models["decision-tree"])
+    page.get_by_label("Model", exact=True).select_option(
+        models["bayes-classifier"].rpartition("/")[2]
+    )
+    page.get_by_role("button", name="Show both").click()
+    for number in (1, 2):
+        framed = page.frame_locator("iframe.model").nth(number - 1)
+        framed.locator("svg").first.wait_for()
+    page.get_by_role("link", name="decision tree").click()
+    rows = "smoker\tage\tsport\nyes\t>=45\tlow\nno\t<30\thigh"
+    page.get_by_label(re.compile("^Rows")).fill(rows)
+    page.get_by_role("button", name="Predict").click()
+    told = page.get_by_role("region", name="Predictions").locator("tbody td:nth-child(2)")
+    told.first.wait_for()
+    assert told.all_inner_texts() == ["yes", "no"]
+
+
+def test_a_job_that_runs_is_watched_and_cancelled(somebody, service):
+    page = somebody(service.analysts["survey"].token).open(long_job(service, "watched"))
+    page.locator("#state.running").wait_for()
+    page.locator("#log li", has_text="Run 1 began").wait_for()
+    assert page.get_by_role("progressbar").count() == 1
+    page.get_by_role("button", name="Cancel the job").click()
+    page.locator("#state.cancelled").wait_for()
+    assert page.get_by_role("button", name="Cancel the job").count() == 0
+
+
+def long_job(service: Service, key: str) -> str:
+    """Begin a job that ends only when it is cancelled; return its page."""
+    spec = {"kind": "bayes-net-structure", "draws": 10_000, "seed": len(key)}
+    made = service.analysts["survey"](
+        "POST", "/v1/studies/survey/jobs", json={"key": key, "spec": spec}
+    )
+    assert made.status_code == 202, made.text
+    return f"/pages/jobs/{made.json()['id']}"
+
+
+def test_a_token_that_ends_while_a_page_is_open_leads_to_the_way_in_and_back(somebody, service):
+    issued = service.admin("POST", "/v1/studies/survey/tokens", json={"name": "eve"}).json()
+    eve = somebody(issued["token"], refused={401})
+    job = long_job(service, "followed")
+    page, other = eve.open(job), eve.tab()
+    other.goto(f"{service.url}/pages/studies/survey/jobs/new?kind=decision-tree")
+    page.locator("#state.running").wait_for()
+    assert service.admin("DELETE", f"/v1/tokens/{issued['id']}").status_code == 204
+    # What was open is of no more use: a form is refused, and so is what the other page offers.
+    other.get_by_label("target").select_option("ill")
+    other.get_by_role("button", name="Start the job").click()
+    other.get_by_role("link", name="Sign in").wait_for()
+    page.get_by_role("button", name="Cancel the job").click()
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_label("Token").fill(service.analysts["survey"].token)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Studies").wait_for()
+    page.goto(service.url + job)
+    page.get_by_role("button", name="Cancel the job").click()
+    page.locator("#state.cancelled").wait_for()
+
+
+def test_of_two_tabs_each_shows_the_session_that_is(somebody, service):
+    both = somebody(service.admin.token, refused={403})
+    first, second = both.page, both.tab()
+    second.goto(f"{service.url}/pages/studies/survey/people")
+    first.get_by_role("button", name="Sign out").click()
+    first.get_by_label("Token").fill(service.owners["north"].token)
+    first.keyboard.press("Enter")
+    first.get_by_role("heading", name="Studies").wait_for()
+    # The form that the second tab has open is of the session before: it does nothing now.
+    second.get_by_label("Owner").fill("intruder")
+    second.get_by_role("button", name="Invite").click()
+    second.get_by_role("heading", name="Not allowed").wait_for()
+    named = [one["owner"] for one in service.admin.get("/v1/studies/survey/invitations")["items"]]
+    assert "intruder" not in named
+    second.goto(f"{service.url}/pages/studies")
+    assert "owner" in second.locator(".who").inner_text()
+
+
+def test_an_owner_sees_her_own_part_only(models, somebody, service):
+    north = somebody(service.owners["north"].token, refused={403, 404})
+    page = north.page
+    for part in ("", "/releases", "/privacy"):
+        north.open(f"/pages/studies/survey{part}")
+        shown = page.inner_text("main")
+        assert "smoker" in shown, part
+        assert "sport" not in shown, part
+    north.open("/pages/studies/survey/jobs")
+    assert page.get_by_role("button", name="Go on").count() == 0
+    north.open("/pages/studies/survey/people")
+    assert page.get_by_role("heading", name="Not allowed").count() == 1
+    for address in ("/pages/studies/debts", models["regression"]):
+        north.open(address)
+        assert page.get_by_role("heading", name="Not found").count() == 1
+    north.open(models["decision-tree"])
+    assert page.locator("iframe.model").count() == 1
+
+
+def test_the_keyboard_reaches_every_control_of_a_form_in_its_order(somebody, service):
+    ana = somebody(service.analysts["survey"].token)
+    page = ana.open("/pages/studies/survey/jobs/new?kind=bayes-net-structure")
+    page.keyboard.press("Tab")
+    assert page.evaluate(_WHERE) == "Skip to the content"
+    page.keyboard.press("Enter")
+    reached = []
+    page.get_by_text("More options").focus()
+    page.keyboard.press("Enter")
+    page.locator("main").focus()
+    wanted = page.evaluate(_CONTROLS)
+    for _ in wanted:
+        page.keyboard.press("Tab")
+        while page.evaluate("document.activeElement.closest('form, summary') === null"):
+            page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('summary')"):
+            page.keyboard.press("Tab")
+        reached.append(page.evaluate(_WHERE))
+    assert reached == wanted
+    assert len(wanted) > 15
+    focused = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert focused == "solid"
+
+
+_NAMED = "(one.name ? one.name + '=' + (one.type === 'checkbox' ? one.value : '') : one.innerText)"
+_WHERE = f"(() => {{ const one = document.activeElement; return {_NAMED}; }})()"
+_CONTROLS = (
+    "[...document.querySelectorAll('main form input:not([type=hidden]), main form select,"
+    f" main form textarea, main form button')].map(one => {_NAMED})"
+)
+
+
+def pages_of(service: Service, models: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Every page, and whose token shows it."""
+    yield "", "/pages/sign-in"
+    admin = service.admin.token
+    parts = ("", "/owners", "/releases", "/privacy", "/jobs", "/models", "/people")
+    yield from ((admin, one) for one in ("/pages/studies", "/pages/operator", "/pages/none"))
+    yield from ((admin, f"/pages/studies/survey{part}") for part in parts)
+    yield admin, "/pages/studies/debts/privacy"
+    for kind, shown in models.items():
+        study = study_of(kind)
+        ana = service.analysts[study].token
+        yield ana, f"/pages/studies/{study}/jobs/new?kind={kind}"
+        yield ana, f"{shown}/page"
+    tree, other = models["decision-tree"], models["bayes-classifier"].rpartition("/")[2]
+    ana = service.analysts["survey"]
+    yield from ((ana.token, one) for one in (tree, f"{tree}/beside?other={other}"))
+    done = next(one for one in ana.get("/v1/studies/survey/jobs")["items"] if one["model"])
+    yield ana.token, f"/pages/jobs/{done['id']}"
+
+
+def test_no_page_has_a_serious_fault_of_access(models, somebody, service):
+    seated: dict[str, browsing.Person] = {}
+    found = []
+    for token, address in pages_of(service, models):
+        person = seated.get(token) or somebody(token, refused={404})
+        seated[token] = person
+        page = person.open(address)
+        for details in page.locator("details").all():
+            details.evaluate("one => { one.open = true; }")
+        for width, light, rules in browsing.LOOKS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=light)
+            found += browsing.faults_of(page, rules=rules)
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            found += [f"{address} is {wide} px too wide at {width}"] if wide > 0 else []
+    assert found == []
+
+
+def test_axe_sees_a_fault_where_there_is_one(somebody, service):
+    page = somebody(service.admin.token).page
+    page.evaluate("document.querySelector('label[for=title]').remove()")
+    page.evaluate("document.querySelector('h1').style.color = '#eee'")
+    told = "\n".join(browsing.faults_of(page))
+    assert "label" in told
+    assert "color-contrast" in told

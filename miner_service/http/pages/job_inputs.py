@@ -29,7 +29,7 @@ _SENSIBLE = {"minimum_support": "0.1"}
 """What stands at first in fields that have no default of their own."""
 
 _SAID = {
-    ("records", "identical"): "the same at every owner, or none",
+    ("records", "identical"): "the same at all owners",
     ("records", "common"): "those at every owner",
     ("records", "any"): "all there are",
     ("estimator", "moment"): "by moments",

@@ -33,7 +33,7 @@ class Pages:
     def render(self, template: str, **shown: Any) -> bytes:
         """Return the text of a page; what no text may hold is replaced."""
         text = self._environment.get_template(template).render(**shown)
-        return text.encode("utf-8", "replace")
+        return printable(text).encode("utf-8", "replace")
 
     def static(self, name: str) -> tuple[bytes, str] | None:
         """Return a file that pages load, and its media type; None where there is none."""

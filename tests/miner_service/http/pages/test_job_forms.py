@@ -1,0 +1,125 @@
+"""What forms of jobs ask for, as they are filled in; what they say before a job runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from miner_service.http.pages.forms import Sent
+from miner_service.http.pages.job_forms import form_of
+from pramana_core.errors import InputError
+from tests.miner_service import masking
+from tests.miner_service.http.pages.browsers import Browser
+from tests.miner_service.http.pages.test_pages import text_of
+
+KNOWN = ["age", "sex", "a=b", "a -> b"]
+
+
+def asked(kind, **fields):
+    """What a form asks for that was left as it was but for some fields, each with its values."""
+    form = form_of(kind)
+    sent = {one.name: [one.default] for one in form.inputs if one.kind in ("choice", "number")}
+    sent |= {one.name: ["on"] for one in form.inputs if one.default == "true"}
+    return form.read(Sent({**sent, **fields}), KNOWN).spec
+
+
+def test_a_form_that_is_left_as_it_was_asks_for_the_defaults():
+    target = {"target": ["age"]}
+    for kind, fields in {
+        "bayes-net-structure": {},
+        "decision-tree": target,
+        "linear-classifier": target,
+        "bayes-classifier": target,
+        "regression": target,
+        "model-sharing": {},
+    }.items():
+        spec = form_of(kind).of.spec
+        least = {name: values[0] for name, values in fields.items()}
+        assert asked(kind, **fields) == spec.model_validate({"kind": kind, **least})
+
+
+def test_a_score_and_a_search_are_fields():
+    found = asked(
+        "bayes-net-structure",
+        **{
+            "score.name": ["bic"],
+            "score.c_star": ["2"],
+            "score.alpha": ["7"],  # of another score: not read
+            "search.order": ["sex\r\na=b\r\n\r\nage"],
+            "search.max_parents": ["2"],
+            "search.refine": [],
+        },
+    )
+    assert found.score.model_dump() == {"name": "bic", "eta": 1.0, "c_star": 2.0}
+    assert found.search.order == ("sex", "a=b", "age")
+    assert (found.search.max_parents, found.search.refine) == (2, False)
+
+
+def test_a_structure_is_checked_or_written_a_line_for_each_link():
+    checked = {"structure/": ["age", "sex"], "structure/sex": ["age", "a=b"]}
+    # A parent that is left out of the network is none.
+    assert asked("bayes-net-parameters", **checked).structure == {"age": [], "sex": ["age"]}
+    lines = {"structure/links": ["age -> sex\n a=b->sex\na -> b -> age"]}
+    assert asked("bayes-net-parameters", **lines).structure == {
+        "age": ["a -> b"],
+        "sex": ["age", "a=b"],
+        "a=b": [],
+        "a -> b": [],
+    }
+
+
+def test_items_numbers_and_owners_are_written_without_json():
+    found = asked("association-rules", items=["age=old\nage=a=b\na=b=yes"])
+    assert found.items == {"age": ["old", "a=b"], "a=b": ["yes"]}
+    assert found.minimum_support == 0.1
+    numbers = asked("linear-classifier", target=["sex"], numeric=["age=1, 2.5,4"])
+    assert numbers.numeric == {"age": (1.0, 2.5, 4.0)}
+    assert asked("model-sharing", owners=["north", "west"]).owners == ["north", "west"]
+    typed = asked("contingency-table", variables=["age\r\nsex"])
+    assert typed.variables == ["age", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("bayes-net-parameters", {"structure/links": ["nobody -> age"]}),
+        ("association-rules", {"items": ["age"]}),
+        ("linear-classifier", {"target": ["sex"], "numeric": ["age=1,many"]}),
+        ("bayes-net-structure", {"search.max_parents": ["0"]}),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_field(kind, fields):
+    with pytest.raises(InputError) as told:
+        asked(kind, **fields)
+    assert told.value.where.split(".")[0] in {name.split("/")[0].split(".")[0] for name in fields}
+    assert "nobody" not in told.value.message
+
+
+def test_a_form_says_what_the_records_can_tell(study):
+    browser = study.browser(study.analyst)
+    first = text_of(browser.get("/pages/studies/s/jobs/new?kind=decision-tree"))
+    assert "What 200 records under these plans can tell" in first
+    assert "A split is told from noise where a combination is" in first
+    assert (
+        "those at every owner"
+        in browser.get("/pages/studies/s/jobs/new?kind=decision-tree")
+        .text.partition("selected>")[2]
+        .partition("</option>")[0]
+    )
+    sent = {"kind": "contingency-table", "variables": ["C"], "records": "common", "only": "cost"}
+    told = text_of(browser.post("/pages/studies/s/jobs", sent))
+    assert "A category's share is told to ±" in told
+    assert "A combination of two" not in told
+
+
+def test_what_nothing_bounds_is_not_shown_as_nothing_spent(start):
+    miner = start()
+    analyst = miner.study("s")
+    miner.owner("s", "west").publish("s", masking.masked(range(40)))
+    browser = Browser(miner)
+    browser.sign_in(analyst.token)
+    for part in ("", "/privacy"):
+        drawn = browser.get(f"/pages/studies/s{part}").text
+        assert 'aria-label="epsilon 0 spent"' not in drawn
+        assert drawn.count('aria-label="no bound"') >= 2
+    form = text_of(browser.get("/pages/studies/s/jobs/new?kind=regression"))
+    assert "What 40 records can tell, beside what masking adds" in form
