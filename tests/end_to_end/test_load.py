@@ -5,21 +5,33 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import httpx
 import pytest
 
-from benchmarks.load.running import announce, cut, held_bodies, miner, own_memory, upload
+from benchmarks.load.running import Served, announce, cut, held_bodies, own_memory, upload
+from tests.forked import Forked
 
 MEBIBYTE = 1 << 20
 MOST_MEMORY = 400 * MEBIBYTE
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    with miner(tmp_path_factory.mktemp("load") / "miner") as served:
-        yield served
+def served(tmp_path_factory, until):
+    folder = tmp_path_factory.mktemp("load")
+    ready, token, log = folder / "ready.json", folder / "admin", folder / "log"
+    words = ["--data", str(folder / "data"), "--admin-token-file", str(token), "--port", "0"]
+    words += ["--ready-file", str(ready), "--workers", "0"]
+    process = Forked("miner_service", "serve", *words, out=log)
+    try:
+        until(ready.exists, process, said=log.read_text)
+        port = int(json.loads(ready.read_text())["url"].rsplit(":", 1)[1])
+        yield Served(port, process, token.read_text().strip())
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @pytest.mark.end_to_end

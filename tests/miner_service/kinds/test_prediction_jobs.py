@@ -241,7 +241,7 @@ def test_a_classifier_of_many_classes_is_refused(
     survey, assert_problem, monkeypatch, name, most, words
 ):
     """`sport` has 3 classes; the others have a column each, and 36 cells with it."""
-    study = survey()
+    study = survey(own=True)
     monkeypatch.setattr(classifiers, name, most)
     monkeypatch.setattr(classifiers, "CELLS", 35)
     spec = {"target": "sport", "loss": "perceptron", "sample": 10}

@@ -19,7 +19,7 @@ SPEC = {"kind": "regression", "target": "debt"}
 JOBS = "/v1/studies/asia/jobs"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sent():
     """Two copies of 200 masked records, and the tables that a learner should get."""
     rng = np.random.default_rng(1)
@@ -38,8 +38,10 @@ def tables_of(built):
     ]
 
 
-@pytest.fixture
-def analyst(miner, sent):
+@pytest.fixture(scope="module")
+def analyst(asked, sent):
+    """Of a study that the tests share; each learns something else there."""
+    miner, *_ = asked
     analyst = miner.study("asia")
     miner.owner("asia", "north").publish("asia", sent)
     return analyst

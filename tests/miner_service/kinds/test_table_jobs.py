@@ -261,7 +261,7 @@ def test_what_a_kind_does_not_have_is_not_found_and_says_what_there_is(survey, a
 
 
 def test_the_dashboard_links_models_and_owners_see_no_others(survey):
-    study = survey()
+    study = survey(own=True)
     first = study.learn(**TABLE)
     second = study.learn(**TABLE, records="common")
     (seen,) = study.analyst.get("/v1/dashboard")["studies"]

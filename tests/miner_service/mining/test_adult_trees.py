@@ -21,8 +21,7 @@ from tests.places import DATA
 OWNERS, RECORDS, SECONDS = 10, 45_222, 60
 
 
-@pytest.mark.slow
-@pytest.mark.calibration
+@pytest.mark.campaign
 def test_trees_of_ten_owners_are_combined_within_a_minute():
     """From the owners' records to the model, its document and its comparison with each tree."""
     files = [DATA / f"adult-{part}.csv.gz" for part in ("train", "test")]
