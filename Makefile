@@ -72,6 +72,7 @@ campaign: $(STAMP) ## what tests show in short, at length: 1,000 repetitions of 
 		PRAMANA_MOVED_RECORDS=20 $(BIN)/pytest -n auto tests/shared/mask/methods/test_own_weights.py \
 		tests/shared/mask/measures/test_measuring.py tests/shared/mask/methods/test_nmegadp_relationships.py \
 		tests/shared/mask/advice/test_recommending.py
+	PRAMANA_DISCOVERY_RUNS=50 $(BIN)/pytest tests/pramana/simulate/test_discovery.py
 	PRAMANA_LINEAR_RUNS=1000 $(BIN)/pytest -n auto --timeout 7200 tests/shared/learn/linear/test_linear_errors.py
 	PRAMANA_HONEST_PART=1 $(BIN)/pytest tests/shared/estimation/plausibility/test_plausibility.py
 	PRAMANA_SHARING_FOLDS=10 $(BIN)/pytest -n auto tests/shared/model_sharing/combination/test_combining.py
