@@ -8,6 +8,7 @@ import numpy as np
 
 from pramana_core.learn.bayes_classifier.dependence import information
 from pramana_core.learn.bayes_classifier.model import Attribute, BayesClassifier
+from pramana_core.learn.common.documents import stream
 from pramana_core.marginals.counts import Tensor
 
 _DRAWS, _FEWEST, _NUMBERS = 200, 40, 1 << 21
@@ -31,7 +32,7 @@ def information_error(model: BayesClassifier, attribute: Attribute) -> float | N
     if not np.isfinite(errors).all():
         return None
     own = _apart(errors)
-    rng = np.random.default_rng(0)
+    rng = stream(0)
     most = max(_FEWEST, min(_DRAWS, _NUMBERS // errors.size))
     found = []
     for _ in range(most):
