@@ -192,6 +192,6 @@ def _cells(column: Any) -> Any:
     return list(column) if isinstance(column, tuple | range) else column
 
 
-# What describes a table's columns, under the names that people import.
+# What describes a table's columns, and the errors, under the names that people import.
 
 __all__ = ["Domain", "Variable"]

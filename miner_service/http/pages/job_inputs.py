@@ -2,6 +2,10 @@
 
 What a specification has as an object is fields of their own, named `search.max_parents`; of a
 choice of objects there is a field for which, and the fields of all, each of which says whose it is.
+
+Also here:
+
+* Fields from a schema.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""How a page is made of a template: everything escaped, names apart from the text around them."""
+"""How a page is made of a template: everything escaped, names apart from the text around them.
+
+Also here:
+
+* How single values are written.
+"""
 
 from __future__ import annotations
 
