@@ -196,8 +196,7 @@ def show_design_written(
     if plan is not None:
         owners = ",".join(name for name, _ in plan.owners)
         told = (
-            "To use it, add --write-study-plan FILE; the study takes it, and `owner-agent join`"
-            " brings it to all owners."
+            "To use it, add --write-study-plan FILE; `owner-agent join` brings it to all owners."
             if study_plan is None
             else f"Wrote {study_plan}. Next, where the miner's data are: miner-service study create"
             f" NAME --owners {owners} --people same --plan {study_plan}"
