@@ -41,6 +41,7 @@ def test_no_other_link_opens(stranger, key):
     assert (answer.status_code, answer.headers.get("set-cookie")) == (401, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_nobody_else_sees_a_page(served, browser, stranger, page):
     assert browser.get(f"/pages/{page}").status_code in (200, 404)
@@ -102,6 +103,7 @@ def test_a_form_that_is_none_or_too_long_is_refused(browser):
     assert odd.status_code == 413
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [*PAGES, "static/pages.css", "static/nothing.css", "nowhere"])
 def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(browser, page):
     answer = browser.get(f"/pages/{page}")

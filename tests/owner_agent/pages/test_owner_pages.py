@@ -15,6 +15,8 @@ from owner_agent.report.of_site import site_report
 from owner_agent.report.plan_shown import PLAN
 from pramana_core.errors import Forbidden
 
+pytestmark = pytest.mark.slow
+
 PEER = """
 [peer]
 study = "asia"
