@@ -36,16 +36,13 @@ _QUIET = (
 )
 
 SERIOUS = ("serious", "critical")
-_BY_LIGHT = ("color-contrast", "link-in-text-block")
-_BY_WIDTH = ("scrollable-region-focusable", "target-size")
-
-LOOKS: tuple[tuple[int, str, tuple[str, ...]], ...] = (
+LOOKS: tuple[tuple[int, str, tuple[str, ...] | None], ...] = (
     (1280, "light", ()),
-    (1280, "dark", _BY_LIGHT),
-    (380, "light", _BY_WIDTH),
-    (380, "dark", (*_BY_LIGHT, *_BY_WIDTH)),
+    (1280, "dark", ("color-contrast", "link-in-text-block")),
+    (380, "dark", ("scrollable-region-focusable", "target-size")),
+    (380, "light", None),
 )
-"""Widths and lights in which every page is looked at, by all rules or by those they decide."""
+"""Widths and lights in which every page is looked at: by all rules, those they decide, or none."""
 
 
 @contextmanager

@@ -367,7 +367,7 @@ def test_no_page_has_a_serious_fault_of_access(models, somebody, service):
         for width, light, rules in browsing.LOOKS:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=light)
-            found += browsing.faults_of(page, rules=rules)
+            found += [] if rules is None else browsing.faults_of(page, rules=rules)
             wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             found += [f"{address} is {wide} px too wide at {width}"] if wide > 0 else []
     assert found == []
