@@ -134,7 +134,7 @@ def measured(setting: Setting, folder: Path, records: int, seconds: float) -> Ou
         records: how many each command draws.
         seconds: after so many it is ended.
     """
-    arguments = ["simulate", *arguments_of(setting, folder, records), "--json", "-"]
+    arguments = ["simulate", *arguments_of(setting, folder, records), "--json"]
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     before = _spent()

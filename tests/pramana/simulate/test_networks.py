@@ -31,7 +31,7 @@ SMALL = ("cancer", "survey")
 
 
 def simulated(arguments: list[str]) -> dict[str, object]:
-    ended = CliRunner().invoke(app, ["simulate", *arguments, "--json", "-"])
+    ended = CliRunner().invoke(app, ["simulate", *arguments, "--json"])
     assert ended.exit_code == 0, ended.output
     found: dict[str, object] = json.loads(ended.stdout)
     return found
