@@ -139,7 +139,7 @@ def outcome_of(setting: NetworkCommand, folder: Path, records: int, seconds: flo
         records: how many each command draws.
         seconds: after so many it is ended.
     """
-    arguments = ["simulate", *arguments_of(setting, folder, records), "--json", "-"]
+    arguments = ["simulate", *arguments_of(setting, folder, records), "--json"]
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     before = _spent()

@@ -141,7 +141,7 @@ def source_of(setting: SimulationCommand, data: Path, scratch: Path) -> Path:
 def figures_of(setting: SimulationCommand, data: Path, scratch: Path, runs: int) -> Found:
     """Run a setting; return its figures, or what was said where it was refused."""
     arguments = setting.arguments(source_of(setting, data, scratch), runs)
-    command = [sys.executable, "-m", "pramana", "simulate", *arguments, "--json", "-"]
+    command = [sys.executable, "-m", "pramana", "simulate", *arguments, "--json"]
     made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     told = {"name": setting.name, "command": " ".join(["pramana simulate", *arguments])}
     told["command"] = told["command"].replace(str(data), "DATA").replace(str(scratch), "SCRATCH")

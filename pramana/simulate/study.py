@@ -28,13 +28,10 @@ from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts, Tens
 from pramana_core.marginals.score_interval import LackOfFit, warnings_of
 from pramana_core.plan import Plan
 from pramana_core.privacy import Amplification
-from pramana_core.terminal import print_json
 
 if TYPE_CHECKING:
     from pramana.simulate.designs import DesignedPlan
 
-
-STANDARD_OUTPUT = Path("-")
 
 Numbers = Mapping[str, float | None]
 """One run's results by name; None where there is none."""
@@ -107,32 +104,29 @@ def require_place(out: Path | None) -> None:
     Raises:
         OptionError: the folder is not there, or the path is one.
     """
-    if out is None or out == STANDARD_OUTPUT:
+    if out is None:
         return
     if out.is_dir() or not out.parent.is_dir():
         raise OptionError(
             f"The result cannot be written to {out}:"
             f" {'it is a folder' if out.is_dir() else f'there is no folder {out.parent}'}.",
-            where="--json",
-            remedy="Name a file in a folder that is there, or - for standard output.",
+            where="--out",
+            remedy="Name a file in a folder that is there.",
         )
 
 
 def write_result(result: Mapping[str, Any], out: Path) -> None:
-    """Write a result as JSON to a file, or to standard output for `-`.
+    """Write a result as JSON to a file.
 
     Raises:
         OptionError: the file cannot be written.
     """
-    if out == STANDARD_OUTPUT:
-        print_json(result)
-        return
     text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OptionError(
-            f"The result cannot be written to {out}: {error.strerror}.", where="--json"
+            f"The result cannot be written to {out}: {error.strerror}.", where="--out"
         ) from None
 
 

@@ -77,7 +77,7 @@ def timeless(found: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_simulations(pin, command: str):
-    result = CliRunner().invoke(app, ["simulate", *command.split(), "--json", "out.json"])
+    result = CliRunner().invoke(app, ["simulate", *command.split(), "--out", "out.json"])
     assert result.exit_code == 0, result.output
     found = json.loads(Path("out.json").read_text(encoding="utf-8"))
     iterated = any(word in command for word in (" ml", "sampled", "log-linear", "auto", "linear "))

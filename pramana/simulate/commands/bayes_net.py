@@ -71,7 +71,8 @@ def bayes_net(
     runs: given.Runs = 10,
     seed: given.Seed = 1,
     limit: Limit = None,
-    json: given.Json = None,
+    json: given.Json = False,
+    out: given.Out = None,
 ) -> None:
     """Count the links in error of networks learned from randomized records.
 
@@ -84,7 +85,7 @@ def bayes_net(
     from pramana.simulate.study import require_place
     from pramana_core.design import goal
 
-    require_place(json)
+    require_place(out)
     ordered = order == "given"
     with given.options_as_typed():
         scoring = Scoring(score, eta, c_star, alpha, equivalent_sample_size)
@@ -98,4 +99,4 @@ def bayes_net(
         options = replace(options, estimator=chosen)
         announce(predicted_seconds(trials, options), runs)
         outcome = simulate(trials, options, ending(watch, limit))
-    given.tell(outcome, json, show_bayes_net)
+    given.tell(outcome, given.Answer(json, out), show_bayes_net)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pramana.simulate.commands import options as given
@@ -71,7 +70,8 @@ def tree(
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
-    json: given.Json = None,
+    json: given.Json = False,
+    out: given.Out = None,
 ) -> None:
     """Measure how often decision trees learned from randomized records are right.
 
@@ -81,7 +81,8 @@ def tree(
     """
     with given.options_as_typed():
         options = TreeOptions(criterion, max_depth, significance, least_records, prune, shrinkage)
-    _classify("tree", target, options, asdict(options), setup, (holdout, runs, seed), json)
+    answer = given.Answer(json, out)
+    _classify("tree", target, options, asdict(options), setup, (holdout, runs, seed), answer)
 
 
 @given.with_setup
@@ -95,7 +96,8 @@ def linear(
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
-    json: given.Json = None,
+    json: given.Json = False,
+    out: given.Out = None,
 ) -> None:
     """Measure how often linear classifiers learned from randomized records are right.
 
@@ -117,7 +119,7 @@ def linear(
         {"loss": loss, "l2": penalty, "encoding": encoding, "keep": keep},
         setup,
         (holdout, runs, seed),
-        json,
+        given.Answer(json, out),
     )
 
 
@@ -131,7 +133,8 @@ def classifier(
     holdout: given.Holdout = 0.3,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
-    json: given.Json = None,
+    json: given.Json = False,
+    out: given.Out = None,
 ) -> None:
     """Measure how often Bayesian classifiers learned from randomized records are right.
 
@@ -141,7 +144,8 @@ def classifier(
     """
     with given.options_as_typed():
         options = BayesClassifierOptions(model, max_parents, alpha)
-    _classify("classifier", target, options, asdict(options), setup, (holdout, runs, seed), json)
+    answer = given.Answer(json, out)
+    _classify("classifier", target, options, asdict(options), setup, (holdout, runs, seed), answer)
 
 
 def _classify(
@@ -151,7 +155,7 @@ def _classify(
     told: dict[str, Any],
     setup: given.Setup,
     repeated: tuple[float, int, int],
-    json: Path | None,
+    answer: given.Answer,
 ) -> None:
     """Simulate the learner of some options, and tell the outcome with some of them."""
     from pramana.simulate.classifiers import simulate
@@ -160,7 +164,7 @@ def _classify(
     from pramana_core.design import goal
     from pramana_core.learn.learners import LEARNERS
 
-    require_place(json)
+    require_place(answer.out)
     holdout, runs, seed = repeated
     learner = next(one for one in LEARNERS.values() if isinstance(options, one.options))
     with given.watched(f"{runs} runs") as watch:
@@ -178,4 +182,4 @@ def _classify(
             return found
 
         outcome = simulate(called, target, trials, learn, told, estimator, watch)
-    given.tell(outcome, json, show_classifier)
+    given.tell(outcome, answer, show_classifier)

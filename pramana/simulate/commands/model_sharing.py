@@ -152,7 +152,8 @@ def model_sharing(
     folds: Folds = SimulationOptions.folds,
     runs: Runs = SimulationOptions.runs,
     seed: Seed = SimulationOptions.seed,
-    json: given.Json = None,
+    json: given.Json = False,
+    out: given.Out = None,
 ) -> None:
     """Measure what a miner learns from trees that owners share in place of records.
 
@@ -184,7 +185,7 @@ def model_sharing(
             runs=runs,
             seed=seed,
         )
-    _simulate(table, target, options, taxonomies, json)
+    _simulate(table, target, options, taxonomies, given.Answer(json, out))
 
 
 def _requirement(
@@ -205,18 +206,22 @@ def _requirement(
 
 
 def _simulate(
-    table: Path, target: str, options: SimulationOptions, taxonomies: Path | None, json: Path | None
+    table: Path,
+    target: str,
+    options: SimulationOptions,
+    taxonomies: Path | None,
+    answer: given.Answer,
 ) -> None:
     from pramana.simulate.commands.display import show_sharing
     from pramana.simulate.model_sharing_simulation import simulate
     from pramana.simulate.model_sharing_tables import called, read_sharing_table, taxonomies_for
     from pramana.simulate.study import require_place
 
-    require_place(json)
+    require_place(answer.out)
     read = read_sharing_table(table, target)
     if taxonomies is not None:
         options = options.with_(taxonomies=taxonomies_for(read, taxonomies, called(table)))
     folds = f"{options.folds * options.runs} folds"
     with given.watched(folds) as watch, given.options_as_typed():
         outcome = simulate(read, options, watch)
-    given.tell(outcome, json, show_sharing)
+    given.tell(outcome, answer, show_sharing)

@@ -87,9 +87,16 @@ Holdout = Annotated[
 ]
 Runs = Annotated[int, typer.Option(help="How often to draw, randomize and learn.")]
 Seed = Annotated[int, typer.Option(help="Decides records and reports.")]
-Json = Annotated[
-    Path | None, typer.Option(help="Write the result to this JSON file; - for standard output.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+Out = Annotated[Path | None, typer.Option(help="Write the result to this JSON file.")]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Where a result goes: as JSON to standard output, and to a file."""
+
+    json: bool
+    out: Path | None
 
 
 def learner(options: type, name: str, told: str) -> Any:
@@ -257,13 +264,16 @@ def with_setup(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def tell(outcome: OutcomeT, json: Path | None, show: Callable[[OutcomeT], None]) -> None:
-    """Write an outcome to the file that was asked for, and show it unless that is what is shown."""
-    from pramana.simulate.study import STANDARD_OUTPUT, write_result
+def tell(outcome: OutcomeT, answer: Answer, show: Callable[[OutcomeT], None]) -> None:
+    """Write an outcome to the file that was asked for, and show it or print it as JSON."""
+    from pramana.simulate.study import write_result
+    from pramana_core.terminal import print_json
 
-    if json is not None:
-        write_result(outcome.as_dict(), json)
-    if json != STANDARD_OUTPUT:
+    if answer.out is not None:
+        write_result(outcome.as_dict(), answer.out)
+    if answer.json:
+        print_json(outcome.as_dict())
+    else:
         show(outcome)
 
 

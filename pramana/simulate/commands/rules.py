@@ -31,7 +31,8 @@ def rules(
     false_discovery: FalseDiscovery = RuleOptions.false_discovery,
     runs: given.Runs = 10,
     seed: given.Seed = 1,
-    json: given.Json = None,
+    json: given.Json = False,
+    out: given.Out = None,
 ) -> None:
     """Measure the errors of frequent itemsets mined from randomized records.
 
@@ -44,7 +45,7 @@ def rules(
     from pramana.simulate.rules import simulate
     from pramana.simulate.study import require_place
 
-    require_place(json)
+    require_place(out)
     with given.options_as_typed():
         mining = RuleOptions(min_support, max_length, decisions, false_discovery=false_discovery)
     with given.watched(f"{runs} runs") as watch:
@@ -52,4 +53,4 @@ def rules(
             lambda domain: for_itemsets(domain, min_support, max_length), runs, seed, on_step=watch
         )
         outcome = simulate(trials, mining, chosen, watch)
-    given.tell(outcome, json, show_rules)
+    given.tell(outcome, given.Answer(json, out), show_rules)

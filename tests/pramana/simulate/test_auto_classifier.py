@@ -42,7 +42,7 @@ def test_every_model_gets_the_same_reports_and_auto_is_right_as_often_as_naive_b
         out = tmp_path / f"{model}.json"
         asked = ["simulate", "classifier", "--table", str(table), "--target", "class"]
         asked += ["--design", "auto", "--gamma", "19", "--model", model, "--runs", str(RUNS)]
-        result = CliRunner().invoke(app, [*asked, "--json", str(out)])
+        result = CliRunner().invoke(app, [*asked, "--out", str(out)])
         assert result.exit_code == 0, result.output
         found[model] = json.loads(out.read_text(encoding="utf-8"))
     for asked_for in ("plan_digest", "estimator", "design", "gamma"):

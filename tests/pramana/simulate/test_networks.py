@@ -38,7 +38,7 @@ SHORT = {
 
 
 def simulated(arguments: list[str]) -> dict[str, object]:
-    ended = CliRunner().invoke(app, ["simulate", *arguments, "--json", "-"])
+    ended = CliRunner().invoke(app, ["simulate", *arguments, "--json"])
     assert ended.exit_code == 0, ended.output
     found: dict[str, object] = json.loads(ended.stdout)
     return found

@@ -26,7 +26,7 @@ probability ( B | A ) { (a0) 0.9, 0.1; (a1) 0.1, 0.9; }
 def run(tmp_path: Path, *asked: str) -> tuple[str, dict[str, object]]:
     """Return what a simulation prints, in one line, and its JSON."""
     out = tmp_path / "out.json"
-    result = CliRunner().invoke(app, ["simulate", *asked, "--json", str(out)])
+    result = CliRunner().invoke(app, ["simulate", *asked, "--out", str(out)])
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split()), json.loads(out.read_text(encoding="utf-8"))
 

@@ -45,13 +45,13 @@ def test_a_simulation_lets_interact_what_is_reported_together(
     shown = CliRunner().invoke(app, [*asked, "--estimator", "log-linear"])
     assert shown.exit_code == 0, shown.output
     assert "Warning" not in shown.output
-    found = CliRunner().invoke(app, [*asked, "--estimator", "log-linear", "--json", "-"])
+    found = CliRunner().invoke(app, [*asked, "--estimator", "log-linear", "--json"])
     fit = json.loads(found.stdout)["lack_of_fit"]
     assert fit["warned"] == 0
     # All three are reported together, and so all three may interact.
     assert all(test["order"] == 3 for run in fit["runs"] for test in run)
     # By moments there is no model that could be wrong.
-    plain = CliRunner().invoke(app, [*asked, "--estimator", "moment", "--json", "-"])
+    plain = CliRunner().invoke(app, [*asked, "--estimator", "moment", "--json"])
     assert "lack_of_fit" not in json.loads(plain.stdout)
     assert "Warning" not in CliRunner().invoke(app, [*asked, "--estimator", "moment"]).output
 

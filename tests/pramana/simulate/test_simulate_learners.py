@@ -316,7 +316,7 @@ def test_accuracy_is_the_share_of_records_held_out():
 
 
 def simulated(*command: str) -> dict:
-    result = CliRunner().invoke(app, ["simulate", *command, "--json", "-"])
+    result = CliRunner().invoke(app, ["simulate", *command, "--json"])
     assert result.exception is None, result.exception
     return json.loads(result.stdout)
 
@@ -485,9 +485,7 @@ def test_bayesian_classifiers_are_simulated_like_the_others(tmp_path: Path, mode
     pd.DataFrame(columns).to_csv(path, index=False)
     out = tmp_path / "o.json"
     command = ["simulate", "classifier", "--table", str(path), "--target", "kind", "--p", "0.2"]
-    result = CliRunner().invoke(
-        app, [*command, "--model", model, "--runs", "2", "--json", str(out)]
-    )
+    result = CliRunner().invoke(app, [*command, "--model", model, "--runs", "2", "--out", str(out)])
     assert result.exit_code == 0, result.output
     told = json.loads(out.read_text(encoding="utf-8"))
     assert (told["learner"], told["setting"]["model"]) == ("classifier", model)

@@ -270,7 +270,7 @@ def file(tmp_path: Path) -> Path:
 def test_the_command_measures_as_it_is_asked(file: Path, tmp_path: Path):
     out = tmp_path / "out.json"
     asked = "--owners 2 --method pgen --k 5 --l 2 --c 9 --global tree --folds 3 --runs 2 --seed 4"
-    command = ["--table", str(file), "--target", "told", *asked.split(), "--json", str(out)]
+    command = ["--table", str(file), "--target", "told", *asked.split(), "--out", str(out)]
     code, said = run(*command)
     assert code == 0, said
     assert "240 records, target told, 2 owners, pgen, global tree" in said
@@ -289,7 +289,7 @@ def test_the_command_measures_as_it_is_asked(file: Path, tmp_path: Path):
 
 def test_standard_output_has_the_json_alone(file: Path):
     code, said = run(
-        "--table", str(file), "--target", "told", "--folds", "2", "--owners", "2", "--json", "-"
+        "--table", str(file), "--target", "told", "--folds", "2", "--owners", "2", "--json"
     )
     assert code == 0
     assert json.loads(said)["target"] == "told"
@@ -317,7 +317,7 @@ def test_what_was_refused_is_said(file: Path):
             "--by-hits is for trees",
         ),
         (["--target", "told", "--method", "ldiversity"], "made l-diverse for a given c and --l"),
-        (["--target", "told", "--json", "/nowhere/out.json"], "there is no folder"),
+        (["--target", "told", "--out", "/nowhere/out.json"], "there is no folder"),
     ],
 )
 def test_wrong_commands_end_with_2(file: Path, wrong: list[str], words: str):
@@ -341,7 +341,7 @@ def test_taxonomies_are_of_the_columns_of_a_table(file: Path, tmp_path: Path):
     asked = "--target told --owners 2 --folds 2 --method ldiversity --publisher full-domain"
     limits = "--c 9 --l 2 --taxonomies"
     command = ["--table", str(file), *asked.split(), *limits.split(), str(groups)]
-    code, said = run(*command, "--json", str(out))
+    code, said = run(*command, "--out", str(out))
     assert code == 0, said
     told = json.loads(out.read_text(encoding="utf-8"))["options"]
     assert (told["taxonomies"], told["exact"]) == (["a"], True)

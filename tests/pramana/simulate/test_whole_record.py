@@ -22,7 +22,7 @@ FLOORS = {"nursery": 0.78, "car": 0.66, "mushroom": 0.84, "breast-cancer-wiscons
 
 
 def simulated(*arguments: str) -> dict[str, Any]:
-    command = ["simulate", *arguments, "--gamma", GAMMA, "--seed", "1", "--json", "-"]
+    command = ["simulate", *arguments, "--gamma", GAMMA, "--seed", "1", "--json"]
     ended = CliRunner().invoke(app, command)
     assert ended.exit_code == 0, ended.output
     found: dict[str, Any] = json.loads(ended.stdout)
