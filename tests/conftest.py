@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -16,10 +18,46 @@ import pytest
 from hypothesis import settings
 from scipy import stats
 
+_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
+"""A file system in memory, where writing through to the disk, which agents and the service do after
+every step, waits for nothing; and the bytes that must be free there."""
+
+
+def _takes_folders() -> bool:
+    """Whether tests may have their folders in memory: there is room, and programs may run there."""
+    if not os.access(_MEMORY, os.W_OK) or shutil.disk_usage(_MEMORY).free < _ROOM:
+        return False
+    return not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC
+
+
+if _takes_folders():
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
 settings.register_profile("fixed", derandomize=True)
 settings.load_profile("fixed")
 
 AssertDistribution = Callable[..., None]
+
+
+_FOLDER = pytest.StashKey[Path]()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Have the tests' folders taken out of memory at the very end, unless a test failed."""
+    config = session.config
+    if exitstatus == 0 and not hasattr(config, "workerinput"):
+        config.stash[_FOLDER] = config._tmp_path_factory.getbasetemp()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Remove them when all that was started once for all tests has ended."""
+
+    def removed() -> None:
+        folder = config.stash.get(_FOLDER, None)
+        if folder is not None and folder.is_relative_to(_MEMORY):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    config.add_cleanup(removed)
 
 
 @pytest.hookimpl(optionalhook=True)
