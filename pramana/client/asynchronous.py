@@ -55,7 +55,8 @@ def connect_async(
     Args:
         url: the miner's address; plain http is accepted for this machine only.
         token: the analyst's token; with `token_file` it does not appear in a notebook.
-        token_file: the file of the token, readable by nobody else (mode 0600).
+        token_file: the file of the token, or the access file with it that `miner-service study
+            analyst` wrote, readable by nobody else (mode 0600).
         allow_insecure: whether plain http may carry the token over a network that is private.
         ca_file: the authorities that the miner's certificate must come from (PEM).
         client_certificate: the certificate (PEM) for a miner that asks for one.

@@ -23,6 +23,7 @@ from pramana.frames.tables import shown
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import KeyFileError, NotFound, OptionError, Unauthenticated
 from pramana_core.wire.addresses import require_address
+from pramana_core.wire.privacy import AccessFile
 from pramana_core.wire.privacy import Study as StudyMessage
 from pramana_core.wire.problems import error_of
 
@@ -118,13 +119,23 @@ def _read(token_file: object) -> Token:
         text = path.read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         text = ""
+    if text.startswith("{"):
+        text = _in_access_file(text)
     if not _TOKEN.fullmatch(text):
         raise KeyFileError(
-            f"token_file must hold a token as miners issue them and nothing else, and {str(path)!r}"
-            " does not.",
+            "token_file must be an access file, or hold a token as miners issue them and nothing"
+            f" else, and {str(path)!r} does not.",
             where="token_file",
         )
     return Token(text)
+
+
+def _in_access_file(text: str) -> str:
+    """Return the token of what `miner-service study analyst` wrote; nothing if it is not that."""
+    try:
+        return AccessFile.model_validate_json(text).token
+    except ValueError:
+        return ""
 
 
 def _require_private(path: Path) -> None:
@@ -162,7 +173,8 @@ def connect(
     Args:
         url: the miner's address; plain http is accepted for this machine only.
         token: the analyst's token; with `token_file` it does not appear in a notebook.
-        token_file: the file of the token, readable by nobody else (mode 0600).
+        token_file: the file of the token, or the access file with it that `miner-service study
+            analyst` wrote, readable by nobody else (mode 0600).
         allow_insecure: whether plain http may carry the token over a network that is private.
         ca_file: the authorities that the miner's certificate must come from (PEM), where it is from
             none that is known everywhere.

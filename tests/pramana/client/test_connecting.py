@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import traceback
 
@@ -42,6 +43,19 @@ def test_a_token_is_read_from_a_private_file(world, tmp_path):
     file.chmod(0o644)
     with pytest.raises(KeyFileError, match="readable by nobody but you.*chmod 600"):
         world.connect(token_file=file)
+
+
+def test_an_access_file_has_the_token(world, tmp_path):
+    file = tmp_path / "analyst.json"
+    file.touch(mode=0o600)
+    access = {"miner": URL, "study": STUDY, "name": "ann", "token": world.token, "expires": None}
+    file.write_text(json.dumps(access))
+    assert STUDY in repr(world.connect(token_file=file))
+    for text in (world.token, json.dumps({"token": world.token})):
+        file.write_text("{" + text)
+        with pytest.raises(KeyFileError, match="must be an access file, or hold a token") as raised:
+            world.connect(token_file=file)
+        assert world.token.partition(".")[2] not in str(raised.value)
 
 
 def test_a_wrong_token_is_said_to_be_wrong_and_not_what_it_is(world):

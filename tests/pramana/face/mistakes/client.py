@@ -214,7 +214,7 @@ MISTAKES: Mistakes = {
         ),
         "a token's file that holds something else": (
             _of_file("hello\n", 0o600),
-            "token_file must hold a token … does not",
+            "token_file must be an access file, or hold a token … does not",
         ),
     },
     Unauthenticated: {
