@@ -565,7 +565,7 @@ def _write_new(out: Path, content: bytes) -> str:
     except FileExistsError:
         _require_absent(out)
     except OSError as error:
-        raise OptionError(f"{out} cannot be written: {error.strerror}.", where="out") from error
+        raise OptionError(f"{out} cannot be written: {error.strerror}.", where="out") from None
     return f"Wrote {out} ({len(content):,} bytes)."
 
 

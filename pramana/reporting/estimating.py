@@ -186,8 +186,8 @@ class EstimatedCounts:
             >>> found = counts.means("survived", "sex", values=[0, 1])
             >>> print(found.round(3).to_string(index=False))
                sex  mean   low  high  se_records  se_population
-            female 0.732 0.692 0.772         0.0          0.020
-              male 0.212 0.193 0.231         0.0          0.010
+            female 0.732 0.692 0.772         0.0           0.02
+              male 0.212 0.193 0.231         0.0           0.01
         """
         names = list(names_of(variable, "variable", one=True))
         if len(names) != 1:

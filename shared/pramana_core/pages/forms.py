@@ -29,8 +29,8 @@ class Sent:
             return cls(
                 parse_qs(body.decode("ascii"), keep_blank_values=True, max_num_fields=_FIELDS)
             )
-        except ValueError as error:
-            raise InputError("What was sent is not a form.", where="form") from error
+        except ValueError:
+            raise InputError("What was sent is not a form.", where="form") from None
 
     def text(self, name: str) -> str:
         """Return a field without blanks around it; empty where it was not sent."""
