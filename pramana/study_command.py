@@ -334,7 +334,7 @@ def predict(
 @contextmanager
 def _study(context: typer.Context) -> Iterator[Study]:
     """Open the study that options, access file and environment name."""
-    from pramana.client.connecting import connect
+    from pramana.client.connecting import connect, require_same_miner
 
     known = context.find_object(Way)
     assert known is not None  # noqa: S101 - the group's callback gives it to every command
@@ -350,8 +350,17 @@ def _study(context: typer.Context) -> Iterator[Study]:
                 remedy=f"Name the access file with --access; or give --{what}, or"
                 f" PRAMANA_{what.upper()}.",
             )
-    if token is None and known.token_file is None and file is not None:
-        token = file.token
+    if file is not None:
+        own = token is not None or known.token_file is not None
+        if known.miner is None and own and known.access is None:
+            raise OptionError(
+                f"The token is not of {HERE}, which would say to whom it is sent.",
+                where="miner",
+                remedy=f"Say --miner; or --access {HERE}, if the token is that miner's.",
+            )
+        if not own:
+            require_same_miner(file, str(miner))
+            token = file.token
     with connect(
         str(miner),
         token=token,

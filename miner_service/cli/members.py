@@ -382,9 +382,13 @@ def _show(told: dict[str, Any], privacy: StudyPrivacy) -> None:
     record = privacy.record.determined.to_amplification()
     limit = told["max_epsilon_record"]
     budget = "" if limit is None else f" of {limit:g} that may be told"
+    which = " by what has a bound" if privacy.unbounded else ""
     _say(
-        f"Of a record epsilon {record.epsilon:.4g}{budget} is told (gamma {record.written_gamma})."
+        f"Of a record epsilon {record.epsilon:.4g}{budget} is told{which}"
+        f" (gamma {record.written_gamma})."
     )
+    if privacy.unbounded:
+        _say("Other releases carry no gamma: nothing bounds what they tell of a record.")
     for warning in privacy.warnings:
         _say(f"warning: {warning}")
     if told["analysts"]:

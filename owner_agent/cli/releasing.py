@@ -109,7 +109,8 @@ def _said_yes(
     from owner_agent.cli.reading import measured, report_page, show_report
 
     made = measured(opened, environment_of(context))
-    page = report_page(made, opened, site, report, no_report=no_report)
+    no_page = no_report or (json and report is None)
+    page = report_page(made, opened, site, report, no_report=no_page)
     if at_terminal() and not json:
         show_report(made, opened, page)
         if typer.confirm(f"Publish this to {opened.miner.study} at {opened.miner.url}?"):

@@ -197,16 +197,21 @@ def _proposed(
         return "it identifies records"
     # Empty cells, and a word for missing ones, are one category.
     missing = words[0] if words else "?" if empty else None
+    lacking = found.get("", 0) + sum(found[word] for word in words)
+    few_missing = int(0 < lacking < FEWEST_RECORDS)
     if numeric and distinct > _FEW_NUMBERS and len(words) < 2:
         if cuts := _cuts(read[np.isfinite(read)]):
-            return ProposedVariable(name, cuts=cuts, missing=missing)
+            return ProposedVariable(name, cuts=cuts, missing=missing, rare=few_missing)
         return "no round cuts part its numbers into groups of enough records"
     if distinct > MOST_LISTED or (2 * distinct > rows and rows >= _FEW_ROWS):
         return "it has too many different texts for a public list"
     ordered = sorted(texts, key=lambda text: (_number(text), text) if numeric else (0.0, text))
     if empty and missing not in ordered:
         ordered.append(str(missing))
-    rare = sum(found[text] < FEWEST_RECORDS for text in texts)
+    counted = {text: found[text] for text in texts}
+    if empty:
+        counted[str(missing)] = counted.get(str(missing), 0) + found[""]
+    rare = sum(number < FEWEST_RECORDS for number in counted.values())
     return ProposedVariable(name, tuple(ordered), missing=missing if empty else None, rare=rare)
 
 

@@ -56,8 +56,8 @@ class Token:
         raise KeyFileError("a token cannot be pickled, for it would be in the file.", where="token")
 
 
-def token_from(token: object, token_file: object) -> Token:
-    """Return the token that was given, one way or the other.
+def token_from(token: object, token_file: object, url: object) -> Token:
+    """Return the token that was given for a miner, one way or the other.
 
     Raises:
         OptionError: neither was given, or both, or what was given is no token.
@@ -73,7 +73,7 @@ def token_from(token: object, token_file: object) -> Token:
             " itself; whoever runs the study issues one.",
             where="token_file",
         )
-    return _given(token) if token_file is None else _read(token_file)
+    return _given(token) if token_file is None else _read(token_file, url)
 
 
 def _given(token: object) -> Token:
@@ -97,7 +97,7 @@ def _given(token: object) -> Token:
     return Token(text)
 
 
-def _read(token_file: object) -> Token:
+def _read(token_file: object, url: object) -> Token:
     if not isinstance(token_file, str | Path):
         raise OptionError(
             f"token_file must be the path of a file, not {shown(token_file)}.", where="token_file"
@@ -120,7 +120,7 @@ def _read(token_file: object) -> Token:
     except (OSError, ValueError):
         text = ""
     if text.startswith("{"):
-        text = _in_access_file(text)
+        text = _in_access_file(text, url)
     if not _TOKEN.fullmatch(text):
         raise KeyFileError(
             "token_file must be an access file, or hold a token as miners issue them and nothing"
@@ -130,12 +130,25 @@ def _read(token_file: object) -> Token:
     return Token(text)
 
 
-def _in_access_file(text: str) -> str:
+def _in_access_file(text: str, url: object) -> str:
     """Return the token of what `miner-service study analyst` wrote; nothing if it is not that."""
     try:
-        return AccessFile.model_validate_json(text).token
+        file = AccessFile.model_validate_json(text)
     except ValueError:
         return ""
+    require_same_miner(file, str(url))
+    return file.token
+
+
+def require_same_miner(file: AccessFile, url: str) -> None:
+    """Refuse to send the token of an access file to another miner. Raises OptionError."""
+    if file.miner.rstrip("/") != url.rstrip("/"):
+        raise OptionError(
+            f"The access file is for the miner at {file.miner}, and its token is sent to no other,"
+            f" such as {url}.",
+            where="miner",
+            remedy="Take the miner's address from the file, or another miner's token.",
+        )
 
 
 def _require_private(path: Path) -> None:
@@ -218,7 +231,7 @@ def connect(
     manner = RetryPolicy(
         error_of, remedy, transport=transport, sleep=sleep, attempts=attempts, tls=tls
     )
-    secret = token_from(token, token_file).text
+    secret = token_from(token, token_file, url).text
     return _opened(Miner(MinerConnection(Calls(url.rstrip("/"), secret, manner), sleep, clock)))
 
 

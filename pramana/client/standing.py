@@ -179,6 +179,8 @@ class Disclosure:
     def __repr__(self) -> str:
         left = "" if self.left is None else f"; epsilon {self.left:.4g} of the budget is left"
         changed = f"; {self.changed:,} records are known to have changed" if self.changed else ""
+        apart = self._message.unbounded
+        unbounded = "; nothing bounds what other releases tell" if apart else ""
         warned = "; see warnings" if self.warnings else ""
         several = (
             ""
@@ -188,7 +190,8 @@ class Disclosure:
         )
         return (
             f"Told(whole record: {Amplification(self.epsilon).told}; a belief of"
-            f" {self.prior:.0%} can grow to {self.grows_to:.4g}{several}{left}{changed}{warned})"
+            f" {self.prior:.0%} can grow to {self.grows_to:.4g}{several}{left}{changed}"
+            f"{unbounded}{warned})"
         )
 
 

@@ -167,10 +167,11 @@ class EstimatedCounts:
             level: the confidence of the intervals, above 0 and below 1.
 
         Returns:
-            Columns: those of `by`; `mean`; `low` and `high`, its interval against the population
-            (mean and error, within the values); `se_records`, the standard error given these
-            records; `se_population`, that against the population. All are NaN of a group that may
-            be empty: its estimated size is not above its own error times the normal quantile.
+            Columns: those of `by`; `mean`, the raw estimate; `low` and `high`, its interval against
+            the population (mean and error, within the values); `se_records`, the standard error
+            given these records; `se_population`, that against the population. All are NaN of a
+            group that may be empty: its estimated size is not above its own error times the normal
+            quantile.
 
         Raises:
             UnknownVariable: a name that no source has.

@@ -135,8 +135,9 @@ def tabulated_means(
         kind = pd.CategoricalDtype(list(found.domain[name].categories))
         frame[column_of(name)] = pd.Categorical.from_codes(codes, dtype=kind)
     frame["mean"] = means
-    frame["low"] = np.maximum(means - z * errors[1], numbers.min())
-    frame["high"] = np.minimum(means + z * errors[1], numbers.max())
+    # By moments a cell, and so a mean, may lie outside of what is possible; its interval does not.
+    for end, sign in (("low", -1), ("high", 1)):
+        frame[end] = np.clip(means + sign * z * errors[1], numbers.min(), numbers.max())
     frame["se_records"], frame["se_population"] = errors
     return frame
 

@@ -147,6 +147,22 @@ def test_a_rare_category_is_not_taken_by_yes(fresh, init):
     assert not (fresh.folder / "site.toml").exists()
 
 
+@pytest.mark.parametrize("column", ["age", "parents"])
+def test_few_empty_cells_are_a_rare_category_too(fresh, init, column):
+    """Of cuts and of texts: the plan would say that such people are there."""
+    header, *rows = children().replace(",,", ",30,").splitlines()
+    at = header.split(",").index(column)
+    for number in range(3):
+        cells = rows[number].split(",")
+        cells[at] = ""
+        rows[number] = ",".join(cells)
+    fresh.write_table("\n".join([header, *rows]) + "\n")
+    ended = init("--owner", "family", "--yes")
+    assert ended.exit_code == 2
+    assert f"Fewer than 5 records have some categories of '{column}' (1)" in ended.err
+    assert not (fresh.folder / "site.toml").exists()
+
+
 @pytest.mark.parametrize(
     "words",
     [

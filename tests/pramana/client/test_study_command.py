@@ -170,6 +170,21 @@ def test_the_way_is_a_file_or_the_environment_and_the_token_is_never_shown(call,
     assert (other.code, "it may see 'voyage'" in other.err) == (4, True)
 
 
+def test_a_token_goes_to_the_miner_that_it_is_of(call, monkeypatch, tmp_path):
+    """Neither the file's token to another miner, nor another token to the file's miner."""
+    other = "https://elsewhere.example.org"
+    away = call("--miner", other, "jobs")
+    assert (away.code, "its token is sent to no other" in away.err) == (2, True), away.err
+    monkeypatch.setenv("PRAMANA_TOKEN", call.world.token)
+    unsaid = call("jobs")
+    assert (unsaid.code, "The token is not of analyst.json" in unsaid.err) == (2, True)
+    assert not call.asked, "nothing was sent"
+    with pytest.raises(pm.InputError, match="its token is sent to no other"):
+        pm.connect(other, token_file=call.access)
+    assert call("--access", call.access, "jobs").code == 0
+    assert call("--miner", URL, "jobs").code == 0
+
+
 def test_kinds_and_their_options_are_those_of_the_wire(call):
     from pramana.client.asking import kinds
 

@@ -94,3 +94,18 @@ def test_what_has_no_mean_is_refused(asked: dict[str, Any], error: type[PramanaE
     counts = pm.estimate(drawn(1, 20), pm.Plan.unrandomized(DOMAIN))
     with pytest.raises(error, match=words):
         counts.means(**asked)
+
+
+def test_the_interval_of_a_mean_lies_among_the_values():
+    """By moments counts may be negative, and a mean outside of the values; its interval is not."""
+    people = pd.DataFrame({"group": ["a"] * 300, "value": ["5"] * 300})
+    found = []
+    for seed in range(20):
+        keys = pm.Keys.for_experiments(seed)
+        reports = pm.randomize(people, pm.plan(DOMAIN, p=0.4), keys, record_id=people.index)
+        counts = pm.estimate(reports, estimator="moment")
+        found.append(counts.means("value", values=list(VALUES)).iloc[0])
+    frame = pd.DataFrame(found)
+    assert (frame["mean"] > 5).any()
+    assert (frame["low"] <= frame["high"]).all()
+    assert frame[["low", "high"]].stack().between(1, 5).all()
