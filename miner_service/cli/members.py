@@ -88,6 +88,8 @@ def analyst(
         raise OptionError("Give --token-file or --access-file, not both.", where="token-file")
     _require_names([analyst])
     _require_url(url)
+    if access_file is not None:
+        require_absent(access_file)
     with existing(settings_of(data, database, settings)) as services:
         if access_file is not None:
             until = grant_access(services, name, analyst, url, access_file, valid_days)

@@ -120,6 +120,7 @@ def create(
     settings: SettingsFile = None,
 ) -> None:
     """Open a study, invite its owners and give it their plan; what goes beyond it is refused."""
+    from miner_service.intake.agreement import require_unopposed
     from miner_service.store.people import create_study
     from pramana_core.wire.base import holding
 
@@ -141,6 +142,8 @@ def create(
         with services.audit.room(), services.database.write() as session:
             _, new = create_study(session, wanted, services.now())
             note(services, "create_study", name, 201 if new else 200)
+        if message is not None:
+            require_unopposed(services, name, message)
         made = members.invited(services, name, files, url, valid_hours)
         agreed = None if message is None else agree_on(services, name, message)
         if access_file is not None:

@@ -60,6 +60,20 @@ def agree(services: Services, study: str, message: StudyPlanMessage) -> tuple[St
     return plan, True
 
 
+def require_unopposed(services: Services, study: str, message: StudyPlanMessage) -> None:
+    """Check that no release is in the way of a plan, before its owners are invited.
+
+    Raises:
+        LimitExceeded, PlanError, ChannelError, DomainError: as `checked_study_plan`.
+        Conflict: a release does not follow it.
+    """
+    plan = checked_study_plan(services.settings.limits, message)
+    with services.database.read() as session:
+        found = find_study_plan(session, study)
+        if found is None or found.digest != plan.digest:
+            _require_free(session, study, plan)
+
+
 def withdraw_agreement(services: Services, study: str) -> None:
     """Leave a study without a plan; again is harmless.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -43,6 +43,35 @@ def told_of_plans(
         return []
     plan = Plan(tuple(blocks))
     return list(_sentences(_Asked(kind, plan.digest, records, target, plan)))
+
+
+def told_of_each(kind: str, released: Mapping[str, tuple[Plan, int]], records: int) -> list[str]:
+    """Return what a kind of job can tell where no record is at every owner, owner by owner.
+
+    Args:
+        kind: of the job.
+        released: the plan of each owner's release in use, and how many records it has. Owners of
+            the same plan are told of together.
+        records: how many there are at any owner.
+
+    Returns:
+        Sentences, the first of which says that no records are joined; none where nothing is
+        reported.
+    """
+    alike: dict[str, list[str]] = {}
+    for owner, (plan, _) in released.items():
+        alike.setdefault(plan.digest, []).append(owner)
+    said = []
+    for owners in alike.values():
+        plan = released[owners[0]][0]
+        there = min(sum(released[owner][1] for owner in owners), records)
+        told = told_of_plans(kind, [plan], there)
+        if told:
+            of = ", ".join(_APART.format(short(owner, 40)) for owner in owners)
+            said += [f"{of}: {told[0]}", *told[1:]]
+    return ["No record is at every owner; what each owner's records tell alone:", *said] * bool(
+        said
+    )
 
 
 def told_of(kind: str, spec: Any, prepared: PreparedJob) -> list[str]:

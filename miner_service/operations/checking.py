@@ -22,7 +22,7 @@ from miner_service.operations.rows import damaged_database, delete_rows
 from miner_service.services import Services
 from miner_service.store.people import find_study
 from miner_service.store.queue import UNFINISHED
-from miner_service.store.releases import content_of
+from miner_service.store.releases import content_of, release_exists
 from miner_service.store.schema import JobRow, ModelRow, ReleaseRow
 from pramana_core.audit.verifying import Broken, verify
 from pramana_core.errors import NotReady, PramanaError, StoreCorrupt
@@ -157,7 +157,8 @@ def delete_study(services: Services, name: str) -> DeletionCount:
 
     Its jobs end, as those whose rows are gone; what an owner is just sending is refused and
     removed. Rows go first: should the rest be interrupted, the next start removes the files, and
-    deleting again is refused as of a study that does not exist.
+    deleting again is refused as of a study that does not exist. Where the same release was
+    announced in another study meanwhile, and took the identifier, the files are that one's.
 
     Raises:
         NotFound: there is no such study.
@@ -170,8 +171,11 @@ def delete_study(services: Services, name: str) -> DeletionCount:
     removed = True
     for release in releases:
         try:
-            services.segments.drop_parts(release)
-            services.segments.drop_data(release)
+            # Nobody announces a release while this one transaction may write.
+            with services.database.write() as session:
+                if not release_exists(session, release):
+                    services.segments.drop_parts(release)
+                    services.segments.drop_data(release)
         except NotReady:
             removed = False
     return DeletionCount(len(releases), erased, removed)

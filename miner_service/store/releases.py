@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -223,7 +222,7 @@ def create_release(
             )
         return row, False
     row = ReleaseRow(
-        id=_identity(session, body.name),
+        id=_identity(session, body),
         study=study,
         owner=owner,
         name=body.name,
@@ -248,15 +247,21 @@ def create_release(
     return row, True
 
 
-def _identity(session: Session, name: str) -> str:
+def _identity(session: Session, body: ReleaseCreate) -> str:
     """Return what a release is called here: as its owner calls it, where that names its content.
 
     An owner's agent takes the name from the digest, so that it is nobody else's; where another
-    study has the same release, or the name is another, it is a fresh identifier.
+    study has the same release, or the name is another, it is a fresh identifier. So nobody can
+    take the identifier of what somebody else is to release.
     """
-    of_content = re.fullmatch(rf"r-[0-9a-f]{{{2 * ID_BYTES}}}", name)
-    taken = session.scalar(select(ReleaseRow.id).where(ReleaseRow.id == name))
-    return name if of_content and taken is None else new_id("r")
+    of_content = body.name == f"r-{body.digest[: 2 * ID_BYTES]}"
+    return body.name if of_content and not release_exists(session, body.name) else new_id("r")
+
+
+def release_exists(session: Session, identifier: str) -> bool:
+    """Whether there is a release of an id, of whatever study and in whatever state."""
+    found = session.scalar(select(ReleaseRow.id).where(ReleaseRow.id == identifier))
+    return found is not None
 
 
 def anything_arrived(session: Session, row: ReleaseRow) -> bool:

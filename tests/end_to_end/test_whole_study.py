@@ -203,7 +203,9 @@ def test_owner_miner_and_analyst_call_a_release_the_same(three: World):
     three.rest("POST", "/v1/studies", name="oslo")
     invited = three.rest("POST", "/v1/studies/oslo/invitations", owner="bank")["secret"]
     token = three.rest("POST", "/v1/invitations/accept", secret=invited)["token"]
-    for name, same in ((called, False), ("r-0123456789ab", True), ("by-hand", False)):
+    own = f"r-{masked(range(30), seed=1).body['digest'][:12]}"
+    taken = ((called, False), ("r-0123456789ab", False), (own, True), ("by-hand", False))
+    for name, same in taken:
         other = three.client.post(
             "/v1/studies/oslo/releases",
             json=masked(range(30), name=name, seed=1).body,

@@ -445,7 +445,7 @@ def enter(
         refused: PramanaError | None = None
         found: object = None
         try:
-            _require(session, caller, rule, parameters)
+            require_rule(session, caller, rule, parameters)
             if look is not None:
                 found = look(session)
         except PramanaError as error:
@@ -454,7 +454,15 @@ def enter(
     return Admission(caller, refused, found)
 
 
-def _require(session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]) -> None:
+def require_rule(
+    session: Session, caller: Caller, rule: Rule, parameters: Mapping[str, str]
+) -> None:
+    """Check that a rule lets a caller in, on what is named by parameters of the address or query.
+
+    Raises:
+        NotFound: there is no such thing, or the caller may not know of it.
+        Forbidden: its role may not do this.
+    """
     visible = _VISIBLE.get(rule.scope)
     if visible is not None:
         what = rule.scope.value

@@ -3,8 +3,8 @@
 Requests that change something, that were refused for lack of rights, or that carried a model away
 are noted. A line holds no secret: no header, body or query string. A change is refused before its
 body is read if there is no room for its line; any other answer that cannot be noted is not given.
-Of what is refused to whoever has no good token or secret, one line a minute is written for each
-action: such a one could fill the disk otherwise.
+Of what is refused to whoever has no good token or secret, and of signing out where nobody was
+signed in, one line a minute is written for each action: such a one could fill the disk otherwise.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _LONGEST_PATH = 200
 _A_MINUTE = timedelta(minutes=1)
 _READ_TOO = ("read_model", "sample_model")
 """How the names of the routes begin that carry a model away."""
+_ASKS_NOTHING = ("sign_out",)
+"""Routes that answer a stranger as they answer anybody else."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class AuditMiddleware:
             return
         caller = scope.get("state", {}).get("caller")
         unnoted = 0
-        if caller is None and status >= HTTPStatus.BAD_REQUEST:
+        if caller is None and (status >= HTTPStatus.BAD_REQUEST or action in _ASKS_NOTHING):
             counted = self._strangers.count(action, self._audit.clock())
             if counted is None:
                 return
@@ -142,13 +144,13 @@ class AuditMiddleware:
 
 
 class _UnknownCallers:
-    """Counts what was refused to whoever is not known, by action."""
+    """Counts what whoever is not known was refused, or asked for in vain, by action."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, int]] = {}
 
     def count(self, action: str, now: datetime) -> int | None:
-        """Return how many refusals went unnoted before this one, or None if this one does, too."""
+        """Return how many requests went unnoted before this one, or None if this one does, too."""
         noted, unnoted = self._last.get(action, (None, 0))
         if noted is not None and now - noted < _A_MINUTE:
             self._last[action] = noted, unnoted + 1

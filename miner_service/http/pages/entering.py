@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
+from datetime import datetime
 from urllib.parse import parse_qs
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from miner_service.http.access.access import RuledRouter, valid_token
+from miner_service.http.access.access import Caller, RuledRouter, valid_token
 from miner_service.http.access.deps import ServicesDep
 from miner_service.http.pages.forms import SentDep
 from miner_service.http.pages.rendering import PAGES, page
 from miner_service.http.pages.sessions import HOURS, SESSION, VISIT, Visit
+from miner_service.services import Services
 from miner_service.store.people import MONITOR, no_such
 from pramana_core.errors import Unauthenticated
 from pramana_core.pages.forms import ROOT, cookie_header
@@ -41,15 +44,11 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
     """Begin a session with a token; the cookie ends by itself."""
     token, now = sent.text("token"), services.now()
 
-    def look() -> str:
-        with services.database.read() as session:
-            return valid_token(session, token, now).role
-
     try:
-        role = await request.state.pools.entering.run(look)
+        caller = await _name_caller(request, services, token, now)
     except Unauthenticated as error:
         return _form(request, then=sent.text("then"), said=error.message, status=401)
-    home = f"{ROOT}/operator" if role == MONITOR else _HOME
+    home = f"{ROOT}/operator" if caller.role == MONITOR else _HOME
     answer = RedirectResponse(_within(sent.text("then")) or home, 303)
     begun = request.state.sessions.begin(token, now)
     over_tls = request.url.scheme == "https"
@@ -63,7 +62,11 @@ async def sign_in(request: Request, services: ServicesDep, sent: SentDep) -> Res
 @router.post("/sign-out")
 async def sign_out(request: Request, services: ServicesDep, _sent: SentDep) -> Response:
     """End the session, whoever has its cookie."""
-    request.state.sessions.end(request.cookies.get(SESSION, ""), services.now())
+    now = services.now()
+    if request.state.visit.token is not None:
+        with suppress(Unauthenticated):  # a token that is good no more names nobody
+            await _name_caller(request, services, request.state.visit.token, now)
+    request.state.sessions.end(request.cookies.get(SESSION, ""), now)
     answer = RedirectResponse(f"{ROOT}/sign-in", 303)
     over = cookie_header(SESSION, "", 0, over_tls=request.url.scheme == "https")
     answer.headers["Set-Cookie"] = over
@@ -78,6 +81,19 @@ async def read_static(name: str) -> Response:
         raise no_such("file")
     body, media = found
     return Response(body, media_type=media, headers={"Cache-Control": "max-age=3600"})
+
+
+async def _name_caller(request: Request, services: Services, token: str, now: datetime) -> Caller:
+    """Return who has a token, and let the audit log read it. Raises Unauthenticated."""
+
+    def look() -> Caller:
+        with services.database.read() as session:
+            row = valid_token(session, token, now)
+        return Caller(row.id, row.role, row.study, row.name)
+
+    caller: Caller = await request.state.pools.entering.run(look)
+    request.state.caller = caller
+    return caller
 
 
 def _form(request: Request, *, then: str, said: str, status: int = 200) -> Response:

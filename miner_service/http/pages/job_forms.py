@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from miner_service.http.pages.job_inputs import Input, inputs_of, nested
 from miner_service.kinds import JOB_KINDS
 from miner_service.kinds.base import JobKind
-from miner_service.kinds.telling import told_of_plans, told_of_records
+from miner_service.kinds.telling import told_of_each, told_of_plans, told_of_records
 from miner_service.store.releases import content_of, releases_in_use
 from pramana_core.errors import InputError, OptionError
 from pramana_core.pages.forms import Sent
@@ -87,5 +87,9 @@ def told_at_first(session: Session, study: str, form: JobForm, alignment: Alignm
     rows = releases_in_use(session, study, form.of.release_kind)
     if form.of.release_kind != RANDOMIZED:
         return told_of_records(form.kind, max((row.records for row in rows.values()), default=0))
-    plans = [content_of(row) for row in rows.values()]
-    return told_of_plans(form.kind, plans, alignment.in_all or alignment.in_any or 0)
+    plans = {owner: content_of(row) for owner, row in rows.items()}
+    if alignment.in_all:
+        return told_of_plans(form.kind, list(plans.values()), alignment.in_all)
+    # What no record joins is not told of together.
+    released = {owner: (plan, rows[owner].records) for owner, plan in plans.items()}
+    return told_of_each(form.kind, released, alignment.in_any or 0)

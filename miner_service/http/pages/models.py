@@ -11,8 +11,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 from pydantic import ValidationError
 
-from miner_service.http.access.access import Caller, RuledRouter
-from miner_service.http.access.access import visible_model as may_see
+from miner_service.http.access.access import Caller, RuledRouter, require_rule, rule_of
 from miner_service.http.access.deps import CallerDep, ModelPath, ServicesDep, StudyPath
 from miner_service.http.endpoints import models
 from miner_service.http.endpoints.dashboard import models_of
@@ -94,7 +93,7 @@ def read_model_beside(
     """Show two models side by side."""
     both = [models.visible_model(services, caller, model)]
     with services.database.read() as session:
-        may_see(session, caller, other)
+        require_rule(session, caller, rule_of("read_model"), {"model": other})
     both.append(models.visible_model(services, caller, other))
     shown = [(seen.message, seen.kind, in_words(seen.message)) for seen in both]
     return page(request, "beside.html.j2", title="Two models", both=shown)

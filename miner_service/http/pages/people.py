@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from miner_service.http.access.access import Caller, RuledRouter
 from miner_service.http.access.deps import CallerDep, ServicesDep, StudyPath
-from miner_service.http.access.keyed import KeyedRequest
+from miner_service.http.access.keyed import REPLAY_HEADER, KeyedRequest
 from miner_service.http.endpoints import owners, studies
 from miner_service.http.pages.forms import SentDep
 from miner_service.http.pages.lists import SHOWN, NewestDep, newest
@@ -74,6 +74,8 @@ def create_invitation(
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
     made = Invitation.model_validate_json(bytes(answer.body))
+    if REPLAY_HEADER in answer.headers:
+        made = made.model_copy(update={"secret": None})
     return _shown(request, services, caller, study, few, invited=made)
 
 
@@ -88,6 +90,8 @@ def issue_token(
         answer = studies.issue_token(study, asked, services, _keyed(request, sent))
     except PramanaError as error:
         return _shown(request, services, caller, study, few, error=error)
+    if REPLAY_HEADER in answer.headers:
+        return _shown(request, services, caller, study, few)
     made = TokenIssued.model_validate_json(bytes(answer.body))
     return _shown(request, services, caller, study, few, issued=made)
 
@@ -117,7 +121,7 @@ def _back(sent: Sent) -> Response:
 
 
 def _keyed(request: Request, sent: Sent) -> KeyedRequest:
-    """Return what makes a form that is sent twice be done once."""
+    """Return what makes a form that is sent twice, or loaded again, be done once."""
     address = f"{request.method} {request.url.path}"
     key = sent.text("once")[:64] or None
     return KeyedRequest(address, request.headers.get("authorization", ""), key)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.miner_service.cli.test_study_plan_command import run
 from tests.miner_service.conftest import Person
-from tests.miner_service.intake.test_study_plans import AGREED
+from tests.miner_service.intake.test_study_plans import AGREED, lone
 
 
 @pytest.fixture
@@ -62,6 +62,18 @@ def test_what_cannot_be_invited_is_told_and_nothing_issued(miner, study, words, 
     assert said in create(study, *words, code=2)
     assert list(study.folder.iterdir()) == []
     assert "invited" not in run("study", "create", "x", "--data", miner.data)
+
+
+def test_a_plan_that_a_release_is_in_the_way_of_invites_nobody(miner, study, plan, build):
+    """What is issued before the plan is refused would be good, and its owner never told."""
+    create(study)
+    alone = build(lone("x"), range(20), {"x": [0, 1] * 10})
+    miner.owner("nursery", "east").publish("nursery", alone)
+    words = ("--owners", "north,south", "--plan", plan)
+    assert "would not follow" in create(study, *words, code=4)
+    assert list(study.folder.iterdir()) == []
+    owners = json.loads(study("show", "nursery", "--json"))["owners"]
+    assert [one["name"] for one in owners] == ["east"]
 
 
 def test_files_that_are_there_are_kept(study):
@@ -178,3 +190,8 @@ def test_an_access_file_that_is_there_is_kept(study):
     assert "exists; nothing was made" in create(study, "--access-file", access, code=2)
     assert access.read_text() == "mine"
     assert "no such study" in study("show", "nursery", code=4)
+    create(study)
+    said = study("analyst", "nursery", "--access-file", access, code=2)
+    assert "exists; nothing was made" in said
+    assert access.read_text() == "mine"
+    assert json.loads(study("show", "nursery", "--json"))["analysts"] == []

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import threading
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text, update
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from miner_service.cli.main import app
 from miner_service.operations.backup import LIST, back_up
+from miner_service.operations.checking import delete_study
 from miner_service.operations.rows import OF_NO_STUDY, of_study
 from miner_service.services import open_services
 from miner_service.settings import Settings, StorageSettings, utc_now
@@ -310,6 +312,42 @@ def test_a_deleted_study_leaves_no_byte_and_others_stay(miner, build, plan_a, re
     assert refused("study", "delete", name, "--yes", "--data", miner.data).code == "not-found"
     assert ran("check", "--data", miner.data).endswith("no findings.\n")
     assert '"delete_study"' in (miner.data / "audit.jsonl").read_text()
+
+
+def test_what_is_announced_anew_while_a_study_is_deleted_keeps_its_parts(
+    miner, release_a, monkeypatch
+):
+    """The rows go first: by then another study may have the same release, by the same name."""
+    release = replace(
+        release_a, body=release_a.body | {"name": f"r-{release_a.body['digest'][:12]}"}
+    )
+    owners = {}
+    for study in ("old", "new"):
+        miner.study(study)
+        owners[study] = miner.owner(study, "north")
+    first = owners["old"].send("old", release)
+    assert id_of(first) == release.body["name"]
+    erase, sent = miner.services.database.erase, []
+
+    def erase_meanwhile():
+        sent.append(owners["new"].send("new", release))
+        return erase()
+
+    monkeypatch.setattr(miner.services.database, "erase", erase_meanwhile)
+    delete_study(miner.services, "old")
+    assert sent == [first]
+    sealed = owners["new"]("POST", f"{first}/seal")
+    assert (sealed.status_code, sealed.json()["state"]) == (200, "sealed")
+
+
+def test_a_release_is_called_by_its_own_content_alone(miner, release_a):
+    """An owner who knows what another is to release cannot take the identifier of that."""
+    miner.study("s")
+    owner = miner.owner("s", "north")
+    own = f"r-{release_a.body['digest'][:12]}"
+    for name, same in (("r-0123456789ab", False), (own, True), ("by-hand", False)):
+        made = owner.send("s", replace(release_a, body=release_a.body | {"name": name}))
+        assert (id_of(made) == name) is same
 
 
 def test_whose_the_rows_of_every_table_are_is_said():

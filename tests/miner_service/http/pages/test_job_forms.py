@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from miner_service.http.pages.forms import Sent
 from miner_service.http.pages.job_forms import form_of
+from pramana_core.channels import Symmetric
+from pramana_core.domain import Variable
 from pramana_core.errors import InputError
+from pramana_core.plan import Block, Plan
 from tests.miner_service import masking
 from tests.miner_service.http.pages.browsers import Browser
 from tests.miner_service.http.pages.test_pages import text_of
@@ -109,6 +114,27 @@ def test_a_form_says_what_the_records_can_tell(study):
     told = text_of(browser.post("/pages/studies/s/jobs", sent))
     assert "A category's share is told to ±" in told
     assert "A combination of two" not in told
+
+
+def test_where_no_record_is_shared_no_link_between_owners_is_foretold(start, build):
+    miner = start()
+    analyst = miner.study("s")
+    people = {"north": range(100), "south": range(100, 300), "west": range(300, 600)}
+    for owner, names in {"north": "AB", "south": "AB", "west": "CD"}.items():
+        variables = [Variable(name, ("no", "yes")) for name in names]
+        plan = Plan(tuple(Block((v,), Symmetric.from_gamma(2, 9)) for v in variables))
+        codes = {name: [i % 2 for i in people[owner]] for name in names}
+        miner.owner("s", owner).publish("s", build(plan, people[owner], codes))
+    browser = Browser(miner)
+    browser.sign_in(analyst.token)
+    told = text_of(browser.get("/pages/studies/s/jobs/new?kind=bayes-net-structure"))
+    told = re.sub("[\u2068\u2069]", "", told)
+    assert "No record is at every owner; what each owner's records tell alone:" in told
+    assert "north, south: What 300 records" in told
+    assert "west: What 300 records" in told
+    assert "What 600 records" not in told
+    linked = re.findall(r"(\w) and (\w)\)", told)
+    assert {frozenset(pair) for pair in linked} == {frozenset("AB"), frozenset("CD")}
 
 
 def test_what_nothing_bounds_is_not_shown_as_nothing_spent(start):

@@ -7,6 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+from sqlalchemy import Engine, event
 
 from miner_service.http.pages.job_forms import job_forms
 from pramana_core.wire.learning.jobs import JobCreate
@@ -202,6 +203,25 @@ def test_a_model_is_framed_fetched_compared_and_asked(study):
         assert "nowhere" not in text_of(refused).partition("Rows:")[0]
 
 
+def test_no_store_is_asked_for_another_model_that_cannot_be(study):
+    browser = study.browser(study.analyst)
+    model = study.jobs["tree"]["model"]
+    asked = []
+
+    def note(_connection, _cursor, _statement, parameters, _context, _many):
+        asked.append(repr(parameters))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        for absent in ("%00", f"{model}%00", "no\u202e"):
+            beside = browser.get(f"/pages/models/{model}/beside?other={absent}")
+            assert beside.status_code == 404, absent
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    assert any(model in one for one in asked)
+    assert not [one for one in asked if "\\x00" in one or "\\u202e" in one]
+
+
 def test_invitations_and_tokens_are_shown_once(study):
     browser = study.browser(study.miner.admin)
     once = re.search(r'name="once" value="(\w+)"', browser.get("/pages/studies/s/people").text)[1]
@@ -209,7 +229,8 @@ def test_invitations_and_tokens_are_shown_once(study):
     made = browser.post("/pages/studies/s/invitations", sent)
     secret = re.search(r'<pre class="secret"><code>(i-[^<]+)</code>', made.text)[1]
     again = browser.post("/pages/studies/s/invitations", sent)
-    assert secret in again.text
+    assert again.status_code == 200
+    assert secret not in again.text
     assert secret not in browser.get("/pages/studies/s/people").text
     listed = study.miner.admin.get("/v1/studies/s/invitations")["items"]
     waiting = [one for one in listed if one["owner"] == "east"]
@@ -217,8 +238,12 @@ def test_invitations_and_tokens_are_shown_once(study):
     browser.post(f"/pages/invitations/{waiting[0]['id']}/revoke", {"study": "s"})
     taken = study.miner.nobody("POST", "/v1/invitations/accept", json={"secret": secret})
     assert taken.status_code != 201
-    issued = browser.post("/pages/studies/s/tokens", {"name": "bob", "valid_days": "3"})
+    sent = {"name": "bob", "valid_days": "3", "once": once + "t"}
+    issued = browser.post("/pages/studies/s/tokens", sent)
     token = re.search(r'<pre class="secret"><code>(t-[^<]+)</code>', issued.text)[1]
+    again = browser.post("/pages/studies/s/tokens", sent)
+    assert again.text.count("bob") == issued.text.count("bob") - 1
+    assert token not in again.text
     assert type(study.analyst)(study.miner.client, token)("GET", "/v1/studies/s").status_code == 200
     wrong = browser.post("/pages/studies/s/invitations", {"owner": "<b>"})
     assert wrong.status_code == 422

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import timedelta
 
@@ -111,3 +112,45 @@ def test_a_cookie_that_was_changed_is_none(browser, miner):
             headers={"Accept": "text/html", "Cookie": f"pramana_session={changed}".encode()},
         )
         assert answer.url.path == "/pages/sign-in"
+
+
+def lines_of(miner, action):
+    lines = map(json.loads, (miner.data / "audit.jsonl").read_text().splitlines())
+    return [line for line in lines if line["action"] == action]
+
+
+def test_who_signed_in_and_out_is_in_the_audit_log(browser, miner):
+    analyst = miner.study("s")
+    browser.sign_in(analyst.token)
+    browser.post("/pages/sign-out", {})
+    browser.sign_in("t-000000000000.guessed")
+    named = ("token", "role", "name", "study", "outcome")
+    known = (analyst.id, "analyst", "ana", "s", 303)
+    told = {
+        action: [tuple(one[key] for key in named) for one in lines_of(miner, action)]
+        for action in ("sign_in", "sign_out")
+    }
+    assert told == {"sign_in": [known, (None, None, None, None, 401)], "sign_out": [known]}
+
+
+def test_strangers_who_sign_out_do_not_fill_the_audit_log(browser, miner):
+    browser.get("/pages/sign-in")
+    for _ in range(5):
+        assert browser.post("/pages/sign-out", {}).url.path == "/pages/sign-in"
+    assert [line["outcome"] for line in lines_of(miner, "sign_out")] == [303]
+    miner.clock.ahead += timedelta(minutes=1)
+    browser.post("/pages/sign-out", {})
+    assert [line.get("unnoted") for line in lines_of(miner, "sign_out")] == [None, 4]
+
+
+def test_a_session_whose_token_was_revoked_ends_without_a_line_each_time(browser, miner):
+    analyst = miner.study("s")
+    browser.sign_in(analyst.token)
+    browser.get("/pages/studies/s")
+    kept, word = browser.cookie, browser.word
+    assert miner.admin("DELETE", f"/v1/tokens/{analyst.id}").status_code == 204
+    browser.post("/pages/sign-out", {}, word=word)
+    (line,) = lines_of(miner, "sign_out")
+    assert (line["token"], line["outcome"]) == (None, 303)
+    browser.client.cookies.set("pramana_session", kept, path="/pages")
+    assert browser.get("/pages/studies").url.path == "/pages/sign-in"
