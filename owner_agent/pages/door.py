@@ -56,8 +56,12 @@ class Door:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in EVERY_ANSWER.items():
                     headers.setdefault(name, value)
@@ -74,7 +78,9 @@ class Door:
             await self._app(scope, receive, guarded)
         except Exception as error:  # noqa: BLE001 - what it says may quote a record
             console(stderr=True).print(f"A page failed: {type(error).__name__}.", markup=False)
-            await problem_page(error)(scope, receive, guarded)
+            # A second answer would fail, and the server would log this error with that one.
+            if not started:
+                await problem_page(error)(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
         """Return what is said at the door; None where the request may pass."""
