@@ -100,9 +100,7 @@ class Door:
             return None
         if not known:
             raise _closed()
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > _FORM_BYTES:
-            raise LimitExceeded("A form of that length is not read.", where="form")
+        _require_readable(headers, scope["method"])
         scope.setdefault("state", {}).update(key=self._key, cookie=self._cookie)
         scope["state"]["word"] = form_word(self._key, self._cookie)
         return None
@@ -120,6 +118,20 @@ class Door:
         answer = rendered("entered.html.j2", title="Open")
         answer.headers["Set-Cookie"] = cookie_header(self._cookie_name, self._cookie)
         return answer
+
+
+def _require_readable(headers: Headers, method: str) -> None:
+    """Check that a request says how long it is, and that this is no more than a form may be."""
+    length = headers.get("content-length", "0" if method in ("GET", "HEAD") else "")
+    # The server reads a body in chunks whatever length is said beside it.
+    if not length or "transfer-encoding" in headers:
+        raise LimitExceeded(
+            "A form that does not say how long it is is not read.",
+            where="form",
+            remedy="Send it from the page, or with a Content-Length and in one piece.",
+        )
+    if not length.isdecimal() or int(length) > _FORM_BYTES:
+        raise LimitExceeded("A form of that length is not read.", where="form")
 
 
 def _closed() -> Unauthenticated:

@@ -110,6 +110,17 @@ def test_a_form_that_is_none_or_too_long_is_refused(browser):
     assert odd.status_code == 413
 
 
+@pytest.mark.parametrize("said", [{}, {"Content-Length": "3", "Transfer-Encoding": "chunked"}])
+def test_a_form_that_hides_its_length_is_refused(browser, said):
+    """Sent in chunks it could be of any length, whatever length is said beside it."""
+    browser.get("/pages/publish")
+    answer = browser.client.post("/pages/publish", content=iter([b"a=b"]), headers=said)
+    assert answer.status_code == 413
+    assert "does not say how long it is" in answer.text
+    asked = browser.client.request("GET", "/pages/left", headers={"Transfer-Encoding": "chunked"})
+    assert asked.status_code == 413
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*PAGES, "static/pages.css", "static/nothing.css", "nowhere"])
 def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(browser, page):
