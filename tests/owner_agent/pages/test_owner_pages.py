@@ -11,6 +11,7 @@ import pytest
 from owner_agent.peer.asked import asked_sessions, require_yes
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.release.ledger import Ledger
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.of_site import site_report
 from owner_agent.report.plan_shown import PLAN
 from pramana_core.errors import Forbidden
@@ -121,7 +122,14 @@ def test_without_a_yes_nothing_leaves(bench, browser, fields):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("p = 0.4", "p = 0.3"), ('study = "asia"', 'study = "other"')]
+    ("old", "new"),
+    [
+        ("p = 0.4", "p = 0.3"),
+        ('study = "asia"', 'study = "other"'),
+        ("owner = ", 'corrections = "fresh"\nowner = '),
+        ('table = "', 'table = "other-'),
+        ('column = "smokes"', 'column = "notes"'),
+    ],
 )
 def test_a_yes_is_to_what_was_shown(bench, browser, site_text, old, new):
     form = browser.get("/pages/publish").text
@@ -131,6 +139,39 @@ def test_a_yes_is_to_what_was_shown(bench, browser, site_text, old, new):
     assert answer.status_code == 409
     assert "says something else" in answer.text
     assert bench.miner.requests == []
+
+
+def test_a_yes_is_to_what_was_shown_until_it_leaves(bench, browser, site_text):
+    """The file is another one only after the form was taken, when the publication runs."""
+    handle = bench.miner._handle
+
+    def changes(request):
+        bench.write('corrections = "fresh"\n' + site_text)
+        return handle(request)
+
+    bench.miner._handle = changes
+    ended = browser.publish(yes="on")
+    assert ended.url.path.startswith("/pages/publications/"), "what was sent was still so"
+    assert "says something else" in ended.text
+    assert bench.miner.releases == {}
+    assert Ledger(bench.state).entries() == ()
+
+
+def test_a_list_of_categories_is_part_of_what_was_shown(bench, browser, site_text, monkeypatch):
+    """It is read anew with the plan of what is made of the table: looked at once more then."""
+    listed = bench.folder / "regions.txt"
+    prepared = PreparedRecords.of
+
+    def changed_before(*words):
+        listed.write_text("north\nsouth\neast\nwest\n")
+        return prepared(*words)
+
+    listed.write_text("north\nsouth\neast\n")
+    by_name = 'categories_from = "regions.txt"'
+    bench.write(site_text.replace('categories = ["north", "south", "east"]', by_name))
+    monkeypatch.setattr(PreparedRecords, "of", changed_before)
+    assert "says something else" in browser.publish(yes="on").text
+    assert bench.miner.releases == {}
 
 
 def test_an_interrupted_publication_goes_on_with_the_same_bytes(bench, browser):
