@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
@@ -287,6 +288,21 @@ def test_peers_that_wait_for_a_yes(bench, browser, site_text):
     require_yes(bench.site, proposal, bench.environment.now(), pytest.fail)
     browser.get("/pages/peers")
     assert browser.post(address, {"decision": "no"}).status_code == 404, "it has begun"
+
+
+def test_what_waits_is_listed_and_decided_while_there_is_no_plan(bench, command, site_text):
+    bench.write(re.sub("channel = .*", "", site_text) + PEER)
+    propose(bench)
+    (asked,) = asked_sessions(bench.state)
+    listed = command("agree")
+    assert listed.exit_code == 0
+    assert f"{asked.key[:12]}  contingency-table, proposed by south" in listed.out
+    assert "What a yes would reveal cannot be said" in listed.out
+    decided = command("agree", asked.key[:4], "--no", "--json")
+    assert decided.exit_code == 0
+    (told,) = json.loads(decided.out)["sessions"]
+    assert (told["decision"], told["reveals"]) == ("refused", None)
+    assert told["reveals_error"]["code"] == "sensitive-without-channel"
 
 
 def test_names_with_markup_are_shown_and_not_run(bench, browser, site_text):
