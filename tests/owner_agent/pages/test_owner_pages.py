@@ -302,6 +302,8 @@ def test_what_waits_is_listed_and_decided_while_there_is_no_plan(bench, command,
     assert decided.exit_code == 0
     (told,) = json.loads(decided.out)["sessions"]
     assert (told["decision"], told["reveals"]) == ("refused", None)
+    assert command("agree", asked.key[:4], "--yes").exit_code == 2, "to what cannot be said"
+    assert [one.decision for one in asked_sessions(bench.state)] == ["refused"]
     assert told["reveals_error"]["code"] == "sensitive-without-channel"
 
 
