@@ -96,7 +96,7 @@ def agree(
             )
         key = found[0].key if found else session
         now = environment_of(context).now()
-        decide(opened_site.state, key, "accepted" if yes else "refused", now)
+        decide(opened_site, key, "accepted" if yes else "refused", now)
     asked = asked_sessions(opened_site.state)
     if json:
         print_json({"sessions": [asked_json(opened_site, one) for one in asked]})

@@ -16,13 +16,13 @@ from owner_agent.peer.exchange.costs import session_json, session_lines
 from owner_agent.peer.memory import Disclosure, all_groupings, distinct, of_column
 from owner_agent.peer.told import told_columns
 from owner_agent.release.ledger import PEER
+from pramana_core.errors import PramanaError
 
 if TYPE_CHECKING:
     from owner_agent.peer.joint import JointOutcome
     from owner_agent.peer.session import SessionResult
     from owner_agent.release.ledger import Entry
     from owner_agent.site.site import Site
-    from pramana_core.errors import PramanaError
 
 STEPS = {
     "offers": "asking the owners to take part",
@@ -65,13 +65,21 @@ def show_outcome(console: Console, outcome: JointOutcome) -> None:
 
 
 def asked_json(site: Site, asked: AskedSession) -> dict[str, Any]:
-    """Return a session that waits for the custodian, for scripts, and what a yes would reveal."""
+    """Return a session that waits for the custodian, for scripts, and what a yes would reveal.
+
+    Where the site file is wrong `reveals` is null, and the reason stands beside it.
+    """
+    told: dict[str, Any]
+    try:
+        told = {"reveals": revealed(site, asked.proposal)}
+    except PramanaError as error:
+        told = {"reveals": None, "reveals_error": _reason(error)}
     return {
         "key": asked.key,
         "asked": asked.asked.isoformat(),
         "decision": asked.decision,
         "proposal": asked.proposal.model_dump(mode="json"),
-        "reveals": revealed(site, asked.proposal),
+        **told,
     }
 
 
@@ -88,8 +96,17 @@ def show_asked(console: Console, site: Site, asked: Sequence[AskedSession]) -> N
             markup=False,
             soft_wrap=True,
         )
-        for line in revealed(site, told):
+        try:
+            lines = revealed(site, told)
+        except PramanaError as error:
+            # The other sessions are shown, and what was decided just now has been kept.
+            lines = [f"What a yes would reveal cannot be said ({error.code}): {error}"]
+        for line in lines:
             console.print(f"  {line}", markup=False, soft_wrap=True)
+
+
+def _reason(error: PramanaError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "remedy": error.remedy}
 
 
 def shared_json(kept: Sequence[SessionResult]) -> list[dict[str, Any]]:
@@ -111,8 +128,7 @@ def told_json(told: Sequence[Disclosure], lost: PramanaError | None = None) -> d
     Where the memory of them is `lost`, the list is null and the reason stands beside it.
     """
     if lost is not None:
-        reason = {"code": lost.code, "message": lost.message, "remedy": lost.remedy}
-        return {"told_exactly": None, "told_exactly_error": reason}
+        return {"told_exactly": None, "told_exactly_error": _reason(lost)}
     counted = {id(one) for one in told for one in distinct(of_column(told, one))}
     listed = [
         {

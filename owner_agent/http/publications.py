@@ -50,22 +50,40 @@ class Publication(Message):
     problem: ProblemDetail | None
 
 
+def changed_since_shown(remedy: str) -> Conflict:
+    """Return the error of a yes to what the site file does not say any more."""
+    return Conflict(
+        "Nothing left: the site file says something else than when this page was made.",
+        where="site file",
+        remedy=remedy,
+    )
+
+
 class Publications:
     """Publications of one site, run in a thread each, one at a time; kept in memory."""
 
     def __init__(
         self,
         people: Callable[[], str | None],
-        publish_once: Callable[[PublicationCreate, StagedProgress], PublishOutcome],
+        publish_once: Callable[[PublicationCreate, str | None, StagedProgress], PublishOutcome],
     ):
-        """Take what asks for what is said of the people, and what publishes."""
+        """Take what asks for what is said of the people, and what publishes as it was shown."""
         self._people = people
         self._publish_once = publish_once
         self._all: dict[str, Publication] = {}
         self._changing = threading.Lock()
 
-    def start(self, request: PublicationCreate) -> Publication:
-        """Start a publication. Raises Conflict if one is running."""
+    def start(self, request: PublicationCreate, shown: str | None = None) -> Publication:
+        """Start a publication.
+
+        Args:
+            request: how to publish.
+            shown: the `content_digest` of what somebody said yes to; nothing leaves by a site file
+                that says something else. None where nobody was shown anything.
+
+        Raises:
+            Conflict: one is running.
+        """
         with self._changing:
             running = [p.id for p in self._all.values() if p.state == "running"]
             if running:
@@ -83,7 +101,7 @@ class Publications:
                 problem=None,
             )
             self._all[made.id] = made
-        threading.Thread(target=self._run, args=(made.id, request), daemon=True).start()
+        threading.Thread(target=self._run, args=(made.id, request, shown), daemon=True).start()
         return made
 
     def get(self, identity: str) -> Publication:
@@ -97,7 +115,7 @@ class Publications:
         """Return the newest publication since the agent started."""
         return next(reversed(self._all.values()), None)
 
-    def _run(self, identity: str, request: PublicationCreate) -> None:
+    def _run(self, identity: str, request: PublicationCreate, shown: str | None) -> None:
         def watch(stage: str, done: int, total: int) -> None:
             now: dict[str, Any] = {"stage": stage}
             if stage == "parts":
@@ -107,7 +125,7 @@ class Publications:
         try:
             # Whoever follows the publication can read it before anything leaves.
             self._update(identity, people=self._people())
-            outcome = self._publish_once(request, watch)
+            outcome = self._publish_once(request, shown, watch)
         except PramanaError as error:
             self._update(identity, state="failed", problem=problem_of(error))
         except Exception:

@@ -19,7 +19,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from owner_agent.http.publications import Publication, PublicationCreate, Publications
+from owner_agent.http.publications import (
+    Publication,
+    PublicationCreate,
+    Publications,
+    changed_since_shown,
+)
 from owner_agent.release.ledger import Ledger
 from owner_agent.release.options import PublishOptions
 from owner_agent.release.publish import PublishOutcome, publish
@@ -27,7 +32,7 @@ from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.of_site import forecast_of, require_accepted, site_report
 from owner_agent.report.summaries import ledger_json
 from owner_agent.report.whole_study import PeopleStatement, people_told
-from owner_agent.site.planning import planned
+from owner_agent.site.planning import PlannedSite, content_digest, planned
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
 from pramana_core.errors import PramanaError, Unauthenticated
@@ -90,15 +95,25 @@ def create_app(site: Path, token: str, environment: Environment) -> FastAPI:
         told = people_told(load_site(site), environment)
         return told.sentence if isinstance(told, PeopleStatement) else told
 
-    def publish_once(request: PublicationCreate, watch: StagedProgress) -> PublishOutcome:
+    def publish_once(
+        request: PublicationCreate, shown: str | None, watch: StagedProgress
+    ) -> PublishOutcome:
+        def require_shown(now: PlannedSite) -> None:
+            if shown not in (None, content_digest(opened, now)):
+                raise changed_since_shown("Open the page Publish, and say yes to what it says now.")
+
         options = PublishOptions(
             request.part_records, request.accept_added_loss, request.corrections
         )
         opened = load_site(site)
         plan = planned(opened)
+        require_shown(plan)
         told = forecast_of(opened, plan, environment, request.corrections)
         require_accepted(opened, plan, environment, told)
-        return publish(PreparedRecords, opened, environment, options, watch)
+        return publish(
+            PreparedRecords, opened, environment, options, watch,
+            lambda made: require_shown(made.plan),
+        )  # fmt: skip
 
     app = FastAPI(title="Pramana owner agent", docs_url=None, redoc_url=None)
     app.state.agent = Agent(site, token, Publications(people, publish_once), environment)

@@ -32,7 +32,8 @@ def add_pages(app: FastAPI, url: str) -> str:
     pages = FastAPI(title="Pramana owner's pages", openapi_url=None, docs_url=None, redoc_url=None)
     pages.state.agent = agent
     pages.state.owner = load_site(agent.site).owner
-    for kind in (PramanaError, RequestValidationError, HTTPException):
+    # Without Exception the framework would answer what was unforeseen, and not with our page.
+    for kind in (PramanaError, RequestValidationError, HTTPException, Exception):
         pages.add_exception_handler(kind, _handle)
     for router in (_files, revealing.router, publishing.router, peers.router):
         pages.include_router(router)

@@ -56,8 +56,12 @@ class Door:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in EVERY_ANSWER.items():
                     headers.setdefault(name, value)
@@ -74,7 +78,9 @@ class Door:
             await self._app(scope, receive, guarded)
         except Exception as error:  # noqa: BLE001 - what it says may quote a record
             console(stderr=True).print(f"A page failed: {type(error).__name__}.", markup=False)
-            await problem_page(error)(scope, receive, guarded)
+            # A second answer would fail, and the server would log this error with that one.
+            if not started:
+                await problem_page(error)(scope, receive, guarded)
 
     def _answer(self, scope: Scope) -> Response | None:
         """Return what is said at the door; None where the request may pass."""
@@ -94,9 +100,7 @@ class Door:
             return None
         if not known:
             raise _closed()
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > _FORM_BYTES:
-            raise LimitExceeded("A form of that length is not read.", where="form")
+        _require_readable(headers, scope["method"])
         scope.setdefault("state", {}).update(key=self._key, cookie=self._cookie)
         scope["state"]["word"] = form_word(self._key, self._cookie)
         return None
@@ -114,6 +118,20 @@ class Door:
         answer = rendered("entered.html.j2", title="Open")
         answer.headers["Set-Cookie"] = cookie_header(self._cookie_name, self._cookie)
         return answer
+
+
+def _require_readable(headers: Headers, method: str) -> None:
+    """Check that a request says how long it is, and that this is no more than a form may be."""
+    length = headers.get("content-length", "0" if method in ("GET", "HEAD") else "")
+    # The server reads a body in chunks whatever length is said beside it.
+    if not length or "transfer-encoding" in headers:
+        raise LimitExceeded(
+            "A form that does not say how long it is is not read.",
+            where="form",
+            remedy="Send it from the page, or with a Content-Length and in one piece.",
+        )
+    if not length.isdecimal() or int(length) > _FORM_BYTES:
+        raise LimitExceeded("A form of that length is not read.", where="form")
 
 
 def _closed() -> Unauthenticated:

@@ -89,9 +89,9 @@ def decide_session(agent: AgentDep, site: SiteDep, key: str, sent: SentDep) -> R
     """Say yes or no to a session; a yes counts once, when its proposer begins it again."""
     match sent.text("decision"):
         case "yes":
-            decide(site.state, key, "accepted", agent.environment.now())
+            decide(site, key, "accepted", agent.environment.now())
         case "no":
-            decide(site.state, key, "refused", agent.environment.now())
+            decide(site, key, "refused", agent.environment.now())
         case _:
             raise OptionError("Say yes or no.", where="decision")
     return RedirectResponse(f"{ROOT}/peers", 303)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from owner_agent.http.publications import Publication, PublicationCreate
+from owner_agent.http.publications import Publication, PublicationCreate, changed_since_shown
 from owner_agent.http.service import Agent
 from owner_agent.pages.deps import AgentDep, SentDep, SiteDep
 from owner_agent.pages.rendering import page
@@ -17,9 +16,9 @@ from owner_agent.report.corrected import corrected_of
 from owner_agent.report.losses import losses_of
 from owner_agent.report.report import warnings
 from owner_agent.site.mistakes import CorrectionChoice
-from owner_agent.site.planning import PlannedSite, planned
+from owner_agent.site.planning import content_digest, planned
 from owner_agent.site.site import Site
-from pramana_core.errors import Conflict, OptionError, PramanaError
+from pramana_core.errors import OptionError, PramanaError
 from pramana_core.pages.forms import ROOT, Sent
 from pramana_core.pages.words import plan_words
 from pramana_core.progress import unwatched
@@ -46,12 +45,8 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
         if sent.text("yes") != "on":
             raise OptionError("Nothing left, for nobody said yes.", where="yes")
         plan = planned(site)
-        if sent.text("shown") != _what(site, plan):
-            raise Conflict(
-                "Nothing left: the site file says something else than when this page was made.",
-                where="site file",
-                remedy="This is what it says now. Look at it, and say yes to that.",
-            )
+        if sent.text("shown") != content_digest(site, plan):
+            raise changed_since_shown("This is what it says now. Look at it, and say yes to that.")
         found = corrected_of(site, plan, unwatched)
         if chosen is None and found is not None and found.waits:
             raise OptionError(
@@ -62,7 +57,8 @@ def publish(request: Request, agent: AgentDep, site: SiteDep, sent: SentDep) -> 
         started = agent.publications.start(
             PublicationCreate(
                 accept_added_loss=sent.text("accept_added_loss") == "on", corrections=chosen
-            )
+            ),
+            sent.text("shown"),
         )
     except PramanaError as error:
         return _form(request, agent, site, chosen, error)
@@ -131,7 +127,7 @@ def _form(
         miner=miner,
         words=plan_words(plan.plan),
         warnings=warnings(plan),
-        shown=_what(site, plan),
+        shown=content_digest(site, plan),
         found=found,
         waits=found is not None and found.waits,
         lines=() if found is None else found.lines(),
@@ -140,12 +136,6 @@ def _form(
         last=last,
         error=error,
     )
-
-
-def _what(site: Site, plan: PlannedSite) -> str:
-    """Return what stands for what a yes is said to: this plan, for this study at this miner."""
-    said = "\n".join((plan.plan.digest, site.miner.url, site.miner.study))
-    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _choice(sent: Sent) -> CorrectionChoice | None:

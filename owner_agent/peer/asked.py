@@ -2,9 +2,10 @@
 
 An owner that serves with `--ask` takes part in nothing that she has not said yes to. What is
 proposed to it is kept here, and the proposer hears that it waits; nothing has been read from the
-table by then. A yes is to this task, with these owners, begun by this one, under this plan; it is
-used up when the session begins. The number of the session and how long it may last are no part of
-it: the proposer begins the session again, and that is another number.
+table by then. A yes is to this task, with these owners, begun by this one, under this plan, and by
+what the site file says then; it is used up when the session begins. The number of the session and
+how long it may last are no part of it: the proposer begins the session again, and that is another
+number.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from pydantic import AwareDatetime, ValidationError
 
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.peer.tasks.catalogue import learners, task_of, variables_of
-from owner_agent.site.planning import planned
+from owner_agent.site.planning import content_digest, planned
 from owner_agent.site.site import Site
 from owner_agent.state.history import state_directory
 from owner_agent.state.private_files import private_directory, write_replacing
-from pramana_core.errors import Forbidden, LimitExceeded, NotFound, StoreCorrupt
+from pramana_core.errors import Forbidden, LimitExceeded, NotFound, PramanaError, StoreCorrupt
 from pramana_core.pages.words import named, plan_words
 from pramana_core.plan import Plan
 from pramana_core.wire.base import Message
@@ -43,6 +44,8 @@ class AskedSession(Message):
     asked: AwareDatetime
     decision: Decision = "waiting"
     decided: AwareDatetime | None = None
+    shown: str | None = None
+    """The `content_digest` of the site file that a yes was said under."""
 
     @property
     def key(self) -> str:
@@ -76,8 +79,11 @@ def require_yes(site: Site, proposal: Proposal, now: datetime, tell: Callable[[s
     """
     kept = _kept(site.state, key_of(proposal))
     if kept is not None and kept.decision == "accepted":
-        _write(site.state, _decided(kept, "used", now))
-        return
+        if kept.shown == _content(site):
+            _write(site.state, _decided(kept, "used", now))
+            return
+        # The yes was to what another site file would have revealed.
+        kept = None
     if kept is not None and kept.decision == "refused":
         raise Forbidden(
             f"The custodian of {site.owner} said no to this session.",
@@ -103,19 +109,21 @@ def require_yes(site: Site, proposal: Proposal, now: datetime, tell: Callable[[s
     )
 
 
-def decide(state: Path, key: str, decision: Literal["accepted", "refused"], now: datetime) -> None:
+def decide(site: Site, key: str, decision: Literal["accepted", "refused"], now: datetime) -> None:
     """Write down what the custodian decided about a proposal; she may change her mind.
 
     Raises:
         NotFound: nobody proposed that, or it has begun already.
         StoreCorrupt: what was kept of it cannot be read.
+        PramanaError: what `planned` raises, at a yes: what it would reveal cannot be said.
     """
-    kept = _kept(state, key)
+    kept = _kept(site.state, key)
     if kept is None or kept.decision == "used":
         raise NotFound(
             "No such session waits.", where=key, remedy="`owner-agent agree` lists those that do."
         )
-    _write(state, _decided(kept, decision, now))
+    shown = content_digest(site, planned(site)) if decision == "accepted" else None
+    _write(site.state, _decided(kept, decision, now).model_copy(update={"shown": shown}))
 
 
 def asked_sessions(state: Path) -> list[AskedSession]:
@@ -170,6 +178,14 @@ def _parameters_told(site: Site, own: Sequence[str]) -> str:
         f"Parameters of the network at {named(own, None)} are counted in your true records and told"
         f" to all owners of the session, {bound}."
     )
+
+
+def _content(site: Site) -> str:
+    """Return the digest of what a site says; empty where its plan cannot be made."""
+    try:
+        return content_digest(site, planned(site))
+    except PramanaError:
+        return ""
 
 
 def _decided(kept: AskedSession, decision: Decision, now: datetime) -> AskedSession:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+import socket
+import threading
+from contextlib import contextmanager
 
+import httpx
 import pytest
+import uvicorn
 
+from owner_agent.http.service import create_app
+from owner_agent.pages.app import add_pages
 from tests.owner_agent.pages.conftest import TOKEN, URL, OwnersBrowser
 
 PAGES = ("", "plan", "plan/report", "publish", "left", "corrections", "peers", "publications/x")
@@ -103,6 +110,17 @@ def test_a_form_that_is_none_or_too_long_is_refused(browser):
     assert odd.status_code == 413
 
 
+@pytest.mark.parametrize("said", [{}, {"Content-Length": "3", "Transfer-Encoding": "chunked"}])
+def test_a_form_that_hides_its_length_is_refused(browser, said):
+    """Sent in chunks it could be of any length, whatever length is said beside it."""
+    browser.get("/pages/publish")
+    answer = browser.client.post("/pages/publish", content=iter([b"a=b"]), headers=said)
+    assert answer.status_code == 413
+    assert "does not say how long it is" in answer.text
+    asked = browser.client.request("GET", "/pages/left", headers={"Transfer-Encoding": "chunked"})
+    assert asked.status_code == 413
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*PAGES, "static/pages.css", "static/nothing.css", "nowhere"])
 def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(browser, page):
@@ -122,17 +140,50 @@ def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(browser
     assert not re.findall(r"""(?:src|href|action|url)\s*=\s*["']?(?:https?:)?//""", answer.text)
 
 
-def test_a_page_that_fails_says_nothing_of_what_it_met(browser, monkeypatch, capfd):
+@contextmanager
+def listening(app, sock):
+    """Serve an application in a thread by the server that it has in earnest."""
+    server = uvicorn.Server(uvicorn.Config(app, http="h11", log_level="warning", ws="none"))
+    ready = threading.Event()
+    startup = server.startup
+
+    async def started(sockets=None):
+        await startup(sockets=sockets)
+        ready.set()
+
+    server.startup = started
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+    thread.start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def test_a_page_that_fails_says_nothing_of_what_it_met(bench, monkeypatch, capfd):
+    """Neither in its answer nor at the terminal, where the server logs what it is not spared."""
+
     def fails(*_words):
         raise ValueError("PATIENT-00001 smokes")
 
     monkeypatch.setattr("owner_agent.pages.revealing.LedgerTold.of", fails)
-    answer = browser.get("/pages/left")
+    app = create_app(bench.folder / "site.toml", TOKEN, bench.environment)
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        url = f"http://127.0.0.1:{sock.getsockname()[1]}"
+        link = add_pages(app, url)
+        with listening(app, sock), httpx.Client(timeout=None) as client:
+            assert client.get(link).status_code == 200
+            answer = client.get(f"{url}/pages/left")
     assert answer.status_code == 500
+    assert "its kind stands at the terminal" in answer.text
+    assert answer.headers["cache-control"] == "no-store"
     assert "PATIENT" not in answer.text
     told = capfd.readouterr()
-    assert "PATIENT" not in told.out + told.err
     assert "A page failed: ValueError." in told.err
+    assert "PATIENT" not in told.out + told.err
+    assert "Traceback" not in told.err
 
 
 def test_the_root_leads_to_the_pages(stranger):

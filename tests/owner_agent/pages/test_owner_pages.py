@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 
@@ -11,6 +12,7 @@ import pytest
 from owner_agent.peer.asked import asked_sessions, require_yes
 from owner_agent.peer.protocol.messages import Proposal
 from owner_agent.release.ledger import Ledger
+from owner_agent.release.randomized import PreparedRecords
 from owner_agent.report.of_site import site_report
 from owner_agent.report.plan_shown import PLAN
 from pramana_core.errors import Forbidden
@@ -121,7 +123,14 @@ def test_without_a_yes_nothing_leaves(bench, browser, fields):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("p = 0.4", "p = 0.3"), ('study = "asia"', 'study = "other"')]
+    ("old", "new"),
+    [
+        ("p = 0.4", "p = 0.3"),
+        ('study = "asia"', 'study = "other"'),
+        ("owner = ", 'corrections = "fresh"\nowner = '),
+        ('table = "', 'table = "other-'),
+        ('column = "smokes"', 'column = "notes"'),
+    ],
 )
 def test_a_yes_is_to_what_was_shown(bench, browser, site_text, old, new):
     form = browser.get("/pages/publish").text
@@ -131,6 +140,39 @@ def test_a_yes_is_to_what_was_shown(bench, browser, site_text, old, new):
     assert answer.status_code == 409
     assert "says something else" in answer.text
     assert bench.miner.requests == []
+
+
+def test_a_yes_is_to_what_was_shown_until_it_leaves(bench, browser, site_text):
+    """The file is another one only after the form was taken, when the publication runs."""
+    handle = bench.miner._handle
+
+    def changes(request):
+        bench.write('corrections = "fresh"\n' + site_text)
+        return handle(request)
+
+    bench.miner._handle = changes
+    ended = browser.publish(yes="on")
+    assert ended.url.path.startswith("/pages/publications/"), "what was sent was still so"
+    assert "says something else" in ended.text
+    assert bench.miner.releases == {}
+    assert Ledger(bench.state).entries() == ()
+
+
+def test_a_list_of_categories_is_part_of_what_was_shown(bench, browser, site_text, monkeypatch):
+    """It is read anew with the plan of what is made of the table: looked at once more then."""
+    listed = bench.folder / "regions.txt"
+    prepared = PreparedRecords.of
+
+    def changed_before(*words):
+        listed.write_text("north\nsouth\neast\nwest\n")
+        return prepared(*words)
+
+    listed.write_text("north\nsouth\neast\n")
+    by_name = 'categories_from = "regions.txt"'
+    bench.write(site_text.replace('categories = ["north", "south", "east"]', by_name))
+    monkeypatch.setattr(PreparedRecords, "of", changed_before)
+    assert "says something else" in browser.publish(yes="on").text
+    assert bench.miner.releases == {}
 
 
 def test_an_interrupted_publication_goes_on_with_the_same_bytes(bench, browser):
@@ -246,6 +288,23 @@ def test_peers_that_wait_for_a_yes(bench, browser, site_text):
     require_yes(bench.site, proposal, bench.environment.now(), pytest.fail)
     browser.get("/pages/peers")
     assert browser.post(address, {"decision": "no"}).status_code == 404, "it has begun"
+
+
+def test_what_waits_is_listed_and_decided_while_there_is_no_plan(bench, command, site_text):
+    bench.write(re.sub("channel = .*", "", site_text) + PEER)
+    propose(bench)
+    (asked,) = asked_sessions(bench.state)
+    listed = command("agree")
+    assert listed.exit_code == 0
+    assert f"{asked.key[:12]}  contingency-table, proposed by south" in listed.out
+    assert "What a yes would reveal cannot be said" in listed.out
+    decided = command("agree", asked.key[:4], "--no", "--json")
+    assert decided.exit_code == 0
+    (told,) = json.loads(decided.out)["sessions"]
+    assert (told["decision"], told["reveals"]) == ("refused", None)
+    assert command("agree", asked.key[:4], "--yes").exit_code == 2, "to what cannot be said"
+    assert [one.decision for one in asked_sessions(bench.state)] == ["refused"]
+    assert told["reveals_error"]["code"] == "sensitive-without-channel"
 
 
 def test_names_with_markup_are_shown_and_not_run(bench, browser, site_text):

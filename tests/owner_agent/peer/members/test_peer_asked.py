@@ -9,6 +9,7 @@ from owner_agent.peer.asked import (
     asked_sessions,
     decide,
     key_of,
+    require_yes,
     revealed,
     waiting_sessions,
 )
@@ -60,15 +61,39 @@ def test_a_yes_counts_once(south, propose, world):
     with pytest.raises(Forbidden, match=WAITS):
         propose()
     (one,) = waiting_sessions(south.site.state)
-    decide(south.site.state, one.key, "accepted", world.now)
+    decide(south.site, one.key, "accepted", world.now)
     _, offer = propose(seconds=9.0)
     assert offer.owner == "south"
     assert asked_sessions(south.site.state) == []
     with pytest.raises(NotFound):
-        decide(south.site.state, one.key, "accepted", world.now)
+        decide(south.site, one.key, "accepted", world.now)
     world.later(10_000)
     with pytest.raises(Forbidden, match=WAITS):
         propose()
+
+
+def test_a_yes_ends_with_what_protects_the_records(bench, site_text):
+    """A weaker channel, or another column behind a name, is not what she said yes to."""
+    asked = {
+        "session": "ab" * 16, "study": "asia", "initiator": "south", "seconds": 60.0,
+        "participants": ["south", "clinic-north"],
+        "task": {"kind": "contingency-table", "variables": ["age", "ill"]},
+    }  # fmt: skip
+    proposal, now = Proposal.model_validate(asked), bench.environment.now()
+    told = []
+    for old, new in [("p = 0.4", "p = 0.1"), ('name = "age"', 'name = "age"\ncolumn = "years"')]:
+        bench.write(site_text)
+        with pytest.raises(Forbidden):
+            require_yes(bench.site, proposal, now, told.append)
+        decide(bench.site, key_of(proposal), "accepted", now)
+        bench.write(site_text.replace(old, new))
+        told.clear()
+        with pytest.raises(Forbidden, match="has not said yes yet"):
+            require_yes(bench.site, proposal, now, told.append)
+        assert len(told) == 1
+        assert [one.decision for one in asked_sessions(bench.state)] == ["waiting"]
+        decide(bench.site, key_of(proposal), "accepted", now)
+        require_yes(bench.site, proposal, now, pytest.fail)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +109,7 @@ def test_a_yes_is_to_this_session_and_no_other(south, propose, world, parameters
     decided = world.proposal(parameters_task)
     with pytest.raises(Forbidden, match=WAITS):
         propose()
-    decide(south.site.state, key_of(decided), "accepted", world.now)
+    decide(south.site, key_of(decided), "accepted", world.now)
     with pytest.raises(Forbidden, match=WAITS):
         propose(**more)
     assert len(waiting_sessions(south.site.state)) == 1
@@ -94,10 +119,10 @@ def test_a_no_stays_until_she_changes_her_mind(south, propose, world):
     with pytest.raises(Forbidden, match=WAITS):
         propose()
     (one,) = waiting_sessions(south.site.state)
-    decide(south.site.state, one.key, "refused", world.now)
+    decide(south.site, one.key, "refused", world.now)
     with pytest.raises(Forbidden, match="said no to this session"):
         propose()
-    decide(south.site.state, one.key, "accepted", world.now)
+    decide(south.site, one.key, "accepted", world.now)
     assert propose()[1].owner == "south"
 
 
@@ -119,7 +144,7 @@ def test_what_was_changed_on_disk_is_no_yes(south, propose, world):
     with pytest.raises(Forbidden, match=WAITS):
         propose()
     (one,) = waiting_sessions(south.site.state)
-    decide(south.site.state, one.key, "accepted", world.now)
+    decide(south.site, one.key, "accepted", world.now)
     path = south.site.state / "proposals" / f"{one.key}.json"
     content = json.loads(path.read_text())
     content["proposal"]["initiator"] = "east"
@@ -128,7 +153,7 @@ def test_what_was_changed_on_disk_is_no_yes(south, propose, world):
         asked_sessions(south.site.state)
     for strange in ("", "../site", "x" * 64):
         with pytest.raises(NotFound):
-            decide(south.site.state, strange, "accepted", world.now)
+            decide(south.site, strange, "accepted", world.now)
 
 
 def test_what_a_yes_would_reveal(world, parameters_task):
