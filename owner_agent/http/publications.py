@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from owner_agent.http.failures import tell_failure
 from owner_agent.release.options import PART_RECORDS
 from owner_agent.release.publish import PublishOutcome
 from owner_agent.report.outcomes import found_wrong, outcome_lines
@@ -18,7 +19,9 @@ from pramana_core.progress import StagedProgress
 from pramana_core.wire.base import Message
 from pramana_core.wire.problems import ProblemDetail, problem_of, unforeseen
 
-_UNFORESEEN = "The publication ended with an unforeseen error; the agent's log has it."
+_UNFORESEEN = (
+    "The publication ended with an unforeseen error; its kind stands at the agent's terminal."
+)
 
 PublicationState = Literal["running", "succeeded", "failed"]
 
@@ -128,10 +131,10 @@ class Publications:
             outcome = self._publish_once(request, shown, watch)
         except PramanaError as error:
             self._update(identity, state="failed", problem=problem_of(error))
-        except Exception:
+        except Exception as error:  # noqa: BLE001 - what it says may quote a record
+            tell_failure("A publication", error)
             problem = unforeseen(_UNFORESEEN, remedy=None)
             self._update(identity, state="failed", problem=problem)
-            raise
         else:
             self._update(
                 identity,

@@ -16,6 +16,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from owner_agent.http.failures import ToldByKind
 from owner_agent.http.service import create_app
 from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
@@ -107,7 +108,7 @@ def serve_agent(
         if add_pages is not None and is_loopback(listen.host):
             link = add_pages(app, url)
         config = uvicorn.Config(
-            app,
+            ToldByKind(app),
             http="h11",
             log_level="warning",
             ws="none",

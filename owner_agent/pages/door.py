@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from owner_agent.http.failures import tell_failure
 from owner_agent.pages.rendering import problem_page, rendered
 from pramana_core.errors import Forbidden, LimitExceeded, PramanaError, Unauthenticated
 from pramana_core.pages.forms import ROOT, cookie_header, cookies_in, form_word
 from pramana_core.pages.headers import EVERY_ANSWER
-from pramana_core.terminal import console
 
 ENTER = f"{ROOT}/enter"
 _STATIC = f"{ROOT}/static/"
@@ -77,7 +77,7 @@ class Door:
         try:
             await self._app(scope, receive, guarded)
         except Exception as error:  # noqa: BLE001 - what it says may quote a record
-            console(stderr=True).print(f"A page failed: {type(error).__name__}.", markup=False)
+            tell_failure("A page", error)
             # A second answer would fail, and the server would log this error with that one.
             if not started:
                 await problem_page(error)(scope, receive, guarded)

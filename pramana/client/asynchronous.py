@@ -142,11 +142,14 @@ def awaited(
     return functools.update_wrapper(asked, method)
 
 
-class AsyncMiner:
-    """A miner whose methods are awaited; see `Miner`. Made by `pm.connect_async`."""
+InnerT = TypeVar("InnerT", Miner, Study)
 
-    def __init__(self, inner: Miner):
-        self._inner = inner
+
+class _Twin(Generic[InnerT]):
+    """What a miner and a study have in common, awaited."""
+
+    def __init__(self, inner: InnerT):
+        self._inner: InnerT = inner
 
     @property
     def url(self) -> str:
@@ -154,9 +157,16 @@ class AsyncMiner:
         return self._inner.url
 
     async def refresh(self) -> Self:
-        """Ask the miner again for its studies; return this."""
+        """Ask the miner how it stands now; return this."""
         await asyncio.to_thread(self._inner.refresh)
         return self
+
+    def __repr__(self) -> str:
+        return f"Async{self._inner!r}"
+
+
+class AsyncMiner(_Twin[Miner]):
+    """A miner whose methods are awaited; see `Miner`. Made by `pm.connect_async`."""
 
     studies = awaited(Miner.studies)
     close = awaited(Miner.close)
@@ -171,25 +181,9 @@ class AsyncMiner:
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
-    def __repr__(self) -> str:
-        return f"Async{self._inner!r}"
 
-
-class AsyncStudy:
+class AsyncStudy(_Twin[Study]):
     """A study whose methods are awaited; see `Study`. Made by `AsyncMiner.study`."""
-
-    def __init__(self, inner: Study):
-        self._inner = inner
-
-    @property
-    def url(self) -> str:
-        """The miner's address."""
-        return self._inner.url
-
-    async def refresh(self) -> Self:
-        """Ask the miner again for owners and alignment; return this."""
-        await asyncio.to_thread(self._inner.refresh)
-        return self
 
     domain = awaited(Study.domain)
     owners = awaited(Study.owners)
@@ -247,9 +241,6 @@ class AsyncStudy:
     async def job(self, job: str) -> AsyncJob[Any]:
         """Return a job that was made before, by its id; see `Study.job`."""
         return AsyncJob(await asyncio.to_thread(self._inner.job, job))
-
-    def __repr__(self) -> str:
-        return f"Async{self._inner!r}"
 
 
 class AsyncJob(Generic[ModelT]):

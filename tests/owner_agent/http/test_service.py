@@ -12,6 +12,7 @@ import time
 import httpx
 import pytest
 
+from owner_agent.http.failures import ToldByKind
 from owner_agent.http.service import create_app
 from owner_agent.http.serving import agent_token, is_loopback
 from pramana_core.errors import KeyFileError
@@ -93,6 +94,34 @@ def test_a_publication_that_fails_says_why(agent, bench):
     assert ended["state"] == "failed"
     assert ended["problem"]["code"] == "miner-unreachable"
     assert "safe in the outbox" in ended["problem"]["detail"]
+
+
+def _quotes(*_words, **_named):
+    raise ValueError("PATIENT-00001 smokes")
+
+
+def _told_by_kind(capfd, what):
+    said = capfd.readouterr()
+    assert f"{what} failed: ValueError. It was raised at test_service.py, line" in said.err
+    assert "PATIENT" not in said.out + said.err
+    assert "Traceback" not in said.err
+
+
+def test_what_an_unforeseen_error_says_is_in_no_log(bench, monkeypatch, capfd):
+    """It may quote a record: neither a publication's thread nor the server prints it."""
+    app = create_app(bench.folder / "site.toml", TOKEN, bench.environment)
+    agent = Local(ToldByKind(app))
+    monkeypatch.setattr("owner_agent.http.service.publish", _quotes)
+    ended = _ended(agent, agent.post("/v1/publications").headers["Location"])
+    assert (ended["state"], "PATIENT" in json.dumps(ended)) == ("failed", False)
+    assert "kind stands at the agent's terminal" in ended["problem"]["detail"]
+    _told_by_kind(capfd, "A publication")
+    monkeypatch.setattr("owner_agent.http.service.ledger_json", _quotes)
+    answer = agent.get("/v1/ledger")
+    assert (answer.status_code, "PATIENT" in answer.text) == (500, False)
+    _told_by_kind(capfd, "A request")
+    with pytest.raises(ValueError, match="PATIENT"):
+        Local(app).get("/v1/ledger")  # as the server would get, and log, it otherwise
 
 
 def test_a_state_directory_without_its_ledger_publishes_nothing(agent, bench):
