@@ -146,6 +146,9 @@ def _sentences(asked: _Asked) -> tuple[str, ...]:
         )
         if best.departure >= 1:
             told.append("That is more than most data have: expect to see little in pairs.")
+    elif len(found.single) > 1:
+        # Sets that are drawn by lot are told by pooled counts, and moments foretell no pair there.
+        told.append("How well pairs are told is not foretold here; `pramana simulate` measures it.")
     if found.untold:
         told.append(f"Of {found.untold:,} more variables nothing is foretold.")
     return tuple(told)

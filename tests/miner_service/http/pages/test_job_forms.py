@@ -8,7 +8,8 @@ import pytest
 
 from miner_service.http.pages.forms import Sent
 from miner_service.http.pages.job_forms import form_of
-from pramana_core.channels import Symmetric
+from miner_service.kinds.telling import told_of_plans
+from pramana_core.channels import RESOLUTION, Choice, Sampled, Symmetric
 from pramana_core.domain import Variable
 from pramana_core.errors import InputError
 from pramana_core.plan import Block, Plan
@@ -149,3 +150,17 @@ def test_what_nothing_bounds_is_not_shown_as_nothing_spent(start):
         assert drawn.count('aria-label="no bound"') >= 2
     form = text_of(browser.get("/pages/studies/s/jobs/new?kind=regression"))
     assert "What 40 records can tell, beside what masking adds" in form
+
+
+def test_of_pairs_that_are_not_foretold_the_form_says_so():
+    """Each record reports one of some sets, drawn by lot: moments tell no pair across blocks."""
+    first, second = Variable("first", ("a", "b")), Variable("second", ("c", "d", "e"))
+    half = RESOLUTION // 2
+    alone = [Symmetric.from_gamma(v.size, 5.0) for v in (first, second)]
+    sets = Sampled((2, 3), (Choice((0,), half, alone[0]), Choice((1,), half, alone[1])))
+    by_lot = Plan((Block((first, second), sets),))
+    said = " ".join(told_of_plans("bayes-net-structure", [by_lot], 500))
+    assert "A category's share is told to ±" in said
+    assert "How well pairs are told is not foretold here" in said
+    apart = Plan((Block((first,), alone[0]), Block((second,), alone[1])))
+    assert "not foretold" not in " ".join(told_of_plans("bayes-net-structure", [apart], 500))
