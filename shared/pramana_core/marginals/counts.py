@@ -7,9 +7,9 @@ estimated from randomized records, and on an owner's own columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,11 @@ from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
 from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
+from pramana_core.progress import Tick, no_cancel
 
 Tensor = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.unsignedinteger]
+T = TypeVar("T")
 
 CUBE_CELLS = 1 << 20
 """Up to this many cells the whole cube is counted once and every marginal is a sum of it."""
@@ -379,6 +381,10 @@ class ReportedCounts:
         if name in self._columns:
             return self._columns[name]
         raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
+
+    def counted(self, asked: Callable[[ReportedCounts, Tick], T], tick: Tick = no_cancel) -> T:
+        """Return what a pass counts of all records; see `passes.Pass`."""
+        return asked(self, tick)
 
     def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the counts over the named columns, axes in that order.
