@@ -6,13 +6,14 @@ of each, and joining reads one range at a time, whatever the size of the release
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from miner_service.store.files.segments import KeyText
+from miner_service.store.files.segments import KeyText, let_go
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.parts import key_words
 
@@ -50,6 +51,55 @@ class RecordGroup:
     def sources(self) -> tuple[bool, ...]:
         """Per source, whether it has these records."""
         return tuple(rows is not None for rows in self.rows)
+
+
+def groups_in_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[RecordGroup]:
+    """Yield all records of some sources, range by range, by the sources that have them.
+
+    Of memory-mapped pseudonyms no more than those of a range stay in memory.
+
+    Args:
+        keys: pseudonyms per source, ascending.
+        at_most: the number of records that a source has in a range at most.
+    """
+    for within in key_ranges(keys, at_most):
+        yield from record_groups(keys, within)
+        let_go(keys)
+
+
+def record_counts(keys: Sequence[KeyText]) -> dict[tuple[bool, ...], int]:
+    """Return how many records are at exactly which of some sources, where there are any."""
+    found: Counter[tuple[bool, ...]] = Counter()
+    for group in groups_in_ranges(keys):
+        found[group.sources] += group.records
+    return dict(sorted(found.items()))
+
+
+def record_sets(keys: Sequence[KeyText]) -> list[RecordGroup]:
+    """Return all records of some sources by the sources that have them: each set of these once."""
+    found: dict[tuple[bool, ...], list[RecordGroup]] = {}
+    for group in groups_in_ranges(keys):
+        found.setdefault(group.sources, []).append(group)
+    return [_joined(found[sources], keys) for sources in sorted(found)]
+
+
+def _joined(groups: Sequence[RecordGroup], keys: Sequence[KeyText]) -> RecordGroup:
+    records = sum(group.records for group in groups)
+    return RecordGroup(
+        tuple(
+            None
+            if any(part is None for part in parts)
+            else slice(0, records)
+            if records == len(own)
+            else np.concatenate([_places(part) for part in parts if part is not None])
+            for own, parts in zip(keys, zip(*(g.rows for g in groups), strict=True), strict=True)
+        ),
+        records,
+    )
+
+
+def _places(rows: Rows) -> npt.NDArray[np.intp]:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
 
 def key_ranges(keys: Sequence[KeyText], at_most: int = AT_MOST) -> Iterator[KeyRange]:

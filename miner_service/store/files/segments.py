@@ -11,11 +11,12 @@ Also here:
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -213,28 +214,57 @@ def build_columns(
 
 
 def load_keys(path: Path) -> KeyText:
-    """Return a sealed release's pseudonyms, memory-mapped."""
-    column = _batch(path).column(KEY_COLUMN)
-    return np.frombuffer(column.buffers()[1], dtype=f"S{KEY_BYTES}", count=len(column))
+    """Return a sealed release's pseudonyms, memory-mapped. Raises NotReady: they are not there."""
+    return _mapped(path, {KEY_COLUMN: np.dtype(f"S{KEY_BYTES}")})[KEY_COLUMN]
 
 
 def load_columns(path: Path, names: Sequence[str]) -> dict[str, Values]:
-    """Return some columns of a sealed release, memory-mapped."""
-    batch = _batch(path)
-    return {name: batch.column(name).to_numpy(zero_copy_only=True) for name in names}
+    """Return some columns of a sealed release, memory-mapped. Raises NotReady."""
+    return _mapped(path, dict.fromkeys(names))
 
 
-def _batch(path: Path) -> pa.RecordBatch:
+def let_go(arrays: Iterable[npt.NDArray[Any]]) -> None:
+    """Let the pages of mapped columns leave this process's memory; read again, they come back.
+
+    What is not memory-mapped stays as it is.
+    """
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, _Mapping) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)
+
+
+class _Mapping(mmap.mmap):
+    """The mapping of a sealed file: nobody writes to it, so its pages may go."""
+
+
+def _mapped(path: Path, names: Mapping[str, np.dtype[Any] | None]) -> dict[str, Values]:
+    """Return columns as arrays over one mapping of a file, of their own types where none is told.
+
+    The arrays keep the mapping alive.
+    """
     try:
-        source = pa.memory_map(str(path))
+        with path.open("rb") as file:
+            source = _Mapping(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError as error:
         raise NotReady(
             f"The columns of release {path.stem} are not there.",
             where=path.stem,
             remedy="If it was just withdrawn, ask again.",
         ) from error
-    # The arrays made from the batch keep the mapping alive.
-    return pa.ipc.open_file(source).get_batch(0)
+    whole = pa.py_buffer(source)
+    batch = pa.ipc.open_file(whole).get_batch(0)
+    return {
+        name: np.frombuffer(
+            source,
+            dtype or batch.schema.field(name).type.to_pandas_dtype(),
+            count=batch.num_rows,
+            offset=batch.column(name).buffers()[1].address - whole.address,
+        )
+        for name, dtype in names.items()
+    }
 
 
 def _layout(schema: pa.Schema, records: int) -> tuple[dict[str, int], int]:
