@@ -8,32 +8,22 @@ nor on who counted which piece first.
 from __future__ import annotations
 
 import itertools
-import math
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from pramana_core.errors import EmptyTable, LimitExceeded, UnknownVariable
-from pramana_core.marginals.counts import CUBE_CELLS, MARGINAL_CELLS, ReportedCounts, tabulate
-from pramana_core.marginals.tabulated_counts import TabulatedCounts
+from pramana_core.errors import EmptyTable
+from pramana_core.marginals.counts import Places, RecordTables, ReportedCounts, Table
 from pramana_core.progress import Tick, no_cancel
-
-Counts = npt.NDArray[np.int64]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 TICK_SECONDS = 0.1
 """How often who waits for a pass says so."""
-
-PASS_CELLS = 1 << 22
-"""Tables of about so many cells together are counted in one pass."""
 
 
 class Pass(Protocol[T_co]):
@@ -82,102 +72,47 @@ def _sum(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class JointCounts:
-    """The counts over sets of columns, an int64 array for each; `shapes` are the codes per axis."""
+    """A pass that counts records over each of some sets of columns: an int64 array for each."""
 
     tables: tuple[tuple[str, ...], ...]
-    shapes: tuple[tuple[int, ...], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that it reads."""
         return tuple(dict.fromkeys(name for names in self.tables for name in names))
 
-    @property
-    def cells(self) -> int:
-        """The cells of all tables."""
-        return sum(math.prod(shape) for shape in self.shapes)
-
-    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> tuple[Counts, ...]:
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> tuple[Table, ...]:
         """Return what some records add to each table."""
-        found = []
-        for names, shape in zip(self.tables, self.shapes, strict=True):
-            tick()
-            found.append(tabulate([reports.column(name) for name in names], shape))
-        return tuple(found)
+        return tuple(reports.count_at_once(self.tables, tick))
 
 
-class PartitionedCounts:
+class PartitionedCounts(RecordTables):
     """Counts of reported codes over any of the columns of records that are in pieces.
-
-    As of `ReportedCounts`, where the product of all sizes, `cells`, is at most `CUBE_CELLS` the
-    records are read once.
 
     Args:
         sizes: number of reported categories by variable name.
         records: the number of records.
         run: takes a pass over them.
-        tick: called while tables are counted; what it raises stops the count.
+        tick: called while records are counted; what it raises stops the count.
     """
+
+    pass_cells = 1 << 22  # each piece that is counted now, or waits to be added, has as many
 
     def __init__(
         self, sizes: Mapping[str, int], records: int, run: PassRunner, tick: Tick = no_cancel
     ):
-        self.records = records
-        self._sizes, self._run, self._tick = dict(sizes), run, tick
-        self.cells = math.prod(self._sizes.values())
-        self._cube: TabulatedCounts | None = None
+        super().__init__(sizes, records)
+        self._run, self._tick = run, tick
 
     def counted(self, asked: Pass[T], tick: Tick = no_cancel) -> T:
         """Return what a pass counts of all records. Raises UnknownVariable, and as the runner."""
         for name in asked.names:
             self._require(name)
-        return self._run(asked, tick)
+        return self._run(asked, self._tick if tick is no_cancel else tick)
 
-    def table(self, names: Sequence[str]) -> Counts:
-        """Return the counts over the named columns, axes in that order; see `ReportedCounts`."""
-        (found,) = self.tables([names])
-        return found
-
-    def tables(self, asked: Sequence[Sequence[str]]) -> list[Counts]:
-        """Return the counts over several sets of columns, counted in as few passes as may be.
-
-        Raises UnknownVariable, and LimitExceeded above `MARGINAL_CELLS` cells of a table.
-        """
-        for name in (name for names in asked for name in names):
-            self._require(name)
-        if self.cells > CUBE_CELLS:
-            counted = (self.counted(one, self._tick) for one in self._passes(asked))
-            return [table for tables in counted for table in tables]
-        if self._cube is None:
-            whole = tuple(self._sizes)
-            (cube,) = self.counted(self._joint([whole]), self._tick)
-            self._cube = TabulatedCounts({whole: cube}, self.records)
-        return [self._cube.table(names) for names in asked]
-
-    def _passes(self, asked: Sequence[Sequence[str]]) -> Iterator[JointCounts]:
-        """Yield the tables in order, as many at once as have few enough cells together."""
-        together: list[Sequence[str]] = []
-        for names in asked:
-            if self._joint([names]).cells > MARGINAL_CELLS:
-                raise LimitExceeded(
-                    f"A table of {self._joint([names]).cells} cells is larger than the"
-                    f" {MARGINAL_CELLS} allowed.",
-                    remedy="Ask for fewer variables at once.",
-                )
-            if together and self._joint([*together, names]).cells > PASS_CELLS:
-                yield self._joint(together)
-                together = []
-            together.append(names)
-        if together:
-            yield self._joint(together)
-
-    def _joint(self, asked: Sequence[Sequence[str]]) -> JointCounts:
-        shapes = tuple(tuple(self._sizes[name] for name in names) for names in asked)
-        return JointCounts(tuple(tuple(names) for names in asked), shapes)
-
-    def _require(self, name: str) -> None:
-        if name not in self._sizes:
-            raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
+    def _count(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
+        named = tuple(tuple(self._names[place] for place in table) for table in tables)
+        return list(self.counted(JointCounts(named), tick))
 
 
 CountedRecords = ReportedCounts | PartitionedCounts
@@ -222,7 +157,7 @@ def _counts(
         try:
             for piece in pieces:
                 running.append(pool.submit(count, piece, no_cancel))
-                if len(running) > 2 * threads:  # what is counted ahead takes memory
+                if len(running) > threads:  # what is counted ahead takes memory
                     yield waited(running.popleft(), tick)
             while running:
                 yield waited(running.popleft(), tick)

@@ -14,9 +14,8 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EmptyTable, JobCancelled, LimitExceeded, UnknownVariable
 from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.estimation.subpopulations_reported import WeighedSubpopulation
-from pramana_core.marginals.counts import CUBE_CELLS, MARGINAL_CELLS, ReportedCounts
+from pramana_core.marginals.counts import MARGINAL_CELLS, ReportedCounts
 from pramana_core.marginals.passes import (
-    PASS_CELLS,
     JointCounts,
     PartitionedCounts,
     Pass,
@@ -87,8 +86,7 @@ def test_tables_are_those_of_the_records_as_one(domain: Domain, threads: int):
         assert table.dtype == np.int64
         np.testing.assert_array_equal(table, whole.table(names))
     np.testing.assert_array_equal(parted.table(asked[1]), whole.table(asked[1]))
-    # All tables in one pass; of few cells, whatever is asked later.
-    assert len(cut.passes) == (1 if parted.cells <= CUBE_CELLS else 2)
+    assert len(cut.passes) == 1
 
 
 def test_tables_of_many_cells_are_counted_in_several_passes():
@@ -97,8 +95,7 @@ def test_tables_of_many_cells_are_counted_in_several_passes():
     asked.append(WIDE.names[:11])
     for names, table in zip(asked, parted.tables(asked), strict=True):
         np.testing.assert_array_equal(table, whole.table(names))
-    assert all(one.cells <= PASS_CELLS for one in cut.passes)
-    assert len(cut.passes) == 2
+    assert [len(one.tables) for one in cut.passes] == [3, 1]
 
 
 def test_what_is_not_there_or_too_large_is_refused_before_any_pass():
@@ -108,7 +105,7 @@ def test_what_is_not_there_or_too_large_is_refused_before_any_pass():
     with pytest.raises(UnknownVariable):
         parted.table(["z"])
     with pytest.raises(UnknownVariable):
-        parted.counted(JointCounts((("z",),), ((2,),)))
+        parted.counted(JointCounts((("z",),)))
     with pytest.raises(LimitExceeded):
         parted.tables([domain.names[:2], domain.names])
     assert not [one for one in cut.passes if "v13" in one.names]
@@ -175,10 +172,10 @@ def test_a_pass_is_stopped_by_what_is_called_meanwhile(threads: int):
         raise JobCancelled("The job was cancelled.")
 
     with pytest.raises(JobCancelled):
-        counted_here(cut.pieces, JointCounts((("v0",),), ((4,),)), stop, threads)
+        counted_here(cut.pieces, JointCounts((("v0",),)), stop, threads)
 
 
 def test_no_records_at_all_are_nothing_to_count():
-    assert counted_here([lambda _: None], JointCounts((("a",),), ((2,),))) is None
+    assert counted_here([lambda _: None], JointCounts((("a",),))) is None
     with pytest.raises(EmptyTable):
         total([])
