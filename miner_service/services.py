@@ -70,11 +70,12 @@ class Services:
     @cached_property
     def access(self) -> RecordAccess:
         """How jobs come to the records, which the settings may let a cluster count."""
-        if self.settings.cluster.scheduler is None:
+        cluster = self.settings.cluster
+        if cluster.scheduler is None:
             place: PassPlace = LocalPlace(PieceReader(self.segments.data_path))
         else:
-            place = ClusterPlace(self.settings.cluster, self.segments.identity)
-        return RecordAccess(self.aligner, self.columns, place)
+            place = ClusterPlace(cluster, self.segments.identity)
+        return RecordAccess(self.aligner, self.columns, place, cluster.piece_records)
 
     def reports(self, release: str, names: Sequence[str]) -> Reports:
         """Return the pseudonyms and some columns of a sealed release, memory-mapped."""

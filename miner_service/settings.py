@@ -175,6 +175,7 @@ class ClusterSettings:
     `scheduler`: its address, such as `tls://scheduler.example.org:8786`. `authority`,
     `certificate`, `private_key`: PEM files, by which all of the cluster know each other.
     `allow_plain`: whether a scheduler on another machine may be spoken to without TLS.
+    `piece_records`: so many records at most are counted at once, also without a cluster.
     `wait_seconds`: how long a job waits for the scheduler, or for anybody who counts, before it is
     given back.
 
@@ -188,6 +189,7 @@ class ClusterSettings:
     certificate: Path | None = None
     private_key: Path | None = None
     allow_plain: bool = False
+    piece_records: int = 1 << 20
     wait_seconds: float = 10.0
 
     def __post_init__(self) -> None:

@@ -329,11 +329,15 @@ Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 
 @dataclass(frozen=True)
 class RecordAccess:
-    """How a job comes to the records of releases: what aligns them, reads them, and counts them."""
+    """How a job comes to the records of releases: what aligns them, reads them, and counts them.
+
+    Not more than `piece_records` are counted at once.
+    """
 
     aligner: Aligner
     load: LoadColumns
     count: PassPlace
+    piece_records: int
 
 
 def marginals_of(
@@ -412,7 +416,9 @@ def _stratum(
         sizes=whole.reported_sizes,
         present=present,
     )
-    pieces = chosen.pieces([source.records for source in sources], access.aligner.load_keys)
+    pieces = chosen.pieces(
+        [source.records for source in sources], access.aligner.load_keys, access.piece_records
+    )
 
     def run(asked: Pass[T], tick: Tick, /) -> T:
         return access.count(chosen, pieces, asked, tick)

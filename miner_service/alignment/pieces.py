@@ -25,9 +25,6 @@ from pramana_core.wire.parts import Values
 
 T = TypeVar("T")
 
-PIECE_RECORDS = 1 << 20
-"""So many records are in a piece of releases with the same pseudonyms, which need not be read."""
-
 JOINED_RECORDS = 1 << 18
 """So many records at most of each release are in a piece whose pseudonyms are compared."""
 
@@ -59,17 +56,25 @@ class RecordSet:
     sizes: Mapping[str, int]
     present: tuple[bool, ...] | None = None
 
-    def pieces(self, records: Sequence[int], load_keys: Callable[[str], KeyText]) -> list[Places]:
-        """Return the pieces of the records, where the releases have so many records each."""
+    def pieces(
+        self, records: Sequence[int], load_keys: Callable[[str], KeyText], most: int
+    ) -> list[Places]:
+        """Return the pieces of the records.
+
+        Args:
+            records: how many each of the releases has.
+            load_keys: reads the pseudonyms of a release, where they are not all the same.
+            most: so many records are in a piece at most.
+        """
         if self.present is None:
             return [
-                ((start, min(start + PIECE_RECORDS, records[0])),) * len(self.releases)
-                for start in range(0, records[0], PIECE_RECORDS)
+                ((start, min(start + most, records[0])),) * len(self.releases)
+                for start in range(0, records[0], most)
             ]
         keys = [load_keys(release) for release in self.releases]
         return [
             tuple((part.start, part.stop) for part in found.slices)
-            for found in key_ranges(keys, JOINED_RECORDS)
+            for found in key_ranges(keys, min(most, JOINED_RECORDS))
         ]
 
 

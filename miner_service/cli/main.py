@@ -164,7 +164,7 @@ def cluster_worker_command(
     import logging
 
     from miner_service.cluster.workers import run_worker
-    from miner_service.jobs.process import bound_memory, step_back
+    from miner_service.jobs.bounds import bound_memory
 
     settings = settings_of(data, None, settings_file, said={"cluster": {"scheduler": scheduler}})
     if settings.cluster.scheduler is None:
@@ -175,7 +175,6 @@ def cluster_worker_command(
         )
     _require_cluster(settings)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    step_back()
     bound_memory(settings.limits.job_bytes)
     run_worker(settings, threads or len(os.sched_getaffinity(0)))
 

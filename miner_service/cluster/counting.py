@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -117,7 +117,8 @@ class ClusterPlace:
             yield
         except (OSError, CancelledError) as error:
             if self._client is not None:
-                self._client.close(timeout=0)  # type: ignore[no-untyped-call]
+                with suppress(OSError):
+                    self._client.close(timeout=_PROBE_SECONDS)  # type: ignore[no-untyped-call]
             self._client = None
             raise _away() from error
 
@@ -134,23 +135,22 @@ class ClusterPlace:
         from distributed import KilledWorker
 
         counted = time.monotonic()
-        while True:
+        while not future.done():  # type: ignore[no-untyped-call]
             tick()
-            try:
-                return future.result(timeout=TICK_SECONDS)
-            except TimeoutError:
-                if future.done():  # type: ignore[no-untyped-call]
-                    raise
-            except KilledWorker:
-                raise WorkerLost(
-                    "Several workers of the cluster ended in turn while they counted the same"
-                    " records of this job, which is not run again by itself.",
-                    remedy="Whoever runs the service should look at the logs and the memory of"
-                    " the cluster's workers. Created again, the job runs again.",
-                ) from None
+            with suppress(TimeoutError):
+                future.exception(timeout=TICK_SECONDS)
             if _nthreads(client):
                 counted = time.monotonic()
             self._require_soon(counted)
+        try:
+            return future.result()
+        except KilledWorker:
+            raise WorkerLost(
+                "Several workers of the cluster ended in turn while they counted the same records"
+                " of this job, which is not run again by itself.",
+                remedy="Whoever runs the service should look at the logs and the memory of the"
+                " cluster's workers. Created again, the job runs again.",
+            ) from None
 
     def _require_soon(self, since: float) -> None:
         if time.monotonic() - since > self._settings.wait_seconds:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from miner_service.alignment.pieces import PieceReader, Places, RecordSet
 from miner_service.settings import ClusterSettings, Settings
@@ -20,14 +20,14 @@ from pramana_core.errors import Conflict, NotInstalled, StoreMismatch
 from pramana_core.marginals.passes import Pass, total
 
 if TYPE_CHECKING:
-    from distributed import Security
+    from distributed import Security, Worker
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-PLUGIN = "pramana"
-"""The name under which a worker keeps what reads its records."""
+_ATTRIBUTE = "pramana_records"
+"""Where a worker keeps what reads its records."""
 
 _PAUSE_SECONDS = 1.0
 """Before a worker tries again to join a scheduler that is away."""
@@ -53,14 +53,14 @@ def count_pieces(pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
     """
     from distributed import get_worker
 
-    reader = get_worker().plugins.get(PLUGIN)
-    if not isinstance(reader, RecordPlugin):
+    records = getattr(get_worker(), _ATTRIBUTE, None)
+    if not isinstance(records, WorkerRecords):
         raise Conflict(
             "A worker of the cluster was not started by `miner-service cluster-worker`.",
             where="scheduler",
             remedy="Give the miner a scheduler of its own.",
         )
-    return reader.counted(pieces, task)
+    return records.counted(pieces, task)
 
 
 def add_counts(parts: Sequence[T | None]) -> T | None:
@@ -69,25 +69,17 @@ def add_counts(parts: Sequence[T | None]) -> T | None:
     return total(found) if found else None
 
 
-class RecordPlugin:
+class WorkerRecords:
     """What a worker keeps while it lives: what reads the records of its place of files.
 
     Args:
         settings: name the place.
     """
 
-    name = PLUGIN
-
     def __init__(self, settings: Settings) -> None:
         self._segments = open_segments(settings)
         self._segments.prepare()
         self._reader = PieceReader(self._segments.data_path, self._segments.verify_data)
-
-    def setup(self, worker: Any) -> None:
-        """Be taken up by a worker."""
-
-    def teardown(self, worker: Any) -> None:
-        """Be let go of."""
 
     def counted(self, pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
         """Return what a pass counts of some pieces; see `count_pieces`."""
@@ -153,32 +145,43 @@ def run_worker(settings: Settings, threads: int) -> None:
         NotInstalled: without Dask.
     """
     require_dask()
-    asyncio.run(_work(settings, threads, RecordPlugin(settings)))
+    asyncio.run(_work(settings, threads, WorkerRecords(settings)))
 
 
-async def _work(settings: Settings, threads: int, plugin: RecordPlugin) -> None:
+async def _work(settings: Settings, threads: int, records: WorkerRecords) -> None:
     from distributed import Worker
 
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     while not ended.is_set():
-        try:
-            async with Worker(
-                settings.cluster.scheduler,
-                nthreads=threads,
-                security=security_of(settings.cluster),
-                plugins=(cast(Any, plugin),),
-                dashboard_address="127.0.0.1:0",
-                local_directory=str(settings.data_dir / "scratch"),
-                memory_limit=0,  # the process has a bound of its own
-            ) as worker:
-                log.warning("it counts for the scheduler at %s", settings.cluster.scheduler)
-                await _first(worker.finished(), ended.wait())
-        except OSError as error:
-            log.warning("the scheduler is waited for: %s", error)
+        worker = Worker(
+            settings.cluster.scheduler,
+            nthreads=threads,
+            security=security_of(settings.cluster),
+            dashboard_address="127.0.0.1:0",
+            local_directory=str(settings.data_dir / "scratch"),
+            memory_limit=0,  # the process has a bound of its own
+        )
+        setattr(worker, _ATTRIBUTE, records)
+        starting = asyncio.ensure_future(_joined(worker))
+        await _first(starting, ended.wait())
+        if starting.done() and starting.result():
+            log.warning("it counts for the scheduler at %s", settings.cluster.scheduler)
+            await _first(worker.finished(), ended.wait())
+        await worker.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), _PAUSE_SECONDS)
+
+
+async def _joined(worker: Worker) -> bool:
+    """Return whether a worker has joined its scheduler."""
+    try:
+        await worker
+    except (OSError, RuntimeError) as error:  # it is away: Dask tells of that by either
+        log.warning("the scheduler is waited for: %s", error.__cause__ or error)
+        return False
+    return True
 
 
 async def _first(*awaited: Any) -> None:
