@@ -132,6 +132,10 @@ class Independence(Protocol):
         """The log-likelihood under independence."""
 
     @property
+    def null_bounds(self) -> tuple[float, float]:
+        """Bounds of `null_log_likelihood` at a fraction of its cost."""
+
+    @property
     def alternative_log_likelihood(self) -> float:
         """The log-likelihood without restriction, up to the accuracy of its maximization."""
 
