@@ -162,7 +162,7 @@ def _weighed(tensor: Tensor, factor: Tensor, place: int) -> Tensor:
 def _each_with_last(
     names: tuple[str, ...], tensors: Sequence[Tensor]
 ) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return, of tensors over some variables and a last one, the sums over all but one and the last.
+    """Return, of tensors over some variables and a last one, the sums over all but one and that.
 
     Half of the variables are summed out at a time, so that all tables take two passes.
     """
