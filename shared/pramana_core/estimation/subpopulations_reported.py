@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -34,6 +35,11 @@ from pramana_core.marginals.counts import (
 from pramana_core.marginals.passes import CountedRecords
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick
+
+WEIGHED_CELLS = 1 << 22
+"""Up to so many cells, and `_CELLS_A_RECORD`, a table of reports is weighed and not the records."""
+
+_CELLS_A_RECORD = 4
 
 
 class ReportedSubpopulation:
@@ -61,6 +67,7 @@ class ReportedSubpopulation:
         self._squared = squared
         self.given = given
         self._axes = axes
+        self._with: dict[str, dict[str, tuple[Tensor, Tensor]]] = {}
 
     @classmethod
     def everyone(cls, plan: Plan, reports: ReportTables) -> ReportedSubpopulation:
@@ -77,8 +84,8 @@ class ReportedSubpopulation:
         else:
             (axis,) = self._axes_of((variable,))
             (factor,), place = rows_of(axis, given), self._names.index(variable)
-            linear = np.tensordot(self._linear, factor, (place, 0))
-            squared = np.tensordot(self._squared, np.square(factor), (place, 0))
+            linear = _weighed(self._linear, factor, place)
+            squared = _weighed(self._squared, np.square(factor), place)
             left = tuple(name for name in self._names if name != variable)
         return ReportedSubpopulation(
             self._plan, self._records, left, linear, squared, given, self._axes
@@ -91,7 +98,7 @@ class ReportedSubpopulation:
         still = [name for name in self.given if name in self._names]
         axes = self._axes_of(tuple(sorted({*variables, *still})))
         columns = [v.name for axis in axes for v in axis.variables]
-        linear, squared = (self._over(columns, t) for t in (self._linear, self._squared))
+        linear, squared = self._over(columns, variables[-1])
         factors, kept = np.ones((1, 1)), []
         for axis in axes:
             factors = outer(factors, rows_of(axis, self.given))
@@ -118,12 +125,59 @@ class ReportedSubpopulation:
             self._axes[names] = axes_of(self._plan, names)
         return self._axes[names]
 
-    def _over(self, columns: Sequence[str], tensor: Tensor) -> Tensor:
-        """Sum weighted reports over all other columns and flatten them."""
+    def _over(self, columns: Sequence[str], last: str) -> tuple[Tensor, Tensor]:
+        """Sum weighted reports over all other columns and flatten them.
+
+        Of two columns all the tables that one has with the last are summed at once, and kept.
+        """
+        if len(columns) == 2 and last in columns:
+            if last not in self._with:
+                others = tuple(name for name in self._names if name != last)
+                moved = [np.moveaxis(t, self._names.index(last), -1) for t in self._tensors]
+                self._with[last] = _each_with_last(others, moved)
+            one, two = columns
+            made = self._with[last][one if two == last else two]
+            linear, squared = (t.ravel() if two == last else t.T.ravel() for t in made)
+            return linear, squared
         gone = tuple(place for place, name in enumerate(self._names) if name not in columns)
         left = [name for name in self._names if name in columns]
-        summed = tensor.sum(axis=gone) if gone else tensor
-        return summed.transpose([left.index(name) for name in columns]).ravel()
+        order = [left.index(name) for name in columns]
+        parts = [t.sum(axis=gone).transpose(order).ravel() for t in self._tensors]
+        return parts[0], parts[-1]
+
+    @property
+    def _tensors(self) -> list[Tensor]:
+        """The weighted reports, linear and squared; once where they are the same."""
+        same = self._linear is self._squared
+        return [self._linear] if same else [self._linear, self._squared]
+
+
+def _weighed(tensor: Tensor, factor: Tensor, place: int) -> Tensor:
+    """Return the sum over an axis of a tensor with the weights of a factor."""
+    before, after = tensor.shape[:place], tensor.shape[place + 1 :]
+    split = tensor.reshape(prod(before), len(factor), -1)
+    total: Tensor = split[:, 0] * factor[0]
+    for code in range(1, len(factor)):
+        total += split[:, code] * factor[code]
+    return total.reshape(before + after)
+
+
+def _each_with_last(
+    names: tuple[str, ...], tensors: Sequence[Tensor]
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return, of tensors over some variables and a last one, the sums over all but one and that.
+
+    Half of the variables are summed out at a time, so that all tables take two passes.
+    """
+    if len(names) == 1:
+        return {names[0]: (tensors[0], tensors[-1])}
+    half = len(names) // 2
+    halves = names[:half], names[half:]
+    gone = tuple(range(half, len(names))), tuple(range(half))
+    made: dict[str, tuple[Tensor, Tensor]] = {}
+    for part, summed in zip(halves, gone, strict=True):
+        made |= _each_with_last(part, [tensor.sum(axis=summed) for tensor in tensors])
+    return made
 
 
 class RecordSubpopulation:
@@ -201,8 +255,10 @@ def _column(reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: st
 
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
-# The same, of the table over the given variables and those asked for. Where that is too large as
-# well, each record carries the weight of its own report.
+# A record's weight is the product of the factors of its reports of given variables. There are
+# few factors, of mixing channels two: records are counted by them and by what else they report.
+# Once a path has left so few variables that the table of all these is small, it is cut out of that.
+# Where even the factors make too many cells, records are weighed one by one.
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,41 +266,93 @@ class WeighedSubpopulation:
     """The records whose true categories of some variables are given; all blocks have one variable.
 
     Attributes:
-        table_cells: up to so many cells of reports over the given variables and those asked for are
-            counted; above that records are weighed.
+        table_cells: up to so many cells records are counted by their factors; above that they are
+            weighed.
     """
 
     plan: Plan
     reports: CountedRecords
     given: Mapping[str, int]
-    table_cells: int = CUBE_CELLS
+    table_cells: int = WEIGHED_CELLS
 
-    def within(self, variable: str, code: int) -> WeighedSubpopulation:
+    def within(self, variable: str, code: int) -> WeighedSubpopulation | ReportedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
-        return replace(self, given=narrowed(self.plan.domain, self.given, variable, code))
+        within = replace(self, given=narrowed(self.plan.domain, self.given, variable, code))
+        left = [name for name in self.plan.domain.names if name not in within.given]
+        cells = within.cells(left)
+        small = cells <= self.table_cells and _as_table(cells, self.reports.records)
+        return within.over(left) if small else within
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         asked_of(self.plan.domain, self.given, variables)
-        names, records = (*self.given, *variables), self.reports.records
-        sizes = self.plan.reported_sizes
-        if prod(sizes[name] for name in names) <= self.table_cells:
-            cube = self.reports.table(names).astype(np.float64)
-            tables = ReportedSubpopulation(self.plan, records, names, cube, cube, {}, {})
-            for variable, code in self.given.items():
-                tables = tables.within(variable, code)
-            return tables.table(variables)
-        factors = []
-        for variable in self.given:
-            (axis,) = axes_of(self.plan, [variable])
-            factors.append(rows_of(axis, self.given)[0])
-        asked = _WeighingPass(
-            names, tuple(factors), tuple(sizes[name] for name in variables), records
+        return self.over(variables).table(variables)
+
+    def over(self, names: Sequence[str]) -> ReportedSubpopulation:
+        """Return the same by the table of what some variables report."""
+        records, columns = self.reports.records, (*self.given, *names)
+        shape = tuple(self.plan.reported_sizes[name] for name in names)
+        factors = self._factors
+        if self.cells(names) <= self.table_cells:
+            classes = [_classes(factor) for factor in factors]
+            sizes = (*(len(values) for values, _ in classes), *shape)
+            asked = _FactorPass(columns, tuple(own for _, own in classes), sizes)
+            linear = squared = self.reports.counted(asked).astype(np.float64)
+            for value, _ in classes:
+                linear = np.tensordot(value, linear, (0, 0))
+                squared = np.tensordot(np.square(value), squared, (0, 0))
+        else:
+            weighing = _WeighingPass(columns, factors, shape, records)
+            linear, squared = weighing.sums(self.reports.counted(weighing))
+        return ReportedSubpopulation(
+            self.plan, records, tuple(names), linear, squared, self.given, {}
         )
-        linear, squared = asked.sums(self.reports.counted(asked))
-        names = tuple(variables)
-        tables = ReportedSubpopulation(self.plan, records, names, linear, squared, self.given, {})
-        return tables.table(variables)
+
+    @cached_property
+    def _factors(self) -> tuple[Tensor, ...]:
+        """Of each given variable, the factor that each of its reports has."""
+        axes = [axes_of(self.plan, [variable])[0] for variable in self.given]
+        return tuple(rows_of(axis, self.given)[0] for axis in axes)
+
+    def cells(self, names: Sequence[str]) -> int:
+        """Return how many cells records have by their factors and what some variables report."""
+        factors = prod(len(_classes(factor)[0]) for factor in self._factors)
+        return factors * prod(self.plan.reported_sizes[name] for name in names)
+
+
+def _as_table(cells: int, records: int) -> bool:
+    """Return whether a table of so many cells costs less than the records."""
+    return cells <= min(WEIGHED_CELLS, _CELLS_A_RECORD * records)
+
+
+def _classes(factor: Tensor) -> tuple[Tensor, Codes]:
+    """Return the values of a factor, and by report which of them it is."""
+    values, classes = np.unique(factor, return_inverse=True)
+    return values, classes.astype(np.min_scalar_type(max(len(values) - 1, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _FactorPass:
+    """A pass that counts records by their classes of the first columns and codes of the others."""
+
+    names: tuple[str, ...]
+    classes: tuple[Codes, ...]
+    shape: tuple[int, ...]
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
+        found = np.zeros(self.shape, dtype=np.int64)
+        for start in range(0, reports.records, _PIECE):
+            part = slice(start, start + _PIECE)
+            columns = {name: reports.column(name)[part] for name in self.names}
+            for name, classes in zip(self.names, self.classes, strict=False):
+                columns[name] = classes[columns[name]]
+            sizes = dict(zip(self.names, self.shape, strict=True))
+            found += ReportedCounts(columns, sizes).count_at_once([self.names], tick)[0]
+        return found
+
+
+_PIECE = 1 << 20
+"""So many records have their classes listed at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +424,7 @@ def everyone_of(plan: Plan, reported: ReportTables) -> Subpopulation | None:
     """Return the records of one source's reports; None where only tables of them serve."""
     if not isinstance(reported, CountedRecords):
         return None
-    if reported.cells <= CUBE_CELLS:
+    if reported.cells <= CUBE_CELLS or _as_table(reported.cells, reported.records):
         return ReportedSubpopulation.everyone(plan, reported)
     if any(len(block.names) > 1 for block in plan.blocks):
         return None
