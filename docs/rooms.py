@@ -36,7 +36,7 @@ _LAYERS = """
 benchmarks.processors benchmarks.side_by_side miner_service.store.migrations.versions core.alike
 core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
-core.full_disks
+core.full_disks core.kernels
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
 benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core core.learn.common
@@ -56,7 +56,8 @@ benchmarks.coverage.__main__ core.wire.releases
 benchmarks.load owner_agent.site core.wire.learning
 miner_service.alignment miner_service.store owner_agent.peer.protocol owner_agent.table
 pramana.setups
-benchmarks.reproduce.alahmadi miner_service.kinds owner_agent.peer.identity owner_agent.release
+benchmarks.reproduce.alahmadi miner_service.cluster miner_service.kinds
+owner_agent.peer.identity owner_agent.release
 pramana.demo
 benchmarks.costs benchmarks.load.__main__ miner_service.services owner_agent.peer.tasks
 owner_agent.report pramana.simulate

@@ -38,7 +38,7 @@ from typing import IO, Any, BinaryIO, Generic, NoReturn, TypeVar
 
 from miner_service.jobs.runner import Learn, learn_model, work_once
 from miner_service.services import open_services
-from miner_service.settings import JobSettings, Limits, Settings, StorageSettings, utc_now
+from miner_service.settings import SECTIONS, Settings, utc_now
 from miner_service.store.queue import Lease
 from pramana_core.errors import Conflict, NotReady, StorageFull
 
@@ -106,35 +106,34 @@ WAKE = b"\n"
 _CHUNK = 1 << 16
 
 
+_SECTIONS = ("limits", "jobs", "storage", "cluster")
+
+
 def settings_line(settings: Settings) -> bytes:
     """Return what a process that runs jobs must know; it may hold a password: only for a pipe."""
-    return line_of(
-        {
-            "data_dir": str(settings.data_dir),
-            "limits": asdict(settings.limits),
-            "jobs": asdict(settings.jobs),
-            "storage": asdict(settings.storage)
-            | {"database_password_file": _text(settings.storage.database_password_file)},
+    told = {
+        name: {
+            key: {"path": str(value)} if isinstance(value, Path) else value
+            for key, value in asdict(getattr(settings, name)).items()
         }
-    )
+        for name in _SECTIONS
+    }
+    return line_of({"data_dir": str(settings.data_dir), **told})
 
 
 def settings_from(line: bytes) -> Settings:
     """Read the settings that `settings_line` wrote."""
     told = json.loads(line)
-    storage = told["storage"]
-    if (file := storage["database_password_file"]) is not None:
-        storage["database_password_file"] = Path(file)
-    return Settings(
-        Path(told["data_dir"]),
-        limits=Limits(**told["limits"]),
-        jobs=JobSettings(**told["jobs"]),
-        storage=StorageSettings(**storage),
-    )
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
+    sections = {
+        name: SECTIONS[name](
+            **{
+                key: Path(value["path"]) if isinstance(value, dict) else value
+                for key, value in told[name].items()
+            }
+        )
+        for name in _SECTIONS
+    }
+    return Settings(Path(told["data_dir"]), **sections)
 
 
 def order_line(lease: Lease) -> bytes:

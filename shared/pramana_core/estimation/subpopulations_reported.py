@@ -13,7 +13,7 @@ Also here:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -31,7 +31,9 @@ from pramana_core.marginals.counts import (
     Tensor,
     tabulate,
 )
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.plan import Plan
+from pramana_core.progress import Tick
 
 
 class ReportedSubpopulation:
@@ -133,9 +135,9 @@ class RecordSubpopulation:
     def __init__(
         self,
         plan: Plan,
-        reports: ReportedCounts,
-        rows: npt.NDArray[np.intp] | None,
+        reports: CountedRecords,
         given: Mapping[str, int],
+        rows: npt.NDArray[np.intp] | None = None,
     ):
         self._plan, self._reports, self._rows = plan, reports, rows
         self.given = given
@@ -143,15 +145,17 @@ class RecordSubpopulation:
     def within(self, variable: str, code: int) -> RecordSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
         given = narrowed(self._plan.domain, self.given, variable, code)
-        among = np.flatnonzero(self._column(variable) == code)
-        rows = among if self._rows is None else self._rows[among]
-        return RecordSubpopulation(self._plan, self._reports, rows, given)
+        rows = None
+        if isinstance(self._reports, ReportedCounts):  # which ones they are is remembered
+            rows = _among(self._reports, self._rows, variable, code)
+        return RecordSubpopulation(self._plan, self._reports, given, rows)
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         domain = asked_of(self._plan.domain, self.given, variables)
-        counts = tabulate([self._column(name) for name in variables], domain.shape)
-        flat = counts.ravel().astype(np.float64)
+        left = () if self._rows is not None else tuple(self.given.items())
+        asked = _GivenPass(left, tuple(variables), domain.shape, self._rows)
+        flat = self._reports.counted(asked).ravel().astype(np.float64)
         return CountedSubtable(
             domain,
             flat.reshape(domain.shape),
@@ -160,70 +164,162 @@ class RecordSubpopulation:
             (ExactLaw(len(flat)),),
         )
 
-    def _column(self, name: str) -> Codes:
-        column = self._reports.column(name)
-        return column if self._rows is None else column[self._rows]
+
+@dataclass(frozen=True, eq=False)
+class _GivenPass:
+    """A pass that counts records over some columns, of those among `rows` with given codes."""
+
+    given: tuple[tuple[str, int], ...]
+    columns: tuple[str, ...]
+    shape: tuple[int, ...]
+    rows: npt.NDArray[np.intp] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*(name for name, _ in self.given), *self.columns)
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
+        tick()
+        rows = self.rows
+        for name, code in self.given:
+            rows = _among(reports, rows, name, code)
+        return tabulate([_column(reports, rows, name) for name in self.columns], self.shape)
+
+
+def _among(
+    reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: str, code: int
+) -> npt.NDArray[np.intp]:
+    """Return which of some rows, or of all, have a code."""
+    found = np.flatnonzero(_column(reports, rows, name) == code)
+    return found if rows is None else rows[found]
+
+
+def _column(reports: ReportedCounts, rows: npt.NDArray[np.intp] | None, name: str) -> Codes:
+    column = reports.column(name)
+    return column if rows is None else column[rows]
 
 
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
-# The same as in `reported`, but each record carries the weight of its own report: a step down a
-# path costs one pass over the records, however many variables there are and however long the path
-# is.
+# The same, of the table over the given variables and those asked for. Where that is too large as
+# well, each record carries the weight of its own report.
 
 
 @dataclass(frozen=True, eq=False)
 class WeighedSubpopulation:
-    """The records whose true categories of some variables are given, each with its weight.
+    """The records whose true categories of some variables are given; all blocks have one variable.
 
-    All blocks are of one variable. `linear` and `squared` have for each record the products of the
-    factors of the given categories, and of the squared factors.
+    Attributes:
+        table_cells: up to so many cells of reports over the given variables and those asked for are
+            counted; above that records are weighed.
     """
 
     plan: Plan
-    reports: ReportedCounts
-    linear: Tensor
-    squared: Tensor
+    reports: CountedRecords
     given: Mapping[str, int]
-
-    @classmethod
-    def everyone(cls, plan: Plan, reports: ReportedCounts) -> WeighedSubpopulation:
-        """Return all records of some reports."""
-        ones = np.ones(reports.records)
-        return cls(plan, reports, ones, ones, {})
+    table_cells: int = CUBE_CELLS
 
     def within(self, variable: str, code: int) -> WeighedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
-        given = narrowed(self.plan.domain, self.given, variable, code)
-        (axis,) = axes_of(self.plan, [variable])
-        (factor,) = rows_of(axis, given)
-        own = factor[self.reports.column(variable)]
-        return WeighedSubpopulation(
-            self.plan, self.reports, self.linear * own, self.squared * np.square(own), given
-        )
+        return replace(self, given=narrowed(self.plan.domain, self.given, variable, code))
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         asked_of(self.plan.domain, self.given, variables)
-        shape = [self.plan.reported_sizes[name] for name in variables]
-        place = np.ravel_multi_index([self.reports.column(name) for name in variables], shape)
-        linear, squared = (
-            np.asarray(np.bincount(place, weights, prod(shape)), dtype=np.float64).reshape(shape)
-            for weights in (self.linear, self.squared)
+        names, records = (*self.given, *variables), self.reports.records
+        sizes = self.plan.reported_sizes
+        if prod(sizes[name] for name in names) <= self.table_cells:
+            cube = self.reports.table(names).astype(np.float64)
+            tables = ReportedSubpopulation(self.plan, records, names, cube, cube, {}, {})
+            for variable, code in self.given.items():
+                tables = tables.within(variable, code)
+            return tables.table(variables)
+        factors = []
+        for variable in self.given:
+            (axis,) = axes_of(self.plan, [variable])
+            factors.append(rows_of(axis, self.given)[0])
+        asked = _WeighingPass(
+            names, tuple(factors), tuple(sizes[name] for name in variables), records
         )
-        records, names = self.reports.records, tuple(variables)
+        linear, squared = asked.sums(self.reports.counted(asked))
+        names = tuple(variables)
         tables = ReportedSubpopulation(self.plan, records, names, linear, squared, self.given, {})
         return tables.table(variables)
 
 
+@dataclass(frozen=True, eq=False)
+class _WeighingPass:
+    """A pass that adds up weights of records, and their squares, over the last of some columns.
+
+    A weight is the product of the factors that a record's codes have, one of `factors` for each of
+    the first columns. It is taken to be a whole number of grains, and the rest one of finer grains:
+    so few that all sums are exact, and the same in whatever order records come.
+    """
+
+    names: tuple[str, ...]
+    factors: tuple[Tensor, ...]
+    shape: tuple[int, ...]
+    records: int
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> npt.NDArray[np.int64]:
+        """Return grains and finer grains of the weights, and of the squares, (2, 2, cells...)."""
+        found = np.zeros((2, 2, prod(self.shape)), dtype=np.int64)
+        for start in range(0, reports.records, _AT_ONCE):
+            tick()
+            part = slice(start, start + _AT_ONCE)
+            codes = [np.asarray(reports.column(name)[part]) for name in self.names]
+            given, asked = codes[: len(self.factors)], codes[len(self.factors) :]
+            weights = np.ones(len(codes[0]))
+            for factor, own in zip(self.factors, given, strict=True):
+                weights *= factor[own]
+            place = np.ravel_multi_index(asked, self.shape)
+            for row, (values, grains) in enumerate(
+                zip((weights, np.square(weights)), self._grains, strict=True)
+            ):
+                left = values
+                for column, grain in enumerate(grains):
+                    whole = np.rint(np.ldexp(left, grain))
+                    left = left - np.ldexp(whole, -grain)
+                    sums = np.bincount(place, whole, found.shape[2])
+                    found[row, column] += sums.astype(np.int64)
+        return found.reshape(2, 2, *self.shape)
+
+    def sums(self, found: npt.NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Return the sums of weights and of their squares, of what the pass counted."""
+        linear, squared = (
+            np.ldexp(whole[0].astype(np.float64), -first)
+            + np.ldexp(whole[1].astype(np.float64), -second)
+            for whole, (first, second) in zip(found, self._grains, strict=True)
+        )
+        return linear, squared
+
+    @property
+    def _grains(self) -> list[tuple[int, int]]:
+        """Of weights and squares: the powers of two of grains and finer ones in a weight of 1."""
+        largest = prod(float(np.abs(factor).max()) for factor in self.factors)
+        bits = int(self.records).bit_length()
+        firsts = [
+            _EXACT_BITS - bits - int(np.ceil(np.log2(max(most, 1.0))))
+            for most in (largest, largest**2)
+        ]
+        return [(first, first + 1 + _EXACT_BITS - bits) for first in firsts]
+
+
+_AT_ONCE = 1 << 16
+"""So many records are weighed at once: their weights stay in the processor's cache."""
+
+_EXACT_BITS = 52
+"""Sums of whole numbers below two to this power are exact."""
+
+
 def everyone_of(plan: Plan, reported: ReportTables) -> Subpopulation | None:
     """Return the records of one source's reports; None where only tables of them serve."""
-    if not isinstance(reported, ReportedCounts):
+    if not isinstance(reported, CountedRecords):
         return None
     if reported.cells <= CUBE_CELLS:
         return ReportedSubpopulation.everyone(plan, reported)
     if any(len(block.names) > 1 for block in plan.blocks):
         return None
     if all(block.channel.is_identity for block in plan.blocks):
-        return RecordSubpopulation(plan, reported, None, {})
-    return WeighedSubpopulation.everyone(plan, reported)
+        return RecordSubpopulation(plan, reported, {})
+    return WeighedSubpopulation(plan, reported, {})

@@ -27,7 +27,7 @@ def counted(domain: Domain, records: int = 500) -> tuple[ReportedCounts, Plan]:
 
 def test_they_are_those_of_the_table_of_all_records():
     reports, plan = counted(SMALL)
-    ours = RecordSubpopulation(plan, reports, None, {})
+    ours = RecordSubpopulation(plan, reports, {})
     whole = ReportedSubpopulation.everyone(plan, reports)
     for given in ([], [("c", 2)], [("c", 2), ("a", 1)]):
         for name, code in given[-1:]:
