@@ -78,7 +78,8 @@ class WorkerRecords:
 
     def __init__(self, settings: Settings) -> None:
         self._segments = open_segments(settings)
-        self._segments.prepare()
+        if settings.storage.files is not None:  # a folder is the miner's, and may be read only
+            self._segments.prepare()
         self._reader = PieceReader(self._segments.data_path, self._segments.verify_data)
 
     def counted(self, pieces: Sequence[Places], task: CountingTask[T]) -> T | None:
@@ -160,7 +161,6 @@ async def _work(settings: Settings, threads: int, records: WorkerRecords) -> Non
             nthreads=threads,
             security=security_of(settings.cluster),
             dashboard_address="127.0.0.1:0",
-            local_directory=str(settings.data_dir / "scratch"),
             memory_limit=0,  # the process has a bound of its own
         )
         setattr(worker, _ATTRIBUTE, records)

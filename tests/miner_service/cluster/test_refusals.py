@@ -1,0 +1,84 @@
+"""What a cluster is not told to do, and what its workers do not count."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from miner_service.alignment.pieces import RecordSet
+from miner_service.cluster.counting import require_scheduler
+from miner_service.cluster.workers import CountingTask, WorkerRecords, installed_version
+from miner_service.jobs.process import settings_from, settings_line
+from miner_service.settings import ClusterSettings, Settings
+from pramana_core.errors import Conflict, NotReady, OptionError, StoreCorrupt, StoreMismatch
+from pramana_core.marginals.passes import JointCounts
+from tests.forked import run_command
+
+TLS = {"authority": Path("a.pem"), "certificate": Path("c.pem"), "private_key": Path("c.key")}
+
+
+@pytest.mark.parametrize(
+    "address", ["scheduler:8786", "http://scheduler:8786", "tls://scheduler", "tls://s:99999"]
+)
+def test_an_address_that_is_none_is_refused(address: str):
+    with pytest.raises(OptionError, match="not of the form"):
+        ClusterSettings(scheduler=address, **TLS)
+
+
+def test_a_scheduler_elsewhere_is_spoken_to_by_tls():
+    with pytest.raises(OptionError, match="without TLS"):
+        ClusterSettings(scheduler="tcp://10.0.0.5:8786")
+    with pytest.raises(OptionError, match="authority"):
+        ClusterSettings(scheduler="tls://10.0.0.5:8786")
+    ClusterSettings(scheduler="tls://10.0.0.5:8786", **TLS)
+    ClusterSettings(scheduler="tcp://10.0.0.5:8786", allow_plain=True)
+    ClusterSettings(scheduler="tcp://127.0.0.1:8786")
+
+
+def test_processes_that_run_jobs_are_told_of_the_cluster(tmp_path: Path):
+    cluster = ClusterSettings(scheduler="tls://10.0.0.5:8786", wait_seconds=3.0, **TLS)
+    told = Settings(tmp_path, cluster=cluster)
+    assert settings_from(settings_line(told)) == told
+
+
+def test_a_scheduler_that_takes_no_connection_is_away():
+    with pytest.raises(NotReady, match="scheduler of the cluster does not answer"):
+        require_scheduler(ClusterSettings(scheduler="tcp://127.0.0.1:1"))
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    words = ["--data", str(tmp_path / "data"), "--scheduler", "tcp://127.0.0.1:8786"]
+    for command in ("serve", "worker", "cluster-worker"):
+        ended = run_command("miner_service", command, *words)
+        assert ended.returncode == 4
+        assert "pramana[miner,cluster]" in ended.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_cluster_worker_needs_a_scheduler(tmp_path: Path):
+    ended = run_command("miner_service", "cluster-worker", "--data", str(tmp_path))
+    assert ended.returncode == 2
+    assert "No scheduler is named" in ended.stderr
+
+
+def test_a_worker_counts_only_for_its_own_store_and_version(tmp_path: Path):
+    (tmp_path / "identity").write_text("ours\n")
+    (tmp_path / "columns").mkdir()
+    (tmp_path / "columns" / "r.arrow").write_bytes(b"not what was sealed")
+    worker = WorkerRecords(Settings(tmp_path))
+    records = RecordSet(("r",), ("0" * 64,), (("a",),), {"a": 2})
+
+    def count(store: str, version: str | None) -> object:
+        task = CountingTask(store, version, records, JointCounts((("a",),)))
+        return worker.counted([((0, 1),)], task)
+
+    version = installed_version()
+    with pytest.raises(Conflict, match="the miner of 0.0"):
+        count("ours", "0.0")
+    with pytest.raises(StoreMismatch, match="reads the store ours; the miner's is theirs"):
+        count("theirs", version)
+    with pytest.raises(StoreCorrupt):
+        count("ours", version)
