@@ -14,10 +14,9 @@ import typer
 
 from benchmarks.bench.measuring import ROOT, STORED, Bench, Comparison, Result, measure, read, write
 from benchmarks.bench.picture import picture
-from pramana_core.errors import OptionError, PramanaError, Unreachable
+from pramana_core.errors import NotInstalled, OptionError, PramanaError, Unreachable
 from pramana_core.terminal import (
     EXIT_CODES,
-    Bar,
     console,
     print_json,
     progress_bar,
@@ -57,6 +56,10 @@ def bench(
 
     With `--only`, other results that are there stay. A peer that fails is named at the end.
     """
+    if store and quick:
+        raise OptionError(
+            "Quick results are not for keeping.", where="--store", remedy="Leave --quick out."
+        )
     chosen = list(_chosen(only or []))
     kept = {one.name: one for one in read(out / "bench.json")} if only else {}
     failures: list[PramanaError] = []
@@ -77,7 +80,7 @@ def bench(
     if failures:
         for failure in failures:
             report_error(failure)
-        raise Unreachable(f"{len(failures)} of the comparisons' groups could not be measured.")
+        raise Unreachable(f"{len(failures)} comparisons could not be measured.")
 
 
 def _chosen(only: Sequence[str]) -> Iterator[tuple[str, Group]]:
@@ -101,33 +104,26 @@ def _name(group: Group) -> str:
     return getattr(group, "__name__", "").replace("_", "-")
 
 
-def _measured(
-    topic: str, group: Group, *, quick: bool
-) -> tuple[list[Result], list[PramanaError]]:
-    """Measure a group; return its results, and why some are missing."""
+def _measured(topic: str, group: Group, *, quick: bool) -> tuple[list[Result], list[PramanaError]]:
+    """Measure a group; return its results, and why others are missing."""
     found: list[Result] = []
+    failed: list[PramanaError] = []
     what = f"{topic}: {_name(group)}"
     with (
         tempfile.TemporaryDirectory() as folder,
         progress_bar(what) as bar,
         Bench(Path(folder), quick=quick) as given,
     ):
-        bar(0, None)
-        try:
-            for result in _results(group, given, bar, what):
-                found.append(result)
-        except (PramanaError) as error:
-            return found, [error]
-        finally:
-            gc.collect()
-    return found, []
-
-
-def _results(group: Group, given: Bench, bar: Bar, what: str) -> Iterator[Result]:
-    comparisons = group(given)
-    for place, comparison in enumerate(comparisons):
-        bar.stage(what, place, len(comparisons))
-        yield measure(comparison, QUICK_ROUNDS if given.quick else None)
+        bar.stage(f"{what}: data", 0, None)
+        comparisons = group(given)
+        for place, comparison in enumerate(comparisons):
+            bar.stage(f"{topic}: {comparison.name}", place, len(comparisons))
+            try:
+                found.append(measure(comparison, QUICK_ROUNDS if quick else None))
+            except (NotInstalled, Unreachable) as error:
+                failed.append(error)
+    gc.collect()
+    return found, failed
 
 
 def _table(topic: str, group: Group, results: Sequence[Result]) -> Table:

@@ -15,8 +15,8 @@ import os
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -103,7 +103,7 @@ def measure(comparison: Comparison, rounds: int | None = None) -> Result:
         rounds: how often; None for as often as the comparison says.
 
     Raises:
-        Unreachable: a peer failed.
+        NotInstalled, Unreachable: a peer is not there, or failed.
     """
     rounds = min(rounds or comparison.rounds, comparison.rounds)
     if rounds > 1:
@@ -117,6 +117,8 @@ def measure(comparison: Comparison, rounds: int | None = None) -> Result:
             ours = _number(comparison, comparison.ours)
             theirs = _number(comparison, comparison.theirs)
         pairs.append((ours, theirs))
+    if isinstance(comparison.theirs, Peer):
+        comparison.theirs.end()  # its data would stay in memory
     ratios = [a / b for a, b in pairs]
     low, high = np.quantile(ratios, [0.25, 0.75])
     return Result(
@@ -194,78 +196,87 @@ class Bench(ExitStack):
         return str(place)
 
     def peer(self, function: str, *, threads: int = 1, **arguments: Any) -> Peer:
-        """Start a peer's process; what prepares its work is done at once.
+        """Return a peer that will work in a process of its own.
 
         Args:
             function: `module.name` of a function in `benchmarks/bench/peers`, which prepares, and
                 returns what runs once.
-            threads: how many the peer may use.
-            arguments: of the function, as JSON knows them, beside `threads`.
+            threads: how many it may use.
+            arguments: of the function, as JSON knows them.
+        """
+        peer = Peer(self._environment, function, arguments, threads)
+        self.callback(peer.end)
+        return peer
+
+
+class Peer:
+    """A peer: called, it does its work once, and returns what that took where it ran.
+
+    Its process starts, and it prepares, when it is first called.
+
+    Args:
+        environment: where it is installed.
+        function: what prepares it.
+        arguments: of the function.
+        threads: how many it may use.
+    """
+
+    def __init__(
+        self, environment: Path, function: str, arguments: Mapping[str, Any], threads: int
+    ):
+        self._environment = environment
+        self._function = function
+        self._arguments = arguments
+        self._threads = threads
+        self._process: subprocess.Popen[str] | None = None
+
+    def __call__(self) -> Spent:
+        """Do the work once.
 
         Raises:
-            NotInstalled: there is no environment with peers.
-            Unreachable: the peer could not prepare.
+            NotInstalled: there is no environment of peers.
+            Unreachable: the peer failed; the message has its own.
         """
+        if self._process is None:
+            self._process = self._start()
+            self._ask(prepare=self._function, arguments=self._arguments)
+        told = self._ask(run=self._function)
+        return Spent(told["elapsed"], told["processor"])
+
+    def _start(self) -> subprocess.Popen[str]:
         python = self._environment / "bin" / "python"
         if not python.exists():
             raise NotInstalled(
                 f"There are no peers in {self._environment}.",
                 remedy="`make bench` installs them there.",
             )
-        peer = Peer(python, function, threads)
-        self.callback(peer.end)
-        peer.ask({"prepare": function, "arguments": {**arguments, "threads": threads}})
-        return peer
-
-
-class Peer:
-    """A peer's process: called, it does its work once, and returns what that took there.
-
-    Args:
-        python: the interpreter of the peers' environment.
-        function: what it prepares, for messages.
-        threads: how many it may use.
-    """
-
-    def __init__(self, python: Path, function: str, threads: int):
         names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
-        limits = {f"{name}_THREADS": str(threads) for name in names}
-        self._function = function
-        self._process = subprocess.Popen(  # noqa: S603 our own module
+        few = {f"{name}_THREADS": str(self._threads) for name in names}
+        return subprocess.Popen(  # noqa: S603 our own module
             [python, "-m", "benchmarks.bench.peers.child"],
             cwd=ROOT,
-            env={**os.environ, **limits, "PYTHONWARNINGS": "ignore"},
+            env={**os.environ, **few, "PYTHONWARNINGS": "ignore"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
-    def __call__(self) -> Spent:
-        """Do the work once."""
-        told = self.ask({"run": self._function})
-        return Spent(told["elapsed"], told["processor"])
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and wait for its answer.
-
-        Raises:
-            Unreachable: the peer failed; the message is its own.
-        """
-        process = self._process
-        if process.stdin is None or process.stdout is None:
+    def _ask(self, **request: object) -> dict[str, Any]:
+        if self._process is None or self._process.stdin is None or self._process.stdout is None:
             raise AssertionError
-        try:
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
+        line = ""
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
         told: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
         if "failed" in told:
             raise Unreachable(f"The peer {self._function} failed: {told['failed']}.")
         return told
 
     def end(self) -> None:
-        """End its process."""
-        self._process.kill()
-        self._process.communicate()
+        """End its process; it starts again when it is called again."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None

@@ -1,4 +1,4 @@
-"""The bench as a picture: a row for each ratio, on a logarithmic axis, left of 1 what is quicker."""
+"""The bench as a picture: a row for each ratio, left of 1 where we are quicker."""
 
 from __future__ import annotations
 

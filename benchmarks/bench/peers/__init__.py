@@ -6,6 +6,7 @@ work once. Nothing of Pramana is imported here, for it is not installed there.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,3 +19,8 @@ def columns(folder: str) -> dict[str, np.ndarray]:
     import numpy as np
 
     return {path.stem: np.load(path) for path in sorted(Path(folder).glob("*.npy"))}
+
+
+def threads() -> int:
+    """Return how many threads this process may use; libraries that go by it know already."""
+    return int(os.environ["OMP_NUM_THREADS"])
