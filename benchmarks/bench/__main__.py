@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from benchmarks.bench.measuring import ROOT, STORED, Bench, Comparison, Result, measure, read, write
+from benchmarks.bench.measuring import (
+    ROOT,
+    SIZES,
+    STORED,
+    Bench,
+    Comparison,
+    Result,
+    measure,
+    read,
+    write,
+)
 from benchmarks.bench.picture import picture
 from pramana_core.errors import NotInstalled, OptionError, PramanaError, Unreachable
 from pramana_core.terminal import (
@@ -27,7 +37,7 @@ from pramana_core.terminal import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-TOPICS = ("estimating", "startup")
+TOPICS = ("estimating", "end_to_end", "startup")
 PICTURE = ROOT / "docs" / "images" / "bench.png"
 QUICK_ROUNDS = 3
 
@@ -48,6 +58,10 @@ def bench(
         bool, typer.Option("--store", help="Also store results and picture in the checkout.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    records: Annotated[
+        list[int] | None,
+        typer.Option(help="A size of what is measured at several; repeatable, ascending."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The folder for results and picture.")] = Path(
         "bench-out"
     ),
@@ -64,7 +78,7 @@ def bench(
     kept = {one.name: one for one in read(out / "bench.json")} if only else {}
     failures: list[PramanaError] = []
     for topic, group in chosen:
-        found, failed = _measured(topic, group, quick=quick)
+        found, failed = _measured(topic, group, records or SIZES, quick=quick)
         failures += failed
         kept |= {one.name: one for one in found}
         write(out / "bench.json", list(kept.values()))
@@ -88,8 +102,9 @@ def _chosen(only: Sequence[str]) -> Iterator[tuple[str, Group]]:
     known = set()
     for topic in TOPICS:
         for group in importlib.import_module(f"benchmarks.bench.{topic}").GROUPS:
-            known |= {topic, _name(group)}
-            if not only or {topic, _name(group)} & set(only):
+            names = {topic.replace("_", "-"), _name(group)}
+            known |= names
+            if not only or names & set(only):
                 yield topic, group
     unknown = set(only) - known
     if unknown:
@@ -104,7 +119,9 @@ def _name(group: Group) -> str:
     return getattr(group, "__name__", "").replace("_", "-")
 
 
-def _measured(topic: str, group: Group, *, quick: bool) -> tuple[list[Result], list[PramanaError]]:
+def _measured(
+    topic: str, group: Group, sizes: Sequence[int], *, quick: bool
+) -> tuple[list[Result], list[PramanaError]]:
     """Measure a group; return its results, and why others are missing."""
     found: list[Result] = []
     failed: list[PramanaError] = []
@@ -112,7 +129,7 @@ def _measured(topic: str, group: Group, *, quick: bool) -> tuple[list[Result], l
     with (
         tempfile.TemporaryDirectory() as folder,
         progress_bar(what) as bar,
-        Bench(Path(folder), quick=quick) as given,
+        Bench(Path(folder), quick=quick, sizes=sizes) as given,
     ):
         bar.stage(f"{what}: data", 0, None)
         comparisons = group(given)

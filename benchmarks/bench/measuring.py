@@ -28,6 +28,7 @@ from pramana_core.errors import NotInstalled, Unreachable
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).parent / "results.json"
 ENVIRONMENT = ROOT / ".venv-bench"
+SIZES = (100_000, 1_000_000, 10_000_000)
 
 
 class Spent(NamedTuple):
@@ -170,13 +171,22 @@ class Bench(ExitStack):
     Args:
         folder: an empty one, for data.
         quick: whether to take small data and few rounds: to see that all runs.
+        sizes: numbers of records of what is measured at several, ascending.
         environment: of the peers, made by `make bench`.
     """
 
-    def __init__(self, folder: Path, *, quick: bool = False, environment: Path = ENVIRONMENT):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        quick: bool = False,
+        sizes: Sequence[int] = SIZES,
+        environment: Path = ENVIRONMENT,
+    ):
         super().__init__()
         self.folder = folder
         self.quick = quick
+        self.sizes = [self.size(records) for records in sizes]
         self.cores = len(os.sched_getaffinity(0))
         self._environment = environment
 
