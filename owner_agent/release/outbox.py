@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from owner_agent.randomize.reports import Randomized
+from owner_agent.randomize.reports import SortedReports
 from owner_agent.state.private_files import private_directory, sync_directory, write_durably
 from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreCorrupt
 from pramana_core.full_disks import storing
 from pramana_core.wire.base import KEY_BYTES, MAX_PARTS
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.parts import Pseudonyms, RecordSchema, Values, encode_part, parts_of
+from pramana_core.wire.parts import Column, RecordSchema, encode_part, parts_of
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS
@@ -74,14 +74,17 @@ class Outgoing:
 
     kind: ReleaseKindName
     message: Any
-    keys: Pseudonyms = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
-    columns: Mapping[str, Values] = field(default_factory=dict)
+    keys: Column = field(default_factory=lambda: np.empty(0, dtype=f"V{KEY_BYTES}"))
+    columns: Mapping[str, Column] = field(default_factory=dict)
     linkage: str | None = None
     draws: DrawIdentities | None = None
 
     @classmethod
     def of(
-        cls, randomized: Randomized, linkage: str | None = None, draws: DrawIdentities | None = None
+        cls,
+        randomized: SortedReports,
+        linkage: str | None = None,
+        draws: DrawIdentities | None = None,
     ) -> Outgoing:
         """Return randomized records."""
         message = PlanMessage.from_plan(randomized.plan)
