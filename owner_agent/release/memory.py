@@ -177,6 +177,8 @@ def _updated(
     columns: Mapping[str, Codes],
 ) -> DrawReports:
     """Return a draw's reports with those of the records at some places."""
+    if before is None and len(place) == rows:  # all of them, in this order
+        return DrawReports(np.ones(rows, dtype=np.bool_), columns)
     known = np.zeros(rows, dtype=np.bool_) if before is None else before.known.copy()
     known[place] = True
     stored: dict[str, Codes] = {}
@@ -384,8 +386,9 @@ def _batch(memory: MemoryRange, schema: pa.Schema) -> pa.RecordBatch:
     """Return a range as it is written; of draws that it does not have nothing is known."""
     arrays = {KEY_COLUMN: key_column(memory.keys)}
     for draw, remembered in memory.draws.items():
+        unknown = None if remembered.known.all() else ~remembered.known
         for name, codes in remembered.columns.items():
-            arrays[_column(draw, name)] = pa.array(codes, mask=~remembered.known)
+            arrays[_column(draw, name)] = pa.array(codes, mask=unknown)
     for absent in schema:
         if absent.name not in arrays:
             arrays[absent.name] = pa.nulls(len(memory), absent.type)

@@ -22,7 +22,7 @@ import pyarrow.parquet
 from pramana_core.alike import did_you_mean
 from pramana_core.errors import EmptyTable, MissingColumn, TableUnreadable
 
-CHUNK_ROWS = 1 << 18
+CHUNK_ROWS = 1 << 17
 """So many rows are read at a time where a table is not held whole."""
 
 _SHOWN_NAMES = 20
