@@ -56,7 +56,7 @@ def report(
 
     Examples:
         >>> import pramana as pm, json, tempfile
-        >>> plan = pm.plan(pm.Domain.of(smokes=["no", "yes"], asthma=["no", "yes"]), gamma=9)
+        >>> plan = pm.plan(pm.Domain.of(smokes=["no", "yes"], asthma=["no", "yes"]), gamma=3)
         >>> published = {  # what a gateway was given by the miner, and passes on
         ...     "study": "lungs", "owner": "clients", "state": "open", "as_they_are": [],
         ...     "plan_digest": plan.digest, "plan": plan.as_dict(),
@@ -67,7 +67,8 @@ def report(
         >>> mine == pm.report({"smokes": "yes", "asthma": "yes"}, published, kept, max_gamma=9)
         True
     """
-    if not isinstance(max_gamma, int | float) or not max_gamma >= 1:
+    given: object = max_gamma
+    if not isinstance(given, int | float) or not given >= 1:
         raise OptionError(
             f"max_gamma must be a number of at least 1, not {shown(max_gamma)}.", where="max_gamma"
         )

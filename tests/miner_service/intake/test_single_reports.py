@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -18,9 +19,12 @@ from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlan
 from owner_agent.release.single_record import draw_reports
 from pramana_core.channels import Identity, Symmetric
 from pramana_core.domain import Domain, Variable
+from pramana_core.estimation.estimated import EstimatedMarginals
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.base import KEY_BYTES
 from pramana_core.wire.reports import CellFormat
+from tests.miner_service.http.pages.browsers import Browser
 
 BINARY = ("no", "yes")
 SMOKES, ASTHMA = Variable("smokes", BINARY), Variable("asthma", ("none", "mild", "severe"))
@@ -365,6 +369,51 @@ def test_estimates_from_20_000_reports_recover_the_truth(
     assert np.abs((found - np.roll(law, 1).ravel() * records) / errors).max() > 5.5
     net = lungs.job(structure={"smokes": [], "asthma": ["smokes"]})
     assert net["records"] == records
+
+
+def test_figures_of_a_lying_client() -> None:
+    """What docs/threat-model.md says that forged reports can do, beside the honest noise."""
+    binary, ternary = (np.linalg.inv(block.channel.matrix()) for block in PLAN.blocks)
+    for inverse, size in ((binary, 2), (ternary, 3)):
+        assert inverse.max() == pytest.approx((3 + size - 2) / (3 - 1))
+        assert inverse.min() == pytest.approx(-1 / (3 - 1))
+    joint = np.kron(binary, ternary)
+    assert (binary.max(), ternary.max(), joint.max()) == pytest.approx((1.5, 2, 3))
+    law = np.full(6, 1 / 6)
+    records, liars = 20_000, 100
+    reported = law @ np.kron(*(block.channel.matrix() for block in PLAN.blocks))
+    noise = np.sqrt(records * (reported @ joint**2 - law**2))
+    assert noise.max() == pytest.approx(192, abs=0.5)
+
+    def estimate(counts: Any) -> Any:
+        codes = np.repeat(np.arange(6), counts)
+        columns = {"smokes": (codes // 3).astype(np.uint8), "asthma": (codes % 3).astype(np.uint8)}
+        strata = [(ReportedCounts(columns, PLAN.reported_sizes), PLAN)]
+        found = EstimatedMarginals.of(
+            strata, estimator="moment", order=None, variables=["smokes", "asthma"]
+        )
+        return found.marginal(["smokes", "asthma"]).counts.ravel()
+
+    honest = np.array([4000, 3000, 3000, 4000, 3000, 3000])
+    forged = honest + liars * (np.arange(6) == 5)
+    moved = estimate(forged) - estimate(honest)
+    assert moved == pytest.approx(liars * joint[5])
+    assert moved.max() == pytest.approx(300)
+
+
+def test_the_page_of_the_study_shows_how_many_there_are_and_what_each_tells(
+    lungs: Setting,
+) -> None:
+    lungs.send(ROWS, "1")
+    page = Browser(lungs.miner)
+    page.sign_in(lungs.analyst.token)
+    shown = re.sub(r"</?bdi>", "", page.get("/pages/studies/lungs").text)
+    assert "4 reported, 0 of them in use, under the name clients; reports are taken" in shown
+    assert "Each tells ε 2.197 of a record" in shown
+    assert '<th scope="row">app</th><td class="right">1</td><td class="right">4</td>' in shown
+    owner = Browser(lungs.miner)
+    owner.sign_in(lungs.miner.owner("lungs", "north").token)
+    assert "one record each" not in owner.get("/pages/studies/lungs").text
 
 
 def test_public_columns_are_named(start: Any) -> None:
