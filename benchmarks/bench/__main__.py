@@ -78,10 +78,14 @@ def bench(
     kept = {one.name: one for one in read(out / "bench.json")} if only else {}
     failures: list[PramanaError] = []
     for topic, group in chosen:
-        found, failed = _measured(topic, group, records or SIZES, quick=quick)
-        failures += failed
-        kept |= {one.name: one for one in found}
-        write(out / "bench.json", list(kept.values()))
+        found = []
+        for one in _measured(topic, group, records or SIZES, quick=quick):
+            if isinstance(one, Result):
+                found.append(one)
+                kept[one.name] = one
+                write(out / "bench.json", list(kept.values()))
+            else:
+                failures.append(one)
         if found and not as_json:
             console().print(_table(topic, group, found))
     if as_json:
@@ -121,26 +125,22 @@ def _name(group: Group) -> str:
 
 def _measured(
     topic: str, group: Group, sizes: Sequence[int], *, quick: bool
-) -> tuple[list[Result], list[PramanaError]]:
-    """Measure a group; return its results, and why others are missing."""
-    found: list[Result] = []
-    failed: list[PramanaError] = []
-    what = f"{topic}: {_name(group)}"
+) -> Iterator[Result | PramanaError]:
+    """Measure a group: yield each result, or why it is missing."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        progress_bar(what) as bar,
+        progress_bar() as bar,
         Bench(Path(folder), quick=quick, sizes=sizes) as given,
     ):
-        bar.stage(f"{what}: data", 0, None)
+        bar.stage(f"{topic}: data of {_name(group)}", 0, None)
         comparisons = group(given)
         for place, comparison in enumerate(comparisons):
             bar.stage(f"{topic}: {comparison.name}", place, len(comparisons))
             try:
-                found.append(measure(comparison, QUICK_ROUNDS if quick else None))
+                yield measure(comparison, QUICK_ROUNDS if quick else None)
             except (NotInstalled, Unreachable) as error:
-                failed.append(error)
+                yield error
     gc.collect()
-    return found, failed
 
 
 def _table(topic: str, group: Group, results: Sequence[Result]) -> Table:

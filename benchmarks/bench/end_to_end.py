@@ -35,9 +35,21 @@ from typer.main import get_command
 from benchmarks.bench.measuring import Bench, Comparison, Spent
 from benchmarks.load.running import Served, miner
 from owner_agent.cli.main import build
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import randomize
+from owner_agent.release.options import PART_RECORDS
+from owner_agent.release.outbox import Outgoing
+from owner_agent.release.outbox import prepare as prepare_release
+from owner_agent.release.sorted_runs import SortedRuns
 from owner_agent.site.mistakes import toml
+from owner_agent.site.planning import planned
+from owner_agent.site.site import load_site
 from owner_agent.state.environment import Environment
+from owner_agent.state.keys import KeyStore
+from owner_agent.table.encode import TableEncoder, needed_columns
+from owner_agent.table.table import CHUNK_ROWS, read_chunks
 from pramana.demo.run import RestClient, open_study, write_secret
+from pramana_core.progress import unwatched
 
 OWNERS = {"clinic": (2, 3, 4, 5), "registry": (2, 2, 3, 4), "school": (5, 3, 2)}
 """The categories of each owner's columns."""
@@ -50,7 +62,7 @@ MOST_MEMORY = 600.0
 WHOLE = "all that an owner's command takes"
 TABLE = "the owners' CSV files"
 
-OWNER = ("read", "read and encode", "pseudonyms", "draw", "sort", "write")
+OWNER = ("read", "encode", "pseudonyms", "draw and sort", "merge", "write")
 MINER = ("receive and seal", "align", "count five variables", "grow a tree")
 SIZES = ("sent", "kept by an owner", "kept by the miner")
 PEAKS = ("an owner's agent", "the miner", "the miner's jobs")
@@ -205,17 +217,7 @@ def pass_through(folder: Path, records: int) -> Passage:
 
 
 def _alone(path: Path) -> dict[str, Spent]:
-    """Run an owner's stages one after the other; return the time of each."""
-    from owner_agent.randomize.draws import pseudonyms, words
-    from owner_agent.randomize.sampling import sample_block, true_cells
-    from owner_agent.site.planning import planned
-    from owner_agent.site.site import load_site
-    from owner_agent.state.keys import KeyStore
-    from owner_agent.state.private_files import write_durably
-    from owner_agent.table.encode import encode
-    from owner_agent.table.table import read_table
-    from pramana_core.wire.parts import RecordSchema, encode_part, key_order, parts_of
-
+    """Run an owner's stages one after the other, each over the whole table; return their times."""
     site = load_site(path)
     plan, own = planned(site), KeyStore(site.state).load()
     spent: dict[str, Spent] = {}
@@ -227,28 +229,23 @@ def _alone(path: Path) -> dict[str, Spent]:
         spent[name] = Spent(time.perf_counter() - began, time.process_time() - used)
 
     with stage("read"):
-        read_table(site.table, [site.file.record_id, *plan.plan.domain.names])
-    with stage("read and encode"):
-        table = encode(site, plan)
+        texts = list(read_chunks(site.table, needed_columns(site), rows=CHUNK_ROWS))
+    with stage("encode"):
+        encoder = TableEncoder(site, plan)
+        codes = [encoder.add(text) for text in texts]
     with stage("pseudonyms"):
-        keys = pseudonyms(own, STUDY, table.record_ids)
-    drawn: dict[str, Any] = {}
-    with stage("draw"):
-        for block in plan.plan.blocks:
-            cells = true_cells(block, table.columns)
-            drawn |= sample_block(block, cells, words(own, STUDY, block, keys, cells))
-    with stage("sort"):
-        order = key_order(keys)
-        keys, drawn = keys[order], {name: codes[order] for name, codes in drawn.items()}
-    scratch = path.parent / "scratch"
-    scratch.mkdir()
+        ids = [text.columns[site.file.record_id].to_pylist() for text in texts]
+        keys = [pseudonyms(own, STUDY, some) for some in ids]
+    with stage("draw and sort"):
+        made = [randomize(plan.plan, own, STUDY, *some) for some in zip(keys, codes, strict=True)]
+    with stage("merge"):
+        runs = SortedRuns(site.state, plan.plan)
+        for one in made:
+            runs.add(one.keys, one.columns)
+        merged = runs.merged(CHUNK_ROWS, unwatched)
     with stage("write"):
-        schema = RecordSchema.of(plan.plan)
-        for number, (start, stop) in enumerate(parts_of(len(keys), 100_000)):
-            columns = {name: codes[start:stop] for name, codes in drawn.items()}
-            body = encode_part(schema, keys[start:stop], columns)
-            write_durably(scratch / str(number), body)
-    shutil.rmtree(scratch)
+        prepare_release(path.parent / "scratch", Outgoing.of(merged), PART_RECORDS)
+    shutil.rmtree(path.parent / "scratch")
     return spent
 
 
