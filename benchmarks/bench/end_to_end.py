@@ -118,7 +118,9 @@ def _of_one(passage: Callable[[], Passage], what: str) -> list[Comparison]:
         return lambda: passage().stages[stage]
 
     found = [
-        Comparison(f"{stage}, {what}", WHOLE, seconds(stage), seconds("publish"), rounds=1)
+        Comparison(
+            f"{stage}, {what}", WHOLE, seconds(stage), seconds("publish"), rounds=1, shown=False
+        )
         for stage in ("publish", *OWNER, *MINER)
     ]
     found.append(
@@ -140,6 +142,7 @@ def _of_one(passage: Callable[[], Passage], what: str) -> list[Comparison]:
             lambda: passage().sizes["table"] / MEBIBYTE,
             unit="MiB",
             rounds=1,
+            shown=False,
         )
         for name in SIZES
     ]
