@@ -12,9 +12,8 @@ import pandas as pd
 
 from benchmarks.measuring import Measured, compare, record
 from benchmarks.startup import starting
-from owner_agent.randomize.draws import pseudonyms, words
-from owner_agent.randomize.sampling import sample_block, true_cells
-from owner_agent.randomize.unit_sampling import sample
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import Randomizer
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Symmetric
 from pramana_core.design.families import independent, sampled
@@ -46,7 +45,7 @@ def randomizing() -> Measured:
     rng = np.random.default_rng(1)
     channel = Symmetric.from_gamma(5, 9.0)
     block = Block(Domain.of(v="abcde").variables, channel)
-    secrets = SECRETS
+    plan = Plan((block,))
     keys = np.frombuffer(rng.bytes(16 * RECORDS), dtype="V16")
     codes = rng.integers(0, 5, RECORDS).astype(np.uint8)
 
@@ -57,7 +56,7 @@ def randomizing() -> Measured:
 
     return compare(
         "randomize a 5-category column of 10^6 records by keyed draws",
-        lambda: sample(channel, codes, words(secrets, "study", block, keys, codes)),
+        lambda: _reported(plan, keys, {"v": codes}),
         "numpy's generator, different at every run",
         unkeyed,
     )
@@ -110,19 +109,12 @@ def sampling_pairs() -> Measured:
     pairs = sampled(list(itertools.combinations(CENSUS.names, 2)))
     one_by_one = Requirements(CENSUS, dict.fromkeys(CENSUS.names, 19.0), 19.0)
 
-    def release(plan: Plan) -> list[object]:
-        made: list[object] = []
-        for block in plan.blocks:
-            cells = true_cells(block, columns)
-            made.append(sample_block(block, cells, words(SECRETS, "study", block, keys, cells)))
-        return made
-
     plans = pairs(one_by_one), independent(one_by_one)
     return compare(
         "randomize 10^6 records of six columns, each record by one random pair",
-        lambda: release(plans[0]),
+        lambda: _reported(plans[0], keys, columns),
         "all six columns by channels of their own",
-        lambda: release(plans[1]),
+        lambda: _reported(plans[1], keys, columns),
     )
 
 
@@ -339,11 +331,7 @@ def _survey() -> tuple[Domain, dict[str, Codes], dict[str, Codes], Plan]:
 
 
 def _reported(plan: Plan, keys: np.ndarray, clean: dict[str, Codes]) -> dict[str, Codes]:
-    reported: dict[str, Codes] = {}
-    for block in plan.blocks:
-        cells = true_cells(block, clean)
-        reported |= sample_block(block, cells, words(SECRETS, "study", block, keys, cells))
-    return reported
+    return Randomizer(plan, SECRETS, "study", threads=1).reports(keys, clean)
 
 
 def _random_network(
