@@ -36,7 +36,7 @@ _LAYERS = """
 benchmarks.processors benchmarks.side_by_side miner_service.store.migrations.versions core.alike
 core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
-core.full_disks
+core.full_disks core.kernels
 core.mixed
 core.discretize core.kernel_regression core.marginals core.mask.core core.plan core.terminal
 benchmarks.measuring benchmarks.reproduce core.audit core.estimation.core core.learn.common

@@ -22,7 +22,7 @@ from pramana_core.domain import Domain
 from pramana_core.errors import EstimationError, OptionError
 from pramana_core.estimation.core.curvature import INFORMATION_CELLS
 from pramana_core.estimation.maximum_entropy import fitted, product, solved
-from pramana_core.estimation.pooled_readings import PooledReadings, Readings, ValueCache
+from pramana_core.estimation.pooled_readings import PooledReadings, Readings
 from pramana_core.estimation.pooled_separable import (
     HELD_OF_PAIR,
     SEPARATED_CELLS,
@@ -31,6 +31,7 @@ from pramana_core.estimation.pooled_separable import (
 )
 from pramana_core.estimation.pooled_shrinkage import Interaction, learned
 from pramana_core.marginals.counts import ReportTables, Tensor
+from pramana_core.marginals.value_cache import ValueCache
 from pramana_core.plan import Plan
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.ties import first_largest

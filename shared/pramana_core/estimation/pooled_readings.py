@@ -5,10 +5,6 @@ that a function of its report estimates the table (Ma 2.4.1). Records whose func
 make one reading. Which set a record reports says nothing of its data, so that readings are
 conditioned on their numbers of records, and pooled by weights that do not depend on what was
 reported: the pooled estimate is unbiased.
-
-Also here:
-
-* What was computed and may be asked again, as much of it as memory is meant to hold.
 """
 
 from __future__ import annotations
@@ -16,9 +12,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -390,36 +385,3 @@ def _read_by_sets(channel: Sampled) -> bool:
         if math.prod(channel.sizes[axis] for axis in choice.axes) > most:
             return False
     return True
-
-
-# What was computed and may be asked again, as much of it as memory is meant to hold.
-
-Value = TypeVar("Value")
-Key = TypeVar("Key")
-
-
-class ValueCache(Generic[Key, Value]):
-    """Values by key; the oldest are forgotten, and made again when they are asked for again.
-
-    Args:
-        most: so much is kept, and the newest whatever its size.
-        size: how much of that a value takes.
-    """
-
-    def __init__(self, most: int, size: Callable[[Value], int]):
-        self._most, self._size = most, size
-        self._values: dict[Key, Value] = {}
-        self._held = 0
-
-    def get(self, key: Key, make: Callable[[], Value]) -> Value:
-        """Return the value of a key, made if it is not there."""
-        if key not in self._values:
-            # Making one may ask for others: only then is there something to make room for.
-            value = make()
-            self._held += self._size(value)
-            self._values[key] = value
-            while self._held > self._most and len(self._values) > 1:
-                oldest = next(iter(self._values))
-                self._held -= self._size(self._values.pop(oldest))
-            return value
-        return self._values[key]

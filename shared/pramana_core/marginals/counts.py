@@ -7,7 +7,7 @@ estimated from randomized records, and on an owner's own columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,14 +16,23 @@ import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from pramana_core.kernels import counting
 from pramana_core.marginals.score_interval import MORE, LackOfFit, Tilt
 from pramana_core.marginals.support_counts import Flags, Indices, Item, RuleCounts, SupportCounts
+from pramana_core.marginals.value_cache import ValueCache
+from pramana_core.progress import Tick, no_cancel
 
 Tensor = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.unsignedinteger]
+Codes = counting.Codes
+Table = counting.Counts
+Places = tuple[int, ...]
+"""A table's columns by their places among all."""
 
 CUBE_CELLS = 1 << 20
 """Up to this many cells the whole cube is counted once and every marginal is a sum of it."""
+
+KEPT_CELLS = 1 << 22
+"""Otherwise so many cells of the tables counted last are kept (32 MB)."""
 
 MARGINAL_CELLS = 1 << 26
 """A marginal table with more cells than this is refused (half a gigabyte of counts)."""
@@ -301,15 +310,12 @@ class Marginals(Protocol):
         """
 
 
-def tabulate(
-    columns: Sequence[Codes], shape: Sequence[int], at_once: int = 1 << 16
-) -> npt.NDArray[np.int64]:
+def tabulate(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:
     """Count records per cell.
 
     Args:
         columns: one code array per axis, all of one length N; codes below the axis length.
         shape: the number of codes per axis.
-        at_once: how many records are counted at once, unless there are more cells.
 
     Returns:
         int64 counts of shape `shape`, summing to N.
@@ -318,36 +324,28 @@ def tabulate(
         DomainError: columns of different lengths, or a code outside its axis.
         LimitExceeded: more than `MARGINAL_CELLS` cells.
     """
-    cells = int(np.prod([int(s) for s in shape], dtype=object)) if len(shape) else 1
-    if cells > MARGINAL_CELLS:
-        told = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
-        raise LimitExceeded(told, remedy="Ask for fewer variables at once.")
+    _require_small(shape)
     lengths = {len(column) for column in columns}
     if len(columns) != len(shape) or len(lengths) > 1:
         raise DomainError(
             f"{len(columns)} columns of lengths {sorted(lengths)} do not fit {len(shape)} axes."
         )
-    for axis, (column, size) in enumerate(zip(columns, shape, strict=True)):
-        if len(column) and int(column.max()) >= size:
-            raise DomainError(
-                f"Axis {axis} has a code of {int(column.max())}; it has {size} codes."
-            )
-    counts = np.zeros(cells, dtype=np.int64)
-    # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
-    chunk = max(at_once, cells)
-    for start in range(0, lengths.pop() if lengths else 0, chunk):
-        index = np.zeros(min(chunk, len(columns[0]) - start), dtype=np.int64)
-        for column, size in zip(columns, shape, strict=True):
-            index *= int(size)
-            index += column[start : start + chunk]
-        counts += np.bincount(index, minlength=cells)
-    return counts.reshape(tuple(shape))
+    return counting.count_tables(columns, shape, [range(len(columns))])[0]
+
+
+def _require_small(shape: Sequence[int]) -> None:
+    cells = math.prod(map(int, shape))
+    if cells > MARGINAL_CELLS:
+        told = f"A table of {cells} cells is larger than the {MARGINAL_CELLS} allowed."
+        raise LimitExceeded(told, remedy="Ask for fewer variables at once.")
 
 
 class ReportedCounts:
     """Counts of reported codes over any of the columns, from memory or memory-mapped files.
 
     Where the product of all sizes, `cells`, is at most `CUBE_CELLS` the columns are read once.
+    Otherwise they are read chunk by chunk, whenever tables are asked for that are not kept; tables
+    of `KEPT_CELLS` cells in all are.
 
     Args:
         columns: reported codes by variable name, all of one length.
@@ -373,6 +371,7 @@ class ReportedCounts:
         self._sizes = {name: int(sizes[name]) for name in columns}
         self.cells = math.prod(self._sizes.values())
         self._cube: npt.NDArray[np.int64] | None = None
+        self._kept: ValueCache[Places, Table] = ValueCache(KEPT_CELLS, lambda table: table.size)
 
     def column(self, name: str) -> Codes:
         """Return the codes of a column. Raises UnknownVariable."""
@@ -380,18 +379,70 @@ class ReportedCounts:
             return self._columns[name]
         raise UnknownVariable(f"There is no reported column {name!r}.", where=name)
 
-    def table(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the counts over the named columns, axes in that order.
+    def table(self, names: Sequence[str]) -> Table:
+        """Return the counts over the named columns, axes in that order; see `tables`."""
+        return self.tables([names])[0]
 
-        Raises UnknownVariable, and LimitExceeded above `MARGINAL_CELLS` cells.
+    def tables(self, asked: Sequence[Sequence[str]], tick: Tick = no_cancel) -> list[Table]:
+        """Return several tables, each as counts over named columns, axes in that order.
+
+        Those that are not kept are counted in one pass over the columns.
+
+        Args:
+            asked: the names of each table's columns.
+            tick: called for each chunk of records; what it raises stops the count.
+
+        Raises:
+            UnknownVariable: there is no such column.
+            LimitExceeded: a table has more than `MARGINAL_CELLS` cells.
         """
-        for name in names:
+        for name in {name for names in asked for name in names}:
             self.column(name)
-        if self.cells > CUBE_CELLS:
-            shape = [self._sizes[name] for name in names]
-            return tabulate([self._columns[name] for name in names], shape)
-        if self._cube is None:
-            self._cube = tabulate(list(self._columns.values()), list(self._sizes.values()))
-        gone = tuple(axis for axis, name in enumerate(self._names) if name not in names)
-        left = [name for name in self._names if name in names]
-        return np.transpose(self._cube.sum(axis=gone), [left.index(name) for name in names])
+        place = {name: number for number, name in enumerate(self._names)}
+        if self.cells <= CUBE_CELLS:
+            if self._cube is None:
+                every = tuple(range(len(self._names)))
+                self._cube = self._counted([every], tick)[0]
+            return [_margin(self._cube, [place[name] for name in names]) for names in asked]
+        keys = [tuple(sorted(place[name] for name in names)) for names in asked]
+        found = {key: self._kept[key] for key in keys if key in self._kept}
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        for some in _passes(missing, list(self._sizes.values())):
+            for key, table in zip(some, self._counted(some, tick), strict=True):
+                table.flags.writeable = False
+                found[key] = table
+                if table.size <= KEPT_CELLS:
+                    self._kept.put(key, table)
+        return [
+            np.transpose(found[key], [key.index(place[name]) for name in names])
+            for key, names in zip(keys, asked, strict=True)
+        ]
+
+    def _counted(self, tables: Sequence[Places], tick: Tick) -> list[Table]:
+        sizes = list(self._sizes.values())
+        for table in tables:
+            _require_small([sizes[column] for column in table])
+        columns = list(self._columns.values())
+        return counting.count_tables(columns, sizes, tables, names=self._names, tick=tick)
+
+
+def _margin(cube: Table, places: Sequence[int]) -> Table:
+    """Return a margin of all columns' table, axes in the order of their places."""
+    left = sorted(set(places))
+    gone = tuple(axis for axis in range(cube.ndim) if axis not in left)
+    return np.transpose(cube.sum(axis=gone), [left.index(place) for place in places])
+
+
+def _passes(tables: Sequence[Places], sizes: Sequence[int]) -> Iterator[list[Places]]:
+    """Yield tables that are counted together: of no more cells than one table may have."""
+    some: list[Places] = []
+    cells = 0
+    for table in tables:
+        own = math.prod(sizes[column] for column in table)
+        if some and cells + own > MARGINAL_CELLS:
+            yield some
+            some, cells = [], 0
+        some.append(table)
+        cells += own
+    if some:
+        yield some

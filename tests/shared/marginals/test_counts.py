@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pramana_core.errors import DomainError, EmptyTable, LimitExceeded, UnknownVariable
+from pramana_core.kernels import counting
+from pramana_core.marginals import counts as counts_module
 from pramana_core.marginals.counts import CUBE_CELLS, ReportedCounts, tabulate
 
 
@@ -26,14 +28,6 @@ def test_tabulate_is_a_counter(records, dtype):
         assert table[cell] == seen[cell]
 
 
-def test_how_many_are_counted_at_once_does_not_matter():
-    rng = np.random.default_rng(0)
-    columns = [rng.integers(0, k, 10_001).astype(np.uint8) for k in (3, 4)]
-    whole = tabulate(columns, (3, 4))
-    assert np.array_equal(tabulate(columns, (3, 4), at_once=7), whole)
-    assert whole.sum() == 10_001
-
-
 def test_marginals_of_the_cube_equal_direct_counts():
     rng = np.random.default_rng(1)
     sizes = {"a": 2, "b": 3, "c": 4}
@@ -44,6 +38,42 @@ def test_marginals_of_the_cube_equal_direct_counts():
     direct = ReportedCounts({**columns, "d": more}, {**sizes, "d": CUBE_CELLS})
     for names in (["a"], ["c", "a"], ["b", "c", "a"], ["a", "b", "c"]):
         assert np.array_equal(cube.table(names), direct.table(names))
+
+
+def test_many_tables_are_counted_in_one_pass_and_kept(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(2)
+    sizes = {"a": 2, "b": 3, "c": 4, "d": CUBE_CELLS}
+    columns = {n: rng.integers(0, min(k, 9), 700).astype(np.uint32) for n, k in sizes.items()}
+    counts, passes = ReportedCounts(columns, sizes), []
+    count = counting.count_tables
+
+    def counted(*asked, **options):
+        passes.append(len(asked[2]))
+        return count(*asked, **options)
+
+    monkeypatch.setattr(counting, "count_tables", counted)
+    asked = [["a", "b"], ["c"], ["b", "a"], ["c", "b", "a"], []]
+    for _ in range(2):
+        for names, table in zip(asked, counts.tables(asked), strict=True):
+            alone = tabulate([columns[n] for n in names], [sizes[n] for n in names])
+            assert np.array_equal(table, alone) or (not names and table == 700)
+    assert passes[0] == 4
+    assert sum(passes[1:]) == 2 * len(asked)  # those of `tabulate`
+    with pytest.raises(ValueError, match="read-only"):
+        counts.table(["a", "b"])[0, 0] = 1
+
+
+def test_of_many_tables_the_last_are_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(counts_module, "KEPT_CELLS", 20)
+    monkeypatch.setattr(counts_module, "MARGINAL_CELLS", 100)
+    columns = {name: np.arange(10, dtype=np.uint8) % 4 for name in "abc"} | {"d": np.zeros(10, int)}
+    counts = ReportedCounts(columns, {"a": 4, "b": 4, "c": 4, "d": CUBE_CELLS})
+    pairs = [["a", "b"], ["b", "c"], ["a", "c"], ["a"], ["a", "b", "c"]]
+    for _ in range(2):
+        for names, table in zip(pairs, counts.tables(pairs), strict=True):
+            assert np.array_equal(table, tabulate([columns[n] for n in names], [4] * len(names)))
+    with pytest.raises(LimitExceeded, match="larger than"):
+        counts.tables([["a"], ["d"]])
 
 
 def test_what_cannot_be_counted_is_refused():

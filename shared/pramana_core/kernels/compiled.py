@@ -1,0 +1,88 @@
+"""The compiler of loops: numba, an optional extra that takes a second to load.
+
+Modules of kernels decorate them by `compiled`, and so load numba when they are imported. Whoever
+uses them imports them inside a function, after `can_compile()`, and has another way where it says
+no.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+LOADING = 1.0
+"""About how many seconds it takes to load numba and kernels that were compiled before."""
+
+
+class Forgone:
+    """The seconds that compiled loops would have saved so far in this process.
+
+    Many small pieces of work are worth what one large one is: once they add up to `LOADING`, numba
+    is loaded, so that never much more than twice the least time is spent.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+
+_FORGONE = Forgone()
+
+
+def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
+    """Return whether numba is installed, and loaded or worth it; it is not loaded for that.
+
+    Args:
+        saved: about how many seconds compiled loops would save now.
+        forgone: what they would have saved before.
+    """
+    if "numba" in sys.modules:
+        return sys.modules["numba"] is not None
+    forgone.seconds += saved
+    return forgone.seconds > LOADING and find_spec("numba") is not None
+
+
+def compiled(kernel: Kernel) -> Kernel:
+    """Return a kernel as machine code, which runs without the interpreter's lock.
+
+    The code is kept beside the source, or else in the user's cache folder; where neither can be
+    written, every process compiles anew.
+    """
+    from numba import njit
+
+    try:
+        made: Kernel = njit(nogil=True, error_model="numpy", cache=True)(kernel)
+    except RuntimeError:  # numba found no folder to keep it in
+        made = njit(nogil=True, error_model="numpy")(kernel)
+    return made
+
+
+def memory_access() -> tuple[Any, Any, Any]:
+    """Return what compiled loops call to read memory by its address, and to count bits.
+
+    They are: an array from a pointer, its shape and type; a pointer from an address, a uint64; and
+    how many bits of a uint64 are set.
+    """
+    from numba import carray, types
+    from numba.core import cgutils
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def pointer(_context: Any, _address: Any) -> Any:
+        def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+        return types.voidptr(types.uint64), generate
+
+    @intrinsic
+    def ones(_context: Any, _word: Any) -> Any:
+        def generate(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.uint64(types.uint64), generate
+
+    return carray, pointer, ones

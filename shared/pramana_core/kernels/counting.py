@@ -1,0 +1,348 @@
+"""Records counted over the cells of tables, as many tables as are asked for in one pass.
+
+Columns are read a chunk at a time, in memory or memory-mapped, and never copied whole. Counts are
+whole numbers, so that they are the same whatever the chunks, the threads and the way: numpy's
+`bincount`, or compiled loops (`counting_loops`) where these are there and worth loading.
+
+Also here:
+
+* The same by compiled loops.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pramana_core.errors import DomainError
+from pramana_core.kernels.compiled import can_compile
+from pramana_core.progress import Tick, no_cancel
+
+Codes = npt.NDArray[np.unsignedinteger]
+Counts = npt.NDArray[np.int64]
+Tables = Sequence[Sequence[int]]
+
+_AT_ONCE = 1 << 16
+"""So many records are counted at once by numpy at most, unless a table has more cells."""
+
+_NUMPY, _NUMPY_AXIS, _LOOP = 1.5e-9, 1.2e-9, 0.8e-9
+"""About the seconds per record and table of numpy, of each axis of it, and of a compiled loop."""
+
+_BYTE = 256
+"""So many codes fit into one byte."""
+
+_LEAST_SAVED = 2e-4
+"""Compiled loops that save less than these seconds are not asked."""
+
+
+def count_tables(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    tables: Tables,
+    *,
+    names: Sequence[str] | None = None,
+    threads: int | None = None,
+    at_once: int = 1 << 20,
+    tick: Tick = no_cancel,
+) -> list[Counts]:
+    """Count records per cell of each of some tables.
+
+    Args:
+        columns: whole numbers from 0, all of one length.
+        sizes: the number of codes of each.
+        tables: the columns of each, as places in `columns`, axes in that order.
+        names: what to call the columns in an error.
+        threads: how many may count at once; None for as many as there are processors for this
+            process.
+        at_once: so many records, at most, are looked at before the next.
+        tick: called for each chunk of records; what it raises stops the count.
+
+    Returns:
+        int64 counts of each table, an axis per column, each summing to the number of records.
+
+    Raises:
+        DomainError: a code outside its column's size.
+    """
+    used = sorted({column for table in tables for column in table})
+    place = {column: number for number, column in enumerate(used)}
+    layout = _Layout.of(
+        [columns[column] for column in used],
+        [int(sizes[column]) for column in used],
+        [[place[column] for column in table] for table in tables],
+        len(columns[0]) if columns else 0,
+    )
+    axes = sum(len(table) for table in tables)
+    each = len(tables) * (_NUMPY - _LOOP) + axes * _NUMPY_AXIS
+    saved = layout.records * each
+    try:
+        if used and saved > _LEAST_SAVED and can_compile(saved):
+            flat = _by_loops(layout, threads or _processors(), at_once, tick)
+        else:
+            flat = _by_numpy(layout, at_once, tick)
+    except _Outside as outside:
+        column = used[outside.column]
+        told = f"Axis {column}" if names is None else f"Column {names[column]!r}"
+        size = int(sizes[column])
+        raise DomainError(f"{told} has a code of {outside.code}; it has {size} codes.") from None
+    return layout.split(flat)
+
+
+def _processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Outside(Exception):
+    """A code outside its column's size."""
+
+    def __init__(self, column: int, code: int):
+        super().__init__()
+        self.column, self.code = column, code
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Columns and the tables over them, whose cells lie one table after the other.
+
+    `places` are where each table begins, and where the last one ends.
+    """
+
+    columns: Sequence[Codes]
+    sizes: Sequence[int]
+    tables: Tables
+    places: Counts
+    records: int
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[Codes], sizes: Sequence[int], tables: Tables, records: int
+    ) -> _Layout:
+        cells = [math.prod(sizes[column] for column in table) for table in tables]
+        places = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
+        return cls(columns, sizes, tables, places, records)
+
+    def part(self, start: int, stop: int) -> list[Codes]:
+        """Return the codes of some records, contiguous: as bytes, or more than 256 as uint32.
+
+        They are copied only where they are not so already. Raises DomainError and _Outside.
+        """
+        found = []
+        for column, (codes, size) in enumerate(zip(self.columns, self.sizes, strict=True)):
+            own = np.asarray(codes[start:stop])
+            if own.dtype.kind not in "uib":
+                raise DomainError(f"Codes are whole numbers, not {own.dtype}.")
+            if own.dtype != np.uint8 and (own.dtype != np.uint32 or size <= _BYTE):
+                ends = int(own.min()), int(own.max())
+                if ends[0] < 0 or ends[1] >= size:
+                    raise _Outside(column, ends[ends[0] >= 0])
+                own = own.astype(np.uint8 if size <= _BYTE else np.uint32)
+            found.append(np.ascontiguousarray(own))
+        return found
+
+    def of_tables(self, chosen: Sequence[int]) -> _Layout:
+        """Return the same for some of the tables."""
+        return _Layout.of(self.columns, self.sizes, [self.tables[t] for t in chosen], self.records)
+
+    def split(self, flat: Counts) -> list[Counts]:
+        """Return the tables' counts, each in its shape."""
+        return [
+            flat[start:end].reshape([self.sizes[column] for column in table])
+            for table, (start, end) in zip(
+                self.tables, itertools.pairwise(self.places.tolist()), strict=True
+            )
+        ]
+
+
+def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
+    counts = np.zeros(int(layout.places[-1]), dtype=np.int64)
+    cells = np.diff(layout.places)
+    # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
+    chunk = max(min(at_once, _AT_ONCE), int(cells.max(initial=0)))
+    for start in range(0, layout.records, chunk):
+        tick()
+        stop = min(start + chunk, layout.records)
+        parts = layout.part(start, stop)
+        for column, (part, size) in enumerate(zip(parts, layout.sizes, strict=True)):
+            if (highest := int(part.max())) >= size:
+                raise _Outside(column, highest)
+        for number, table in enumerate(layout.tables):
+            index = np.zeros(stop - start, dtype=np.int64)
+            for column in table:
+                index *= layout.sizes[column]
+                index += parts[column]
+            own = counts[layout.places[number] : layout.places[number + 1]]
+            own += np.bincount(index, minlength=len(own))
+    return counts
+
+
+# The same by compiled loops.
+
+_SHARED_CELLS = 1 << 24
+"""Threads have counts of their own: together of no more cells than this."""
+
+_LEAST_OF_THREAD = 2e-3
+"""A thread is not started for less than these seconds of work."""
+
+_BIT, _PATTERN = 5e-12, 0.3e-9
+"""About the seconds per record of a pair's cell, and of a column's code, as a pattern of bits."""
+
+_PATTERN_CODES = 64
+"""Columns of more codes than this are not made to patterns of bits."""
+
+
+def _by_loops(layout: _Layout, threads: int, at_once: int, tick: Tick) -> Counts:
+    bits = _pairs_by_bits(layout)
+    others = [table for table in range(len(layout.tables)) if table not in bits]
+    counts = np.zeros(int(layout.places[-1]), dtype=np.int64)
+    for chosen, way in ((others, _Indexed), (sorted(bits), _Paired)):
+        if not chosen:
+            continue
+        part = way(layout.of_tables(chosen))
+        found = _in_chunks(part, threads, at_once, tick)
+        for own, table in zip(part.layout.split(found), chosen, strict=True):
+            counts[layout.places[table] : layout.places[table + 1]] = own.ravel()
+    return counts
+
+
+def _pairs_by_bits(layout: _Layout) -> set[int]:
+    """Return the tables of two columns that patterns of bits count faster, all in all."""
+    pairs = [
+        number
+        for number, table in enumerate(layout.tables)
+        if len(set(table)) == len(table) == 2
+        and max(layout.sizes[column] for column in table) <= _PATTERN_CODES
+    ]
+    cost = {
+        number: _BIT * math.prod(layout.sizes[column] - 1 for column in layout.tables[number])
+        for number in pairs
+    }
+    quick = {number for number in pairs if cost[number] < _LOOP}
+    columns = {column for number in quick for column in layout.tables[number]}
+    patterns = _PATTERN * sum(layout.sizes[column] for column in columns)
+    return quick if patterns + sum(cost[n] for n in quick) < len(quick) * _LOOP else set()
+
+
+class _Indexed:
+    """Counts tables by the number of each record's cell."""
+
+    def __init__(self, layout: _Layout):
+        self.layout = layout
+        self.seconds = _LOOP * layout.records * len(layout.tables)
+        self._members = _array([column for table in layout.tables for column in table])
+        self._ends = _array([0, *itertools.accumulate(map(len, layout.tables))])
+
+    def empty(self) -> tuple[Counts, ...]:
+        """Return what a thread counts into."""
+        return (np.zeros(int(self.layout.places[-1]), dtype=np.int64),)
+
+    def add(self, parts: Sequence[Codes], into: tuple[Counts, ...]) -> None:
+        """Count some records. Raises _Outside."""
+        from pramana_core.kernels import counting_loops as loops
+
+        where = (*_addresses(parts), _array(self.layout.sizes))
+        tables = (self._members, self._ends, self.layout.places)
+        _require_inside(loops.count(*where, *tables, 0, len(parts[0]), *into))
+
+    def finish(self, counts: tuple[Counts, ...]) -> Counts:
+        """Return the counts of all records."""
+        return counts[0]
+
+
+class _Paired(_Indexed):
+    """Counts pairs of columns by patterns of bits."""
+
+    def __init__(self, layout: _Layout):
+        super().__init__(layout)
+        self.seconds /= 4
+        self._firsts, self._seconds = (
+            _array([table[side] for table in layout.tables]) for side in (0, 1)
+        )
+
+    def empty(self) -> tuple[Counts, ...]:
+        """Return what a thread counts into: pairs, and the columns' codes alone."""
+        codes = sum(self.layout.sizes) - len(self.layout.sizes)
+        return (*super().empty(), np.zeros(codes, dtype=np.int64))
+
+    def add(self, parts: Sequence[Codes], into: tuple[Counts, ...]) -> None:
+        """Count some records, but for what `finish` adds."""
+        from pramana_core.kernels import counting_loops as loops
+
+        where = (_addresses(parts)[0], _array(self.layout.sizes))
+        tables = (self._firsts, self._seconds, self.layout.places)
+        _require_inside(loops.count_pairs(*where, *tables, 0, len(parts[0]), *into))
+
+    def finish(self, counts: tuple[Counts, ...]) -> Counts:
+        """Return the counts of all records, with the cells of each column's first code."""
+        from pramana_core.kernels import counting_loops as loops
+
+        found, alone = counts
+        tables = (self._firsts, self._seconds, self.layout.places)
+        sizes = _array(self.layout.sizes)
+        loops.complete_pairs(sizes, *tables, alone, self.layout.records, found)
+        return found
+
+
+def _in_chunks(way: _Indexed, threads: int, at_once: int, tick: Tick) -> Counts:
+    """Count chunk by chunk, by several threads where that helps: each adds up its own."""
+    layout = way.layout
+    threads = min(
+        threads,
+        int(way.seconds / _LEAST_OF_THREAD),
+        _SHARED_CELLS // max(int(layout.places[-1]), 1),
+    )
+    threads = max(threads, 1)
+    chunk = min(at_once, max(1 << 16, -(-layout.records // (2 * threads))))
+    starts = iter(range(0, layout.records, chunk))
+    lock, stopped = threading.Lock(), threading.Event()
+
+    def work(tick: Tick) -> tuple[Counts, ...]:
+        into = way.empty()
+        try:
+            while not stopped.is_set():
+                tick()
+                with lock:
+                    start = next(starts, None)
+                if start is None:
+                    break
+                way.add(layout.part(start, min(start + chunk, layout.records)), into)
+        except BaseException:
+            stopped.set()
+            raise
+        return into
+
+    if threads == 1:
+        return way.finish(work(tick))
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(work, no_cancel) for _ in range(threads - 1)]
+        found = work(tick)
+        for other in others:
+            for own, more in zip(found, other.result(), strict=True):
+                own += more
+    return way.finish(found)
+
+
+def _array(numbers: Sequence[int]) -> Counts:
+    return np.array(numbers, dtype=np.int64)
+
+
+def _addresses(parts: Sequence[Codes]) -> tuple[npt.NDArray[np.uint64], Counts]:
+    """Return where the columns are, and how many bytes each code takes."""
+    where = [part.__array_interface__["data"][0] for part in parts]
+    return np.array(where, dtype=np.uint64), _array([part.itemsize for part in parts])
+
+
+def _require_inside(found: Any) -> None:
+    column, code = found
+    if column >= 0:
+        raise _Outside(int(column), int(code))
