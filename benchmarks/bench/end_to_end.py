@@ -206,8 +206,8 @@ def pass_through(folder: Path, records: int) -> Passage:
 
 def _alone(path: Path) -> dict[str, Spent]:
     """Run an owner's stages one after the other; return the time of each."""
-    from owner_agent.randomize.draws import pseudonyms, words
-    from owner_agent.randomize.sampling import sample_block, true_cells
+    from owner_agent.randomize.draws import pseudonyms
+    from owner_agent.randomize.reports import Randomizer
     from owner_agent.site.planning import planned
     from owner_agent.site.site import load_site
     from owner_agent.state.keys import KeyStore
@@ -232,11 +232,8 @@ def _alone(path: Path) -> dict[str, Spent]:
         table = encode(site, plan)
     with stage("pseudonyms"):
         keys = pseudonyms(own, STUDY, table.record_ids)
-    drawn: dict[str, Any] = {}
     with stage("draw"):
-        for block in plan.plan.blocks:
-            cells = true_cells(block, table.columns)
-            drawn |= sample_block(block, cells, words(own, STUDY, block, keys, cells))
+        drawn = Randomizer(plan.plan, own, STUDY).reports(keys, table.columns)
     with stage("sort"):
         order = key_order(keys)
         keys, drawn = keys[order], {name: codes[order] for name, codes in drawn.items()}
@@ -333,6 +330,7 @@ def _command(*words: str) -> None:
 def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, seed: int) -> None:
     """Write an owner's columns of all people, in an order of its own, chunk by chunk."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import csv
 
     chances = np.random.default_rng(11)
@@ -344,13 +342,13 @@ def write_table(path: Path, owner: str, sizes: Sequence[int], records: int, *, s
     with csv.CSVWriter(path, schema) as file:
         for start in range(0, records, CHUNK):
             person = np.arange(start, min(start + CHUNK, records), dtype=np.int64) * step % records
-            hidden = _chance(person, 0) * 4 // 1
-            columns = [pa.array(np.char.add("P", np.char.zfill(person.astype(str), 9)))]
+            hidden = (4 * _chance(person, 0)).astype(int)
+            columns = [pc.utf8_lpad(pc.cast(pa.array(person), pa.string()), 9, "0")]
             for i, law in enumerate(laws):
                 where = _chance(person, 1 + 10 * seed + i)
-                codes = (where[:, None] > law[hidden.astype(int)]).sum(axis=1)
+                codes = sum((where > end[hidden]).astype(np.int8) for end in law.T[:-1])
                 labels = pa.array([f"c{k}" for k in range(sizes[i])])
-                columns.append(labels.take(pa.array(np.minimum(codes, sizes[i] - 1))))
+                columns.append(labels.take(pa.array(codes)))
             file.write_table(pa.table(columns, schema=schema))
 
 

@@ -33,6 +33,11 @@ from pramana_core.marginals.counts import (
 )
 from pramana_core.plan import Plan
 
+WEIGHED_CELLS = 1 << 22
+"""Up to so many cells, and `_CELLS_A_RECORD`, a table of reports is weighed and not the records."""
+
+_CELLS_A_RECORD = 4
+
 
 class ReportedSubpopulation:
     """The records whose true categories of some variables are given.
@@ -59,6 +64,7 @@ class ReportedSubpopulation:
         self._squared = squared
         self.given = given
         self._axes = axes
+        self._with: dict[str, dict[str, tuple[Tensor, Tensor]]] = {}
 
     @classmethod
     def everyone(cls, plan: Plan, reports: ReportTables) -> ReportedSubpopulation:
@@ -75,8 +81,8 @@ class ReportedSubpopulation:
         else:
             (axis,) = self._axes_of((variable,))
             (factor,), place = rows_of(axis, given), self._names.index(variable)
-            linear = np.tensordot(self._linear, factor, (place, 0))
-            squared = np.tensordot(self._squared, np.square(factor), (place, 0))
+            linear = _weighed(self._linear, factor, place)
+            squared = _weighed(self._squared, np.square(factor), place)
             left = tuple(name for name in self._names if name != variable)
         return ReportedSubpopulation(
             self._plan, self._records, left, linear, squared, given, self._axes
@@ -89,7 +95,7 @@ class ReportedSubpopulation:
         still = [name for name in self.given if name in self._names]
         axes = self._axes_of(tuple(sorted({*variables, *still})))
         columns = [v.name for axis in axes for v in axis.variables]
-        linear, squared = (self._over(columns, t) for t in (self._linear, self._squared))
+        linear, squared = self._over(columns, variables[-1])
         factors, kept = np.ones((1, 1)), []
         for axis in axes:
             factors = outer(factors, rows_of(axis, self.given))
@@ -116,12 +122,59 @@ class ReportedSubpopulation:
             self._axes[names] = axes_of(self._plan, names)
         return self._axes[names]
 
-    def _over(self, columns: Sequence[str], tensor: Tensor) -> Tensor:
-        """Sum weighted reports over all other columns and flatten them."""
+    def _over(self, columns: Sequence[str], last: str) -> tuple[Tensor, Tensor]:
+        """Sum weighted reports over all other columns and flatten them.
+
+        Of two columns all the tables that one has with the last are summed at once, and kept.
+        """
+        if len(columns) == 2 and last in columns:
+            if last not in self._with:
+                others = tuple(name for name in self._names if name != last)
+                moved = [np.moveaxis(t, self._names.index(last), -1) for t in self._tensors]
+                self._with[last] = _each_with_last(others, moved)
+            one, two = columns
+            made = self._with[last][one if two == last else two]
+            linear, squared = (t.ravel() if two == last else t.T.ravel() for t in made)
+            return linear, squared
         gone = tuple(place for place, name in enumerate(self._names) if name not in columns)
         left = [name for name in self._names if name in columns]
-        summed = tensor.sum(axis=gone) if gone else tensor
-        return summed.transpose([left.index(name) for name in columns]).ravel()
+        order = [left.index(name) for name in columns]
+        parts = [t.sum(axis=gone).transpose(order).ravel() for t in self._tensors]
+        return parts[0], parts[-1]
+
+    @property
+    def _tensors(self) -> list[Tensor]:
+        """The weighted reports, linear and squared; once where they are the same."""
+        same = self._linear is self._squared
+        return [self._linear] if same else [self._linear, self._squared]
+
+
+def _weighed(tensor: Tensor, factor: Tensor, place: int) -> Tensor:
+    """Return the sum over an axis of a tensor with the weights of a factor."""
+    before, after = tensor.shape[:place], tensor.shape[place + 1 :]
+    split = tensor.reshape(prod(before), len(factor), -1)
+    total: Tensor = split[:, 0] * factor[0]
+    for code in range(1, len(factor)):
+        total += split[:, code] * factor[code]
+    return total.reshape(before + after)
+
+
+def _each_with_last(
+    names: tuple[str, ...], tensors: Sequence[Tensor]
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return, of tensors over some variables and a last one, the sums over all but one and that.
+
+    Half of the variables are summed out at a time, so that all tables take two passes.
+    """
+    if len(names) == 1:
+        return {names[0]: (tensors[0], tensors[-1])}
+    half = len(names) // 2
+    halves = names[:half], names[half:]
+    gone = tuple(range(half, len(names))), tuple(range(half))
+    made: dict[str, tuple[Tensor, Tensor]] = {}
+    for part, summed in zip(halves, gone, strict=True):
+        made |= _each_with_last(part, [tensor.sum(axis=summed) for tensor in tensors])
+    return made
 
 
 class RecordSubpopulation:
@@ -167,9 +220,8 @@ class RecordSubpopulation:
 
 # Subpopulations of randomized records where the table of all reports is too large to make.
 #
-# The same as in `reported`, but each record carries the weight of its own report: a step down a
-# path costs one pass over the records, however many variables there are and however long the path
-# is.
+# Each record carries the weight of its own report, until a path has left so few variables that the
+# table of all that they report is small: from there on it is cut out of that.
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,35 +244,47 @@ class WeighedSubpopulation:
         ones = np.ones(reports.records)
         return cls(plan, reports, ones, ones, {})
 
-    def within(self, variable: str, code: int) -> WeighedSubpopulation:
+    def within(self, variable: str, code: int) -> WeighedSubpopulation | ReportedSubpopulation:
         """Return those that also have a category of another variable; see `Subpopulation`."""
         given = narrowed(self.plan.domain, self.given, variable, code)
         (axis,) = axes_of(self.plan, [variable])
         (factor,) = rows_of(axis, given)
         own = factor[self.reports.column(variable)]
-        return WeighedSubpopulation(
-            self.plan, self.reports, self.linear * own, self.squared * np.square(own), given
+        linear, squared = self.linear * own, self.squared * np.square(own)
+        within = WeighedSubpopulation(self.plan, self.reports, linear, squared, given)
+        left = [name for name in self.plan.domain.names if name not in given]
+        cells = prod(self.plan.reported_sizes[name] for name in left)
+        return within.over(left) if _as_table(cells, self.reports.records) else within
+
+    def over(self, names: Sequence[str]) -> ReportedSubpopulation:
+        """Return the same by the table of what some variables report."""
+        shape = [self.plan.reported_sizes[name] for name in names]
+        place = np.ravel_multi_index([self.reports.column(name) for name in names], shape)
+        linear, squared = (
+            np.asarray(np.bincount(place, weights, prod(shape)), dtype=np.float64).reshape(shape)
+            for weights in (self.linear, self.squared)
+        )
+        records = self.reports.records
+        return ReportedSubpopulation(
+            self.plan, records, tuple(names), linear, squared, self.given, {}
         )
 
     def table(self, variables: Sequence[str]) -> CountedSubtable:
         """Return the counts over other variables within it; see `Subpopulation`."""
         asked_of(self.plan.domain, self.given, variables)
-        shape = [self.plan.reported_sizes[name] for name in variables]
-        place = np.ravel_multi_index([self.reports.column(name) for name in variables], shape)
-        linear, squared = (
-            np.asarray(np.bincount(place, weights, prod(shape)), dtype=np.float64).reshape(shape)
-            for weights in (self.linear, self.squared)
-        )
-        records, names = self.reports.records, tuple(variables)
-        tables = ReportedSubpopulation(self.plan, records, names, linear, squared, self.given, {})
-        return tables.table(variables)
+        return self.over(variables).table(variables)
+
+
+def _as_table(cells: int, records: int) -> bool:
+    """Return whether a table of so many cells costs less than the records."""
+    return cells <= min(WEIGHED_CELLS, _CELLS_A_RECORD * records)
 
 
 def everyone_of(plan: Plan, reported: ReportTables) -> Subpopulation | None:
     """Return the records of one source's reports; None where only tables of them serve."""
     if not isinstance(reported, ReportedCounts):
         return None
-    if reported.cells <= CUBE_CELLS:
+    if reported.cells <= CUBE_CELLS or _as_table(reported.cells, reported.records):
         return ReportedSubpopulation.everyone(plan, reported)
     if any(len(block.names) > 1 for block in plan.blocks):
         return None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
@@ -209,7 +210,7 @@ def require_items(domain: Domain, items: tuple[Item, ...]) -> None:
 Count = Callable[[Indices], Indices]
 """Counts the records that report each of n itemsets, rows of shape (n, k)."""
 
-_WORD_BITS = 64
+_CELL_COST, _TABLES_AT_ONCE = 16, 256
 
 
 class ReportedSupports:
@@ -276,11 +277,11 @@ def reported_supports(reports: ReportTables, items: Sequence[Item], tick: Tick) 
 
     `tick` is called for each prefix or table; what it raises stops the count.
 
-    Packed bits cost a pass over an eighth of a byte per record and itemset; tables one over all
-    cells per set of variables. So tables serve where the cells are few for the records, and where
-    only tables are known.
+    Packed bits cost a pass over an eighth of a byte per record and itemset; tables one over some of
+    the cells per set of variables. So tables serve where the cells are few for the records, and
+    where only tables are known.
     """
-    packed = isinstance(reports, ReportedCounts) and _WORD_BITS * reports.cells > reports.records
+    packed = isinstance(reports, ReportedCounts) and _CELL_COST * reports.cells > reports.records
     way = _packed if packed else _tabulated
     count = way(reports, items, tick)  # type: ignore[arg-type]
     return ReportedSupports(count, len(items), reports.records)
@@ -320,11 +321,25 @@ def _tabulated(reports: ReportTables, items: Sequence[Item], tick: Tick) -> Coun
     def count(itemsets: Indices) -> Indices:
         counts = np.zeros(len(itemsets), dtype=np.int64)
         kinds, kind = np.unique(places[itemsets], axis=0, return_inverse=True)
-        for number, axes in enumerate(kinds):
-            tick()
-            rows = np.flatnonzero(kind.ravel() == number)
-            table = reports.table([names[axis] for axis in axes])
-            counts[rows] = table[tuple(codes[itemsets[rows]].T)]
+        ordered = np.argsort(kind.ravel(), kind="stable")
+        ends = np.searchsorted(kind.ravel()[ordered], np.arange(len(kinds) + 1))
+        for first in range(0, len(kinds), _TABLES_AT_ONCE):
+            asked = [[names[a] for a in axes] for axes in kinds[first : first + _TABLES_AT_ONCE]]
+            for number, table in enumerate(_tables(reports, asked, tick), start=first):
+                rows = ordered[ends[number] : ends[number + 1]]
+                counts[rows] = table[tuple(codes[itemsets[rows]].T)]
         return counts
 
     return count
+
+
+def _tables(
+    reports: ReportTables, asked: Sequence[Sequence[str]], tick: Tick
+) -> Iterator[npt.NDArray[np.int64]]:
+    if isinstance(reports, ReportedCounts):
+        tick()
+        yield from reports.tables(asked, tick)
+        return
+    for names in asked:
+        tick()
+        yield reports.table(names)

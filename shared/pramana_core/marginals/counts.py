@@ -6,7 +6,9 @@ estimated from randomized records, and on an owner's own columns.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -139,6 +141,10 @@ class Independence(Protocol):
     @property
     def null_log_likelihood(self) -> float:
         """The log-likelihood under independence."""
+
+    @property
+    def null_bounds(self) -> tuple[float, float]:
+        """Bounds of `null_log_likelihood` at a fraction of its cost."""
 
     @property
     def alternative_log_likelihood(self) -> float:
@@ -403,7 +409,7 @@ class ReportedCounts:
             if self._cube is None:
                 every = tuple(range(len(self._names)))
                 self._cube = self._counted([every], tick)[0]
-            return [_margin(self._cube, [place[name] for name in names]) for names in asked]
+            return _margins(self._cube, [[place[name] for name in names] for names in asked])
         keys = [tuple(sorted(place[name] for name in names)) for names in asked]
         found = {key: self._kept[key] for key in keys if key in self._kept}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
@@ -426,11 +432,32 @@ class ReportedCounts:
         return counting.count_tables(columns, sizes, tables, names=self._names, tick=tick)
 
 
-def _margin(cube: Table, places: Sequence[int]) -> Table:
-    """Return a margin of all columns' table, axes in the order of their places."""
-    left = sorted(set(places))
-    gone = tuple(axis for axis in range(cube.ndim) if axis not in left)
-    return np.transpose(cube.sum(axis=gone), [left.index(place) for place in places])
+def _margins(cube: Table, asked: Sequence[Sequence[int]]) -> list[Table]:
+    """Return margins of a table, each over some places of its axes and with axes in their order.
+
+    In the order of their first axes: what the next has in common with the last is summed once.
+    """
+    shape, found = cube.shape, dict[Places, Table]()
+    # Of each number of first axes: the table over these, in one, and over all from an axis on.
+    path, before = [(cube.reshape(1, -1), 0)], Places()
+    for axes in sorted({tuple(sorted(places)) for places in asked}):
+        shared = sum(itertools.takewhile(bool, map(operator.eq, axes, before)))
+        del path[shared + 1 :]
+        for depth in range(shared, len(axes)):
+            table, first = path[depth]
+            axis = axes[depth]
+            if axis > first:
+                between = math.prod(shape[first:axis])
+                table = table.reshape(len(table), between, -1).sum(axis=1)
+            path[depth] = table, axis
+            path.append((table.reshape(len(table) * shape[axis], -1), axis + 1))
+        found[axes] = path[-1][0].sum(axis=1).reshape([shape[axis] for axis in axes])
+        before = axes
+    order = [sorted(places) for places in asked]
+    return [
+        np.transpose(found[tuple(axes)], [axes.index(place) for place in places])
+        for axes, places in zip(order, asked, strict=True)
+    ]
 
 
 def _passes(tables: Sequence[Places], sizes: Sequence[int]) -> Iterator[list[Places]]:

@@ -167,7 +167,8 @@ def test_the_maximum_under_a_model(model: FactoredModel, names: list[str]):
         table = distribution(model, parameters).ravel()
         return -sum(float(xlogy(counts, dense.T @ table).sum()) for dense, counts in parts)
 
-    begins = np.random.default_rng(0).normal(size=(3, model.probabilities))
+    number = sum(math.prod(SHAPE[a] for a in (*own, *given)) for own, given in model.every)
+    begins = np.random.default_rng(0).normal(size=(3, number))
     best = max(-minimize(loss, b, method="BFGS", options={"gtol": 1e-4}).fun for b in begins)
     assert float(found.log_likelihood[0]) == pytest.approx(best, abs=1e-3)
     np.testing.assert_allclose(model.fit(found.probabilities), found.probabilities, atol=1e-12)
