@@ -75,14 +75,14 @@ def bench(
             "Quick results are not for keeping.", where="--store", remedy="Leave --quick out."
         )
     chosen = list(_chosen(only or []))
-    kept = {one.name: one for one in read(out / "bench.json")} if only else {}
+    kept = _named(read(out / "bench.json") if only else [])
     failures: list[PramanaError] = []
     for topic, group in chosen:
         found = []
         for one in _measured(topic, group, records or SIZES, quick=quick):
             if isinstance(one, Result):
                 found.append(one)
-                kept[one.name] = one
+                kept |= _named([one])
                 write(out / "bench.json", list(kept.values()))
             else:
                 failures.append(one)
@@ -92,13 +92,17 @@ def bench(
         print_json([asdict(one) for one in kept.values()])
     (out / "bench.png").write_bytes(picture(list(kept.values())))
     if store:
-        stored = {one.name: one for one in read(STORED)} if only else {}
-        write(STORED, list((stored | kept).values()))
-        PICTURE.write_bytes(picture(list((stored | kept).values())))
+        stored = list((_named(read(STORED) if only else []) | kept).values())
+        write(STORED, stored)
+        PICTURE.write_bytes(picture(stored))
     if failures:
         for failure in failures:
             report_error(failure)
         raise Unreachable(f"{len(failures)} comparisons could not be measured.")
+
+
+def _named(results: Sequence[Result]) -> dict[tuple[str, str], Result]:
+    return {(one.name, one.reference): one for one in results}
 
 
 def _chosen(only: Sequence[str]) -> Iterator[tuple[str, Group]]:

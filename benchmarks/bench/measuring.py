@@ -46,8 +46,8 @@ class Comparison:
     """The same work done by us and by somebody else.
 
     Attributes:
-        name: what is done, with its size; unique in all topics.
-        reference: who else does it, and how.
+        name: what is done, with its size.
+        reference: who else does it, and how; both together are unique in all topics.
         ours: does it once. What it returns is ignored, unless it is a `Spent`, which then counts in
             place of our clock (other processes measure themselves), or `unit` is not seconds:
             then it is the number that counts.

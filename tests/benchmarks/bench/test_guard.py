@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from benchmarks.bench.measuring import Comparison, measure
-from owner_agent.randomize.draws import pseudonyms, words
-from owner_agent.randomize.sampling import sample_block
+from owner_agent.randomize.draws import pseudonyms
+from owner_agent.randomize.reports import Randomizer
 from owner_agent.state.keys import Secrets
 from pramana_core.channels import Symmetric
 from pramana_core.domain import Domain
@@ -64,8 +64,8 @@ def estimates():
 
 
 def randomized():
-    block = PLAN.blocks[0]
-    return sample_block(block, COLUMNS["v0"], words(SECRETS, "guard", block, KEYS, COLUMNS["v0"]))
+    plan = Plan(PLAN.blocks[:1])
+    return Randomizer(plan, SECRETS, "guard", threads=1).reports(KEYS, COLUMNS)
 
 
 def randomized_by_numpy():
