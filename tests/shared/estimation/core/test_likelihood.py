@@ -399,7 +399,7 @@ def test_a_value_that_falls_by_rounding_is_no_end(monkeypatch: pytest.MonkeyPatc
 
 
 def test_where_a_hidden_variable_is_behind_all_newton_steps_end_where_em_crawls():
-    """Independence given one variable does not hold, cells are at the edge, and EM is left alone."""
+    """Independence given one variable does not hold, and cells are at the edge."""
     rng = np.random.default_rng(4)
     shape = (3, 3, 2, 3)
     parts = [rng.dirichlet(np.full(size, 0.4), size=3) for size in shape]
