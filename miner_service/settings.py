@@ -88,7 +88,8 @@ class Limits:
     structure may be searched for. `model_parameters`: of one learned model. `answer_cells`:
     combinations in the answer to one question. `sample_cells`: synthetic records times their
     variables, in one answer. `prediction_records`: whose class is asked for at once.
-    `prediction_cells`: these records times the classes.
+    `prediction_cells`: these records times the classes. `batch_reports`: reports of single
+    records in one batch.
 
     Raises:
         OptionError: a limit below 1.
@@ -111,6 +112,7 @@ class Limits:
     sample_cells: int = 1 << 24
     prediction_records: int = 100_000
     prediction_cells: int = 1 << 21
+    batch_reports: int = 10_000
 
     def __post_init__(self) -> None:
         require_positive(self)

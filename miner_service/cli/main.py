@@ -256,6 +256,7 @@ EXAMPLES = {
     "serve": "serve --admin-token-file admin.token",
     "study create": "study create nursery --owners family,means,care --people same",
     "study analyst": "study analyst nursery --access-file analyst.json",
+    "study gateway": "study gateway lungs --name app --token-file gateway.token",
     "study show": "study show nursery --json",
     "study invite": "study invite nursery care --url https://miner.example.org",
     "study budget": "study budget nursery --max-epsilon-record 8",

@@ -17,21 +17,29 @@ from pramana_core.channels import Coordinated
 from pramana_core.errors import TableError
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Block, Plan
-from pramana_core.wire.parts import Pseudonyms, key_order, records_digest
+from pramana_core.wire.parts import Column, Pseudonyms, key_order, records_digest
 
 
 @dataclass(frozen=True)
-class Randomized:
-    """Reports sorted by pseudonym, which hides the order of the table."""
+class SortedReports:
+    """Reports sorted by pseudonym, which hides the order of the table; in memory or in files."""
 
     plan: Plan
-    keys: Pseudonyms
-    columns: dict[str, Codes]
+    keys: Column
+    columns: Mapping[str, Column]
 
     @property
     def digest(self) -> str:
         """SHA-256 of plan, pseudonyms and reports: the content, however it is cut into parts."""
         return records_digest(self.plan, self.keys, self.columns)
+
+
+@dataclass(frozen=True)
+class Randomized(SortedReports):
+    """The same in memory."""
+
+    keys: Pseudonyms
+    columns: dict[str, Codes]
 
 
 def randomize(

@@ -6,6 +6,7 @@ each, so that shares of records are exact probabilities; everything else is what
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 from collections import Counter
@@ -123,7 +124,9 @@ def pairs_of_reports(monkeypatch, name, truths, choice):
             randomized = settled.randomized
             assert is_drawn(block)
             assert bool(settled.renewed) == (choice == "fresh" and release == 1)
-            memory = settled.remembered(memory, randomized.digest)
+            file = io.BytesIO()
+            memory.write(file, randomized.keys, settled.reports, randomized.digest)
+            memory = Memory(file)
         joint = list(zip(*(randomized.columns[n].tolist() for n in block.names), strict=True))
         place = [every.number[bytes(key)] for key in randomized.keys]
         made.append(dict(zip(place, joint, strict=True)))

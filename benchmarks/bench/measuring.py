@@ -1,0 +1,292 @@
+"""A comparison of two ways to do the same work: both run in turn, and the median ratio counts.
+
+Absolute times hold for one machine and one hour; a ratio of runs that took turns holds longer. A
+ratio is ours over theirs, so that less is better, whatever the unit.
+
+Also here:
+
+* The bench: where groups of comparisons put their data and find their peers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from pramana_core.errors import NotInstalled, Unreachable
+
+ROOT = Path(__file__).parents[2]
+STORED = Path(__file__).parent / "results.json"
+ENVIRONMENT = ROOT / ".venv-bench"
+SIZES = (100_000, 1_000_000, 10_000_000)
+
+
+class Spent(NamedTuple):
+    """Seconds that passed, and seconds of processors."""
+
+    elapsed: float
+    processor: float
+
+
+Run: TypeAlias = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The same work done by us and by somebody else.
+
+    Attributes:
+        name: what is done, with its size; unique in all topics.
+        reference: who else does it, and how.
+        ours: does it once. What it returns is ignored, unless it is a `Spent`, which then counts in
+            place of our clock (other processes measure themselves), or `unit` is not seconds:
+            then it is the number that counts.
+        theirs: likewise.
+        unit: of both numbers.
+        aim: the largest ratio that is wanted.
+        clock: seconds of the processor, which other processes on the machine disturb less; or those
+            that pass, where threads, processes or disks do the work.
+        rounds: how often both run; before them they run once unmeasured, if there are several.
+    """
+
+    name: str
+    reference: str
+    ours: Run
+    theirs: Run
+    unit: str = "s"
+    aim: float | None = None
+    clock: Literal["processor", "elapsed"] = "processor"
+    rounds: int = 7
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a comparison found.
+
+    Attributes:
+        ratio: the median of the ratios ours / theirs.
+        ours, theirs: medians, in `unit`.
+        spread: quartiles of the ratios.
+    """
+
+    name: str
+    reference: str
+    ratio: float
+    ours: float
+    theirs: float
+    unit: str
+    spread: tuple[float, float]
+    aim: float | None
+    clock: str
+    rounds: int
+
+    @property
+    def missed(self) -> bool:
+        """Whether the aim was not reached."""
+        return self.aim is not None and self.ratio > self.aim
+
+
+def measure(comparison: Comparison, rounds: int | None = None) -> Result:
+    """Run both sides in turn, each first as often as the other.
+
+    Args:
+        comparison: what is compared.
+        rounds: how often; None for as often as the comparison says.
+
+    Raises:
+        NotInstalled, Unreachable: a peer is not there, or failed.
+    """
+    rounds = min(rounds or comparison.rounds, comparison.rounds)
+    if rounds > 1:
+        comparison.ours(), comparison.theirs()
+    pairs = []
+    for turn in range(rounds):
+        if turn % 2:
+            theirs = _number(comparison, comparison.theirs)
+            ours = _number(comparison, comparison.ours)
+        else:
+            ours = _number(comparison, comparison.ours)
+            theirs = _number(comparison, comparison.theirs)
+        pairs.append((ours, theirs))
+    if isinstance(comparison.theirs, Peer):
+        comparison.theirs.end()  # its data would stay in memory
+    ratios = [a / b for a, b in pairs]
+    low, high = np.quantile(ratios, [0.25, 0.75])
+    return Result(
+        comparison.name,
+        comparison.reference,
+        _short(statistics.median(ratios)),
+        _short(statistics.median(a for a, _ in pairs)),
+        _short(statistics.median(b for _, b in pairs)),
+        comparison.unit,
+        (_short(low), _short(high)),
+        comparison.aim,
+        comparison.clock,
+        rounds,
+    )
+
+
+def _number(comparison: Comparison, run: Run) -> float:
+    began, used = time.perf_counter(), time.process_time()
+    told: Any = run()
+    spent = Spent(time.perf_counter() - began, time.process_time() - used)
+    if comparison.unit != "s":
+        return float(told)
+    return float(getattr(told if isinstance(told, Spent) else spent, comparison.clock))
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.4g}")
+
+
+def read(path: Path) -> list[Result]:
+    """Return the results that a file keeps."""
+    documents = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [Result(**one | {"spread": tuple(one["spread"])}) for one in documents]
+
+
+def write(path: Path, results: Sequence[Result]) -> None:
+    """Write results as a list of objects."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps([asdict(one) for one in results], indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+# The bench: where groups of comparisons put their data and find their peers.
+
+
+class Bench(ExitStack):
+    """What a group of comparisons is given; leaving the context ends its peers.
+
+    Args:
+        folder: an empty one, for data.
+        quick: whether to take small data and few rounds: to see that all runs.
+        sizes: numbers of records of what is measured at several, ascending.
+        environment: of the peers, made by `make bench`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        quick: bool = False,
+        sizes: Sequence[int] = SIZES,
+        environment: Path = ENVIRONMENT,
+    ):
+        super().__init__()
+        self.folder = folder
+        self.quick = quick
+        self.sizes = [self.size(records) for records in sizes]
+        self.cores = len(os.sched_getaffinity(0))
+        self._environment = environment
+
+    def size(self, records: int) -> int:
+        """Return so many records, or a hundredth of them where it shall be quick."""
+        return records // 100 if self.quick else records
+
+    def saved(self, **arrays: np.ndarray) -> str:
+        """Write arrays, each as `<name>.npy`, in a folder of their own, and return the folder.
+
+        A peer maps or reads them (`peers.columns`).
+        """
+        place = self.folder / f"data-{len(list(self.folder.iterdir()))}"
+        place.mkdir()
+        for name, array in arrays.items():
+            np.save(place / f"{name}.npy", array)
+        return str(place)
+
+    def peer(self, function: str, *, threads: int = 1, **arguments: Any) -> Peer:
+        """Return a peer that will work in a process of its own.
+
+        Args:
+            function: `module.name` of a function in `benchmarks/bench/peers`, which prepares, and
+                returns what runs once.
+            threads: how many it may use.
+            arguments: of the function, as JSON knows them.
+        """
+        peer = Peer(self._environment, function, arguments, threads)
+        self.callback(peer.end)
+        return peer
+
+
+class Peer:
+    """A peer: called, it does its work once, and returns what that took where it ran.
+
+    Its process starts, and it prepares, when it is first called.
+
+    Args:
+        environment: where it is installed.
+        function: what prepares it.
+        arguments: of the function.
+        threads: how many it may use.
+    """
+
+    def __init__(
+        self, environment: Path, function: str, arguments: Mapping[str, Any], threads: int
+    ):
+        self._environment = environment
+        self._function = function
+        self._arguments = arguments
+        self._threads = threads
+        self._process: subprocess.Popen[str] | None = None
+
+    def __call__(self) -> Spent:
+        """Do the work once.
+
+        Raises:
+            NotInstalled: there is no environment of peers.
+            Unreachable: the peer failed; the message has its own.
+        """
+        if self._process is None:
+            self._process = self._start()
+            self._ask(prepare=self._function, arguments=self._arguments)
+        told = self._ask(run=self._function)
+        return Spent(told["elapsed"], told["processor"])
+
+    def _start(self) -> subprocess.Popen[str]:
+        python = self._environment / "bin" / "python"
+        if not python.exists():
+            raise NotInstalled(
+                f"There are no peers in {self._environment}.",
+                remedy="`make bench` installs them there.",
+            )
+        names = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "NUMBA_NUM", "POLARS_MAX")
+        few = {f"{name}_THREADS": str(self._threads) for name in names}
+        return subprocess.Popen(  # noqa: S603 our own module
+            [python, "-m", "benchmarks.bench.peers.child"],
+            cwd=ROOT,
+            env={**os.environ, **few, "PYTHONWARNINGS": "ignore"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def _ask(self, **request: object) -> dict[str, Any]:
+        if self._process is None or self._process.stdin is None or self._process.stdout is None:
+            raise AssertionError
+        line = ""
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        told: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
+        if "failed" in told:
+            raise Unreachable(f"The peer {self._function} failed: {told['failed']}.")
+        return told
+
+    def end(self) -> None:
+        """End its process; it starts again when it is called again."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None

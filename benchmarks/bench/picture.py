@@ -1,0 +1,36 @@
+"""The bench as a picture: a row for each ratio, left of 1 where we are quicker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from benchmarks.bench.measuring import Result
+from pramana_core.pictures import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def picture(results: Sequence[Result]) -> bytes:
+    """Return the ratios as PNG; those whose aim was missed are orange, and hollow."""
+    names = [one.name for one in results]
+    notes = [f"{one.ratio:.3g} of {one.reference}" for one in results]
+    size = plots.size_of(names, notes)
+    return plots.picture(partial(_draw, results, names, notes), size, "png", "bench", dpi=100)
+
+
+def _draw(
+    results: Sequence[Result], names: Sequence[str], notes: Sequence[str], figure: Figure
+) -> None:
+    axis = figure.subplots()
+    axis.set_xscale("log")
+    axis.axvline(1.0, color=plots.BLACK, linewidth=1.0)
+    for row, one in enumerate(results):
+        colour = plots.ORANGE if one.missed else plots.BLUE
+        plots.interval(axis, row, one.ratio, one.spread, one.name, colour, hollow=one.missed)
+        if one.aim is not None:
+            axis.plot([one.aim], [row], "|", color=plots.GREY, markersize=9, markeredgewidth=2)
+    plots.rows(axis, names, notes)
+    axis.set_xlabel("ours / theirs, less is better; a grey bar is the aim", fontsize=9)
