@@ -127,6 +127,13 @@ class Randomizer:
                 list(pool.map(draw, starts))
         return made
 
+    def randomized(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> Randomized:
+        """Return the reports of records sorted by pseudonym; see `randomize`."""
+        order = key_order(keys)
+        names = [name for block in self.plan.blocks for name in block.names]
+        ordered = {name: columns[name][order] for name in names}
+        return Randomized(self.plan, keys[order], self.reports(keys[order], ordered))
+
 
 def _drawing(block: Block, secrets: Secrets, study: str, epoch: int) -> _Drawing:
     """Return what draws a block's reports from pseudonyms and true codes."""
@@ -164,10 +171,7 @@ def randomize(
         DuplicateRecordId: a pseudonym occurs twice.
         TableError: a record has a combination of categories that the plan calls impossible.
     """
-    order = key_order(keys)
-    ordered = {v.name: columns[v.name][order] for block in plan.blocks for v in block.variables}
-    randomizer = Randomizer(plan, secrets, study, epochs)
-    return Randomized(plan, keys[order], randomizer.reports(keys[order], ordered))
+    return Randomizer(plan, secrets, study, epochs).randomized(keys, columns)
 
 
 def _require_possible(block: Block, columns: Mapping[str, Codes]) -> None:

@@ -24,7 +24,7 @@ from pramana_core.errors import LimitExceeded, OptionError, PramanaError, StoreC
 from pramana_core.full_disks import storing
 from pramana_core.wire.base import KEY_BYTES, MAX_PARTS
 from pramana_core.wire.channels import PlanMessage
-from pramana_core.wire.parts import Column, RecordSchema, encode_part, parts_of
+from pramana_core.wire.parts import Column, encode_part, parts_of
 from pramana_core.wire.releases import PartManifest, ReleaseCreate, release_digest
 from pramana_core.wire.releases.base import RANDOMIZED, ReleaseKindName
 from pramana_core.wire.releases.catalogue import KINDS
@@ -130,10 +130,9 @@ def prepare(outbox: Path, records: Outgoing, per_part: int) -> PreparedRelease:
 def _prepared(outbox: Path, temporary: Path, records: Outgoing, per_part: int) -> PreparedRelease:
     """Write a release to a folder, and give it its name, unless that folder is there."""
     content = records.content
-    kind = KINDS[records.kind]
     parts = []
     # A part is made while the one before it is written, which waits for the disk.
-    with closing(ahead(_bodies(records, kind.schema_of(content), per_part))) as bodies:
+    with closing(ahead(_bodies(records, content, per_part))) as bodies:
         for part, body in bodies:
             write_durably(temporary / _part_name(part.number), body)
             parts.append(part)
@@ -208,11 +207,11 @@ def _manifest(records: Outgoing, content_digest: str, parts: list[PartManifest])
     )
 
 
-def _bodies(
-    records: Outgoing, schema: RecordSchema, per_part: int
-) -> Iterator[tuple[PartManifest, bytes]]:
+def _bodies(records: Outgoing, content: Any, per_part: int) -> Iterator[tuple[PartManifest, bytes]]:
     """Yield each part, with what the manifest says of it."""
     for number, (start, stop) in enumerate(parts_of(len(records.keys), per_part)):
+        # Asked here: a release without records has no parts, and none of their form.
+        schema = KINDS[records.kind].schema_of(content)
         columns = {name: values[start:stop] for name, values in records.columns.items()}
         body = encode_part(schema, records.keys[start:stop], columns)
         sha = hashlib.sha256(body).hexdigest()

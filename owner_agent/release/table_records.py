@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from owner_agent.randomize.draws import pseudonyms
-from owner_agent.randomize.reports import SortedReports, randomize
+from owner_agent.randomize.reports import Randomizer, SortedReports
 from owner_agent.release.ahead import ahead
 from owner_agent.release.fingerprints import Names, Values, values_of
 from owner_agent.release.sorted_runs import SortedRuns
@@ -105,6 +105,7 @@ class TableRecords:
         """
         encoder, missing = TableEncoder(self._site, self._plan), FoundRows()
         runs, sampled = SortedRuns(self._site.state, plan), self.values
+        randomizer = Randomizer(plan, self.secrets, self.study, epochs)
         wrong = False
         named = ahead(self._named(ahead(self._encoded(encoder, missing))))
         with closing(named):
@@ -116,9 +117,7 @@ class TableRecords:
                 ordered = keys
                 if not (wrong := wrong or chunk.wrong):
                     try:
-                        reports = randomize(
-                            plan, self.secrets, self.study, keys, chunk.columns, epochs
-                        )
+                        reports = randomizer.randomized(keys, chunk.columns)
                         ordered, made = reports.keys, reports.columns
                     except DuplicateRecordId:
                         wrong = True
