@@ -124,7 +124,7 @@ class ChoiceSampler:
 
     def _line(self, true: Sequence[Codes]) -> Codes:
         """Return all codes in a line, variable by variable, and then those of no variable."""
-        codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
+        codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):
             row[:] = column
         return codes.reshape(-1)
