@@ -82,7 +82,7 @@ class ChoiceSampler:
             self._axes[: len(choice.axes), index] = choice.axes
         self._sizes = np.array([*sizes, 1], dtype=np.uint64)[self._axes]
         self._counted = all(math.prod(inner) <= COUNTED_CELLS for _, inner in kinds)
-        self._withheld = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
+        self._withheld: Codes = np.array(sizes, dtype=code_dtype(max(sizes) + 1))[:, None]
 
     def __call__(self, true: Sequence[Codes], chosen: Places, words: UniformWords) -> list[Codes]:
         """Return the reports of N records, N codes of each variable; the last code is "withheld".
@@ -124,7 +124,7 @@ class ChoiceSampler:
 
     def _line(self, true: Sequence[Codes]) -> Codes:
         """Return all codes in a line, variable by variable, and then those of no variable."""
-        codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
+        codes: Codes = np.zeros((len(true) + 1, len(true[0])), dtype=self._withheld.dtype)
         for row, column in zip(codes, true, strict=False):
             row[:] = column
         return codes.reshape(-1)
