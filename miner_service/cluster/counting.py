@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TASKS_PER_THREAD = 4
-"""So many parts of a pass are sent for each thread that counts: the slower ones get fewer."""
+_TASK_PIECES = 16
+"""So many pieces at most are counted by one task, and fewer where threads would have none: what is
+added up where it was counted need not be sent."""
 
 _ADDED_AT_ONCE = 8
 """So many sums are added up by one worker."""
@@ -84,7 +85,7 @@ class ClusterPlace:
             client = self._connected()
             task = CountingTask(self._store(), installed_version(), records, asked)
             threads = self._threads(client, tick)
-            groups = _groups(pieces, _TASKS_PER_THREAD * threads)
+            groups = _groups(pieces, max(threads, -(-len(pieces) // _TASK_PIECES)))
             futures = client.map(count_pieces, groups, task=task, pure=False)
             try:
                 while len(futures) > 1:

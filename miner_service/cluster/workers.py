@@ -17,6 +17,7 @@ from miner_service.alignment.pieces import PieceReader, Places, RecordSet
 from miner_service.settings import ClusterSettings, Settings
 from miner_service.store.files.opening import open_segments
 from pramana_core.errors import Conflict, NotInstalled, StoreMismatch
+from pramana_core.kernels.compiled import can_compile
 from pramana_core.marginals.passes import Pass, total
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def run_worker(settings: Settings, threads: int) -> None:
         NotInstalled: without Dask.
     """
     require_dask()
+    can_compile()  # it counts for many jobs, and so is worth a compiler from the first on
     asyncio.run(_work(settings, threads, WorkerRecords(settings)))
 
 
