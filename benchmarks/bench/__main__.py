@@ -37,7 +37,7 @@ from pramana_core.terminal import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-TOPICS = ("estimating", "end_to_end", "startup")
+TOPICS = ("counting", "estimating", "end_to_end", "startup")
 PICTURE = ROOT / "docs" / "images" / "bench.png"
 QUICK_ROUNDS = 3
 

@@ -58,7 +58,7 @@ SIZES = (3, 4, 5, 2, 5)
 """Of three columns with 60 cells, of five with 600; the others have as many codes, in turn."""
 
 
-def _c_loop(folder: Path, columns: Sequence[Codes], sizes: Sequence[int]) -> Callable[[], object]:
+def _c_loop(folder: Path, columns: Sequence[Codes], sizes: Sequence[int]) -> Callable[[], np.ndarray]:
     """Compile the loop; return what counts the table of all these columns by it."""
     if shutil.which("gcc") is None:
         raise NotInstalled("There is no gcc.", remedy="Install it, or leave this comparison out.")
@@ -71,7 +71,7 @@ def _c_loop(folder: Path, columns: Sequence[Codes], sizes: Sequence[int]) -> Cal
     where = (ctypes.c_void_p * len(columns))(*(column.ctypes.data for column in columns))
     widths = (ctypes.c_uint16 * len(sizes))(*sizes)
 
-    def run() -> object:
+    def run() -> np.ndarray:
         often, counts = np.empty(4 * cells, np.uint32), np.empty(cells, np.int64)
         into = (ctypes.c_void_p(array.ctypes.data) for array in (often, counts))
         records = ctypes.c_int64(len(columns[0]))
