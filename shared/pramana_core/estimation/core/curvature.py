@@ -223,8 +223,7 @@ class GradientSolution:
     Attributes:
         move: the solution, as far as it was sought.
         left: the slope less the matrix times the move.
-        convex: whether the matrix was positive along every direction met; if not, the move goes no
-            further than that, but at least once along the scaled slope.
+        convex: whether the matrix was positive along every direction met; the move goes no further.
     """
 
     move: Tensor
@@ -258,7 +257,7 @@ def by_gradients(
         bent = times(along)
         curved = float(along @ bent)
         if not curved > 0:
-            return GradientSolution(move if gained else scaled, left, convex=False)
+            return GradientSolution(move, left, convex=False)
         stride = size / curved
         move, left = move + stride * along, left - stride * bent
         gained.append(stride * size / 2)

@@ -177,7 +177,8 @@ def _under_model(
 ) -> Maximum:
     tolerance, max_steps, patience, newton_steps = limits
     cells = math.prod(model.shape)
-    serves, tiny = cells * len(model.every) <= NEWTON_ENTRIES, cells <= _TINY
+    serves = cells * len(model.every) <= NEWTON_ENTRIES
+    tiny = serves and cells <= _TINY
     found = climb(
         strata,
         model,
@@ -324,32 +325,36 @@ def _by_newton(
     seen = SeenReports(strata)
     theta, value = near.table.ravel(), float(near.log_likelihood[0])
     effects = Effects(model)
-    damping, gap, steps, higher = 0.0, near.gap, near.steps, True
+    damping, gap, steps, higher = _DAMPING, near.gap, near.steps, True
     for _ in range(most):
         steps += 1
         here = _ModelSlopes.at(seen, effects, theta)
         higher = False
         while not higher and damping < _MOST_DAMPING:
             tick()
-            step, promised = here.step(damping, tick)
+            found = here.step(damping, tick)
+            if found is None:
+                damping *= 10
+                continue
+            step, promised = found
             moved = model.fit(effects.moved(theta, here.share, step)[..., None]).ravel()
             expected = np.maximum(seen.expected(moved), np.finfo(float).tiny)
             high = float(seen.counts @ np.log(expected))
             higher = high >= value - _ROUNDING * abs(value)
-            damping = max(damping * (1 if higher else 10), 0.0 if higher else _DAMPING)
+            damping *= 1 if higher else 10
         if not higher:
             # Rounding hides what is left to gain.
             break
-        kept = (high - value) / promised if 0 < promised < math.inf else 1.0
+        kept = (high - value) / promised if promised > 0 else 1.0
         theta, value = moved, high
         gap = promised if damping < _NEARLY else math.inf
         if gap <= tolerance:
             break
-        damping *= 0.1 if kept > 0.75 else 0.3 if kept > 0.25 else 3
-    found = Maximum(theta.reshape(*model.shape, 1), np.array([value]), gap, steps)
+        damping = max(damping * (0.1 if kept > 0.75 else 0.3 if kept > 0.25 else 3), _ROUNDING)
+    peak = Maximum(theta.reshape(*model.shape, 1), np.array([value]), gap, steps)
     if higher and gap > tolerance:
-        raise not_converged(found, tolerance)
-    return found
+        raise not_converged(peak, tolerance)
+    return peak
 
 
 @dataclass(frozen=True)
@@ -386,8 +391,8 @@ class _ModelSlopes:
         complete = seen.records * np.maximum(mass, _LEAST_MASS) + vanishing
         return cls(score, complete, share, bend)
 
-    def step(self, damping: float, tick: Tick) -> tuple[Tensor, float]:
-        """Return a damped step, and what the slopes promise that it gains: infinite if unknown."""
+    def step(self, damping: float, tick: Tick) -> tuple[Tensor, float] | None:
+        """Return a damped step and what it promises to gain; None where the slopes bend upwards."""
         more = damping * self.complete
 
         def enough(_left: Tensor, gained: list[float]) -> bool:
@@ -402,7 +407,7 @@ class _ModelSlopes:
             tick,
         )
         if not solved.convex:
-            return solved.move, math.inf
+            return None
         bent = self.score - solved.left - more * solved.move
         return solved.move, float(self.score @ solved.move - solved.move @ bent / 2)
 

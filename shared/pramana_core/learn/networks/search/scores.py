@@ -146,7 +146,9 @@ class _Tested:
     def headroom(self) -> float:
         """How far the reports' own likelihood is above the one under independence."""
         least, most = self.near
-        return most if least == most else self._saturated - self._ask().null_log_likelihood
+        if least == most:
+            return most
+        return min(most, self._saturated - self._ask().null_log_likelihood)
 
 
 class _Exchanged:
