@@ -30,7 +30,7 @@ from owner_agent.release.refusals import require_reported
 from owner_agent.release.sorted_runs import ScratchReports
 from owner_agent.site.mistakes import CorrectionChoice
 from owner_agent.state.keys import Secrets
-from owner_agent.state.scratch import scratch_file
+from owner_agent.state.scratch import ScratchFile, scratch_file
 from owner_agent.table.encode import table_changed
 from pramana_core.errors import PramanaError, RecordsCorrected, StoreCorrupt
 from pramana_core.marginals.counts import Codes
@@ -53,7 +53,7 @@ def rebuilt(
         try:
             prepared = reopen(state / OUTBOX, entry.name)
             made = None if prepared is None else _read(state, prepared)
-        except PramanaError:
+        except (PramanaError, ValueError):  # Parts may hold more records than the manifest says.
             continue
         if made is not None and made.digest == entry.content:
             memory = _added(memory, state, made, entry, secrets, study)
@@ -63,7 +63,7 @@ def rebuilt(
 def _read(state: Path, prepared: PreparedRelease) -> SortedReports:
     plan = prepared.manifest.content.to_plan()
     schema = RecordSchema.of(plan)
-    scratch = ScratchReports(state, plan)
+    scratch = ScratchReports(ScratchFile(state), plan, prepared.manifest.records)
     for number in range(len(prepared.manifest.parts)):
         scratch.append(*decode_part(schema, prepared.part(number)))
     return scratch.reports

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from owner_agent.randomize.reports import SortedReports
-from owner_agent.state.scratch import ScratchColumn
+from owner_agent.state.scratch import ScratchFile
 from pramana_core.errors import DuplicateRecordId
 from pramana_core.marginals.counts import Codes
 from pramana_core.plan import Plan
@@ -28,25 +27,28 @@ _RANGE_BITS = 12
 
 
 class ScratchReports:
-    """Reports in files without a name, appended piece by piece."""
+    """The reports of N records in a file without a name, put there piece by piece."""
 
-    def __init__(self, folder: Path, plan: Plan):
-        self.keys = ScratchColumn(folder, f"V{KEY_BYTES}")
-        self.columns = {
-            name: ScratchColumn(folder, code_dtype(size))
-            for name, size in plan.reported_sizes.items()
-        }
+    def __init__(self, file: ScratchFile, plan: Plan, records: int):
+        """Take the next place in a file; nothing is written yet."""
+        sizes = plan.reported_sizes.items()
+        self.keys = file.column(f"V{KEY_BYTES}", records)
+        self.columns = {name: file.column(code_dtype(size), records) for name, size in sizes}
         self._plan = plan
+        self._filled = 0
 
-    def append(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
-        """Put records after the last. Raises StorageFull."""
-        self.keys.append(keys)
+    def append(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> int:
+        """Put records after the last, and return how many there are. Raises StorageFull."""
+        rows = slice(self._filled, self._filled + len(keys))
+        self.keys[rows] = keys
         for name, codes in columns.items():
-            self.columns[name].append(codes)
+            self.columns[name][rows] = codes
+        self._filled = rows.stop
+        return self._filled
 
     @property
     def reports(self) -> SortedReports:
-        """What was appended, of which every pseudonym was above the one before."""
+        """What was put there, of which every pseudonym was above the one before."""
         return SortedReports(self._plan, self.keys, self.columns)
 
 
@@ -57,13 +59,13 @@ class SortedRuns:
         """Begin; `folder` is where the files lie."""
         self._folder = folder
         self._plan = plan
-        self._held = ScratchReports(folder, plan)
-        self._starts: list[int] = []
+        self._file = ScratchFile(folder)
+        self._runs: list[ScratchReports] = []
         self._bounds: list[npt.NDArray[np.uint32]] = []
 
     def __len__(self) -> int:
         """Return how many records there are."""
-        return len(self._held.keys)
+        return sum(len(run.keys) for run in self._runs)
 
     def add(self, keys: Pseudonyms, columns: Mapping[str, Codes]) -> None:
         """Add a run. Raises StorageFull.
@@ -73,10 +75,11 @@ class SortedRuns:
             columns: the reports; none, from the run on with which something was wrong.
         """
         high = keys.view(">u2")[:: KEY_BYTES // 2] >> (16 - _RANGE_BITS)
-        inside = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
-        self._starts.append(len(self))
-        self._bounds.append(inside.astype(np.uint32))
-        self._held.append(keys, columns)
+        bounds = np.searchsorted(high, np.arange((1 << _RANGE_BITS) + 1))
+        self._bounds.append(bounds.astype(np.uint32))
+        run = ScratchReports(self._file, self._plan, len(keys))
+        run.append(keys, columns)
+        self._runs.append(run)
 
     def merged(self, rows: int, progress: Progress) -> SortedReports:
         """Return all reports in one piece.
@@ -89,20 +92,22 @@ class SortedRuns:
             DuplicateRecordId: a pseudonym is there more than once; `repeated` has which.
             StorageFull: there is no room.
         """
-        whole = ScratchReports(self._folder, self._plan)
+        whole = ScratchReports(ScratchFile(self._folder), self._plan, len(self))
         for places in self._ranges(rows):
-            keys = _joined(self._held.keys, places)
+            keys = np.concatenate([run.keys[inside] for run, inside in places])
             order = key_order(keys)
-            columns = {n: _joined(c, places)[order] for n, c in self._held.columns.items()}
-            whole.append(keys[order], columns)
-            progress(len(whole.keys), len(self))
+            columns = {
+                name: np.concatenate([run.columns[name][inside] for run, inside in places])[order]
+                for name in whole.columns
+            }
+            progress(whole.append(keys[order], columns), len(self))
         return whole.reports
 
     def repeated(self, rows: int) -> Pseudonyms:
         """Return the pseudonyms that are there more than once, ascending; `rows` as in `merged`."""
         found = [np.empty(0, dtype=f"S{KEY_BYTES}")]
         for places in self._ranges(rows):
-            keys = _joined(self._held.keys, places)
+            keys = np.concatenate([run.keys[inside] for run, inside in places])
             try:
                 key_order(keys)
             except DuplicateRecordId:
@@ -110,8 +115,8 @@ class SortedRuns:
                 found.append(np.unique(ordered[1:][ordered[1:] == ordered[:-1]]))
         return np.concatenate(found).view(f"V{KEY_BYTES}")
 
-    def _ranges(self, rows: int) -> Iterator[list[slice]]:
-        """Yield where the records of a range of pseudonyms are in all runs, range by range."""
+    def _ranges(self, rows: int) -> Iterator[list[tuple[ScratchReports, slice]]]:
+        """Yield the runs with the rows they have in a range of pseudonyms, range by range."""
         ends = np.asarray(np.sum(self._bounds, axis=0, dtype=np.int64))[1:]
         first = 0
         while first < len(ends):
@@ -119,11 +124,7 @@ class SortedRuns:
             last = max(first + 1, int(np.searchsorted(ends, before + rows, side="right")))
             if ends[last - 1] > before:
                 yield [
-                    slice(start + int(inside[first]), start + int(inside[last]))
-                    for start, inside in zip(self._starts, self._bounds, strict=True)
+                    (run, slice(int(bounds[first]), int(bounds[last])))
+                    for run, bounds in zip(self._runs, self._bounds, strict=True)
                 ]
             first = last
-
-
-def _joined(column: ScratchColumn, places: list[slice]) -> npt.NDArray[Any]:
-    return np.concatenate([column[rows] for rows in places])

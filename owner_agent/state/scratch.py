@@ -33,19 +33,47 @@ def scratch_file(folder: Path) -> IO[bytes]:
         return tempfile.TemporaryFile(dir=folder, buffering=0)
 
 
-class ScratchColumn:
-    """Values of one type in a file without a name, appended and then read or changed in slices.
+class ScratchFile:
+    """A file without a name in which columns lie one behind the other."""
 
-    Every method that writes raises StorageFull where the disk has no room.
-    """
-
-    def __init__(self, folder: Path, dtype: npt.DTypeLike):
-        """Make an empty one; `folder` is where its file lies."""
-        self._dtype = np.dtype(dtype)
-        self._length = 0
-        self._folder = folder
+    def __init__(self, folder: Path):
+        """Make an empty one in a folder. Raises as `scratch_file`."""
         self._file = scratch_file(folder)
+        self._folder = folder
+        self._end = 0
         weakref.finalize(self, self._file.close)
+
+    def column(self, dtype: npt.DTypeLike, length: int) -> ScratchColumn:
+        """Return a column of so many values, none of which is written yet."""
+        made = ScratchColumn(self, self._end, np.dtype(dtype), length)
+        self._end += made.dtype.itemsize * length
+        return made
+
+    def read(self, at: int, into: npt.NDArray[np.uint8]) -> None:
+        """Fill an array with the bytes from some place on."""
+        view = into.data
+        while len(view):
+            read = os.preadv(self._file.fileno(), [view], at)
+            view, at = view[read:], at + read
+
+    def write(self, at: int, values: npt.NDArray[np.uint8]) -> None:
+        """Write bytes from some place on. Raises StorageFull."""
+        view = values.data
+        with storing(_WHAT, self._folder):
+            while len(view):
+                written = os.pwrite(self._file.fileno(), view, at)
+                view, at = view[written:], at + written
+
+
+class ScratchColumn:
+    """Values of one type in such a file, read and changed in slices."""
+
+    def __init__(self, file: ScratchFile, at: int, dtype: np.dtype[Any], length: int):
+        """Take a place in a file (see `ScratchFile.column`)."""
+        self._file = file
+        self._at = at
+        self._dtype = dtype
+        self._length = length
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -56,38 +84,26 @@ class ScratchColumn:
         """Return how many values it has."""
         return self._length
 
-    def append(self, values: npt.NDArray[Any]) -> None:
-        """Put values after the last."""
-        self._write(self._length, values)
-        self._length += len(values)
-
     def __getitem__(self, rows: slice, /) -> npt.NDArray[Any]:
-        """Return some of the values, in memory."""
+        """Return some of the values, in memory; they must have been written."""
         start, stop = self._bounds(rows)
         values = np.empty(stop - start, dtype=self._dtype)
-        view, at = values.view(np.uint8).data, start * self._dtype.itemsize
-        while len(view):
-            read = os.preadv(self._file.fileno(), [view], at)
-            view, at = view[read:], at + read
+        self._file.read(self._place(start), values.view(np.uint8))
         return values
 
     def __setitem__(self, rows: slice, values: npt.NDArray[Any], /) -> None:
-        """Put as many others in their place."""
+        """Put as many values there. Raises StorageFull."""
         start, stop = self._bounds(rows)
         if len(values) != stop - start:
             raise ValueError(f"{len(values)} values do not fit into {stop - start} rows")
-        self._write(start, values)
+        plain = np.ascontiguousarray(values, dtype=self._dtype)
+        self._file.write(self._place(start), plain.view(np.uint8))
+
+    def _place(self, row: int) -> int:
+        return self._at + row * self._dtype.itemsize
 
     def _bounds(self, rows: slice) -> tuple[int, int]:
         start, stop, step = rows.indices(self._length)
         if step != 1:
             raise ValueError("rows are read one after the other")
         return start, max(start, stop)
-
-    def _write(self, row: int, values: npt.NDArray[Any]) -> None:
-        plain = np.ascontiguousarray(values, dtype=self._dtype)
-        view, at = plain.view(np.uint8).data, row * self._dtype.itemsize
-        with storing(_WHAT, self._folder):
-            while len(view):
-                written = os.pwrite(self._file.fileno(), view, at)
-                view, at = view[written:], at + written

@@ -152,6 +152,7 @@ WRONG = [
     "a,no,x,atlantis,\nb,,30,north,\nc,no,30,lemuria,\nd,no,30,atlantis,\nb,no,1e400,north,\n",
     "a,no,30,o1,\nb,no,30,o2,\nc,no,30,o3,\nd,no,30,o4,\ne,no,30,o5,\nf,no,30,o6,\ng,no,30,o1,\n",
     ",no,30,north,\n,no,30,north,\n",
+    "a,no,30,north,\nb,no\nc,no,30,north,\nd,no,30\n",
     "".join(f"{i % 9},{'maybe' if i > 5 else 'no'},30,north,\n" for i in range(30)),
 ]
 
