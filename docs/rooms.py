@@ -56,7 +56,8 @@ benchmarks.coverage.__main__ core.wire.releases
 benchmarks.load owner_agent.site core.wire.learning
 miner_service.alignment miner_service.store owner_agent.peer.protocol owner_agent.table
 pramana.setups
-benchmarks.reproduce.alahmadi miner_service.kinds owner_agent.peer.identity owner_agent.release
+benchmarks.reproduce.alahmadi miner_service.cluster miner_service.kinds
+owner_agent.peer.identity owner_agent.release
 pramana.demo
 benchmarks.costs benchmarks.load.__main__ miner_service.services owner_agent.peer.tasks
 owner_agent.report pramana.simulate

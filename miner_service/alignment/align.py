@@ -17,13 +17,13 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from miner_service.alignment.coins import require_one_coin
+from miner_service.alignment.pieces import PassPlace, RecordSet
 from miner_service.alignment.ranges import (
-    RecordGroup,
     Rows,
     groups_in_ranges,
     record_counts,
@@ -32,7 +32,8 @@ from miner_service.alignment.ranges import (
 from miner_service.store.files.segments import KeyText
 from pramana_core.errors import RecordsDoNotAlign
 from pramana_core.estimation.estimated import EstimatedMarginals
-from pramana_core.marginals.counts import Codes, Marginals, ReportedCounts
+from pramana_core.marginals.counts import Marginals
+from pramana_core.marginals.passes import PartitionedCounts, Pass
 from pramana_core.plan import Block, Plan
 from pramana_core.progress import Tick, no_cancel
 from pramana_core.wire.learning.jobs import CountsSpec
@@ -76,6 +77,8 @@ class LinkageSecrets:
 Records = Literal["identical", "common", "any"]
 """Which records a job uses; see `wire.BayesNetParametersSpec`."""
 
+T = TypeVar("T")
+
 LoadKeys = Callable[[str], KeyText]
 """Returns the pseudonyms of a sealed release, ascending."""
 
@@ -87,7 +90,8 @@ class AlignedSource:
     """An owner's release that takes part in an alignment.
 
     Without records it has no digest of pseudonyms, and nothing of it can align. `linkage` is the
-    fingerprint of the secret that made them, where its owner told one.
+    fingerprint of the secret that made them, where its owner told one; `columns_digest` the
+    SHA-256 of the file of its columns.
     """
 
     owner: str
@@ -96,6 +100,7 @@ class AlignedSource:
     keys_digest: str | None
     records: int
     linkage: str | None = None
+    columns_digest: str | None = None
 
 
 @dataclass(frozen=True)
@@ -198,10 +203,6 @@ class Aligner:
                 keys = ([self.load_keys(s.release) for s in sources] for sources in by_owner)
                 self._apart[wanted] = apart(keys)
             return self._apart[wanted]
-
-    def patterns(self, sources: Sequence[AlignedSource]) -> list[RecordGroup]:
-        """Return the records of sources by the sources that have them."""
-        return record_sets([self.load_keys(source.release) for source in sources])
 
     def common(self, sources: Sequence[AlignedSource]) -> list[Rows]:
         """Return, per source, which of its records are at every source."""
@@ -326,12 +327,24 @@ Needed = Sequence[tuple[PlannedRelease, tuple[Block, ...]]]
 """The blocks that a job needs, by release."""
 
 
+@dataclass(frozen=True)
+class RecordAccess:
+    """How a job comes to the records of releases: what aligns them, reads them, and counts them.
+
+    Not more than `piece_records` are counted at once.
+    """
+
+    aligner: Aligner
+    load: LoadColumns
+    count: PassPlace
+    piece_records: int
+
+
 def marginals_of(
     spec: CountsSpec,
     releases: Sequence[PlannedRelease],
     needed: Needed,
-    aligner: Aligner,
-    load: LoadColumns,
+    access: RecordAccess,
     variables: Sequence[str],
     tick: Tick = no_cancel,
 ) -> Marginals:
@@ -343,48 +356,73 @@ def marginals_of(
         CoinsDisagree: owners that follow one study plan report different sets of a record.
         DomainError: with records `any`, two owners give a variable different categories.
     """
-    columns = [
-        load(release.source.release, [name for block in blocks for name in block.names])
-        for release, blocks in needed
-    ]
     strata = [
-        _stratum(needed, columns, chosen, tick)
-        for chosen in _chosen(spec, releases, needed, aligner)
+        _stratum(sources, needed, present, records, access, tick)
+        for sources, present, records in _chosen(spec, releases, needed, access.aligner)
     ]
     return EstimatedMarginals.of(
         strata, estimator=spec.estimator, order=spec.order, variables=variables, tick=tick
     )
 
 
+Chosen = tuple[Sequence[AlignedSource], tuple[bool, ...] | None, int]
+"""Sources whose pseudonyms say which records are meant, at which of them exactly these are, and how
+many they are; None stands for all, where the pseudonyms are the same."""
+
+
 def _chosen(
     spec: CountsSpec, releases: Sequence[PlannedRelease], needed: Needed, aligner: Aligner
-) -> Sequence[Sequence[Rows | None]]:
-    """Return the sets of records of a job: which of each needed release's belong to each."""
-    if spec.records == "any":
-        return [group.rows for group in aligner.patterns([release.source for release, _ in needed])]
-    sources = [release.source for release in releases]
+) -> list[Chosen]:
+    """Return the sets of records of a job."""
+    asked = [release.source for release, _ in needed]
+    # Records in common are those of all releases in use, not only of those that are needed.
+    sources = asked if spec.records == "any" else [release.source for release in releases]
     if len({source.keys_digest for source in sources}) == 1:
-        return [[slice(0, release.source.records) for release, _ in needed]]
-    # Of all releases in use, not only of those whose variables are needed.
-    common = dict(zip(sources, aligner.common(sources), strict=True))
-    return [[common[release.source] for release, _ in needed]]
+        return [(asked, None, sources[0].records)]
+    counts = aligner.together(sources)
+    if spec.records == "any":
+        names = [source.release for source in sources]
+        found = {tuple(name in there for name in names): n for there, n in counts.items()}
+        return [(sources, present, found[present]) for present in sorted(found)]
+    everywhere = frozenset(source.release for source in sources)
+    return [(sources, (True,) * len(sources), counts[everywhere])]
 
 
 def _stratum(
+    sources: Sequence[AlignedSource],
     needed: Needed,
-    columns: Sequence[Mapping[str, Codes]],
-    chosen: Sequence[Rows | None],
+    present: tuple[bool, ...] | None,
+    records: int,
+    access: RecordAccess,
     tick: Tick,
-) -> tuple[ReportedCounts, Plan]:
+) -> tuple[PartitionedCounts, Plan]:
     """Return the reports of a set of records and the plan they were made under."""
-    joined: dict[str, Codes] = {}
-    present: list[tuple[str, Block]] = []
-    for (release, blocks), own, rows in zip(needed, columns, chosen, strict=True):
-        if rows is None:
-            continue
-        joined |= {name: own[name][rows] for name in own}
-        present += [(release.source.owner, block) for block in blocks]
-    require_one_coin(present, joined, tick)
-    whole = Plan.combine([Plan(tuple(block for _, block in present))])
-    reported = {name: joined[name] for name in whole.domain.names}
-    return ReportedCounts(reported, whole.reported_sizes), whole
+    there = present or (True,) * len(sources)
+    having = {source.release for source, has in zip(sources, there, strict=True) if has}
+    blocks = [
+        (release.source, block)
+        for release, own in needed
+        if release.source.release in having
+        for block in own
+    ]
+    whole = Plan.combine([Plan(tuple(block for _, block in blocks))])
+    chosen = RecordSet(
+        releases=tuple(source.release for source in sources),
+        digests=tuple(source.columns_digest for source in sources),
+        columns=tuple(
+            tuple(name for owner, block in blocks if owner == source for name in block.names)
+            for source in sources
+        ),
+        sizes=whole.reported_sizes,
+        present=present,
+    )
+    pieces = chosen.pieces(
+        [source.records for source in sources], access.aligner.load_keys, access.piece_records
+    )
+
+    def run(asked: Pass[T], tick: Tick, /) -> T:
+        return access.count(chosen, pieces, asked, tick)
+
+    reports = PartitionedCounts(whole.reported_sizes, records, run, tick)
+    require_one_coin([(source.owner, block) for source, block in blocks], reports, tick)
+    return reports, whole

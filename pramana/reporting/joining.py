@@ -15,6 +15,7 @@ from pramana.frames.tables import shown
 from pramana.reporting.reports import Reports, require_reports
 from pramana.reporting.tabulating import BlockDraw
 from pramana_core.errors import OptionError, PlanError, RecordsDoNotAlign
+from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Plan
 from pramana_core.wire.base import KEY_BYTES
 
@@ -156,7 +157,7 @@ def _side_by_side(reports: Sequence[Reports], chosen: Sequence[Rows | None]) -> 
         for block in one.plan.blocks
     ]
     with one_sentence():
-        require_one_coin(owners, codes)
+        require_one_coin(owners, ReportedCounts(codes, whole.reported_sizes))
     first, rows = present[0]
     known = first.pseudonyms
     drawn: list[BlockDraw] | None = []

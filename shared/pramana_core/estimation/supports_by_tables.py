@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pramana_core.domain import Domain
 from pramana_core.errors import DomainError
 from pramana_core.marginals.counts import ReportedCounts, ReportTables, Supports, Tensor
+from pramana_core.marginals.passes import CountedRecords
 from pramana_core.marginals.score_interval import Tilt
 from pramana_core.marginals.support_counts import (
     Flags,
@@ -281,10 +282,33 @@ def reported_supports(reports: ReportTables, items: Sequence[Item], tick: Tick) 
     the cells per set of variables. So tables serve where the cells are few for the records, and
     where only tables are known.
     """
-    packed = isinstance(reports, ReportedCounts) and _CELL_COST * reports.cells > reports.records
-    way = _packed if packed else _tabulated
-    count = way(reports, items, tick)  # type: ignore[arg-type]
+    if not isinstance(reports, CountedRecords) or _CELL_COST * reports.cells <= reports.records:
+        count = _tabulated(reports, items, tick)
+    elif isinstance(reports, ReportedCounts):
+        count = _packed(reports, items, tick)
+    else:
+
+        def count(itemsets: Indices) -> Indices:
+            return reports.counted(_ItemsetPass(tuple(items), itemsets), tick)
+
     return ReportedSupports(count, len(items), reports.records)
+
+
+@dataclass(frozen=True, eq=False)
+class _ItemsetPass:
+    """A pass that counts the records with all items of each of some itemsets."""
+
+    items: tuple[Item, ...]
+    itemsets: Indices
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.items[place][0] for place in np.unique(self.itemsets)))
+
+    def __call__(self, reports: ReportedCounts, tick: Tick, /) -> Indices:
+        places, itemsets = np.unique(self.itemsets, return_inverse=True)
+        asked = [self.items[place] for place in places]
+        return _packed(reports, asked, tick)(itemsets.reshape(self.itemsets.shape))
 
 
 def _packed(reports: ReportedCounts, items: Sequence[Item], tick: Tick) -> Count:

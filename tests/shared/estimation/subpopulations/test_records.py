@@ -29,7 +29,7 @@ def counted(domain: Domain, records: int = 500) -> tuple[ReportedCounts, Plan]:
 
 def test_they_are_those_of_the_table_of_all_records():
     reports, plan = counted(SMALL)
-    ours = RecordSubpopulation(plan, reports, None, {})
+    ours = RecordSubpopulation(plan, reports, {})
     whole = ReportedSubpopulation.everyone(plan, reports)
     for given in ([], [("c", 2)], [("c", 2), ("a", 1)]):
         for name, code in given[-1:]:
@@ -75,7 +75,7 @@ def test_records_and_the_table_of_their_reports_tell_the_same(records: int):
     plan = Plan(tuple(Block((v,), Symmetric.from_probability(v.size, 0.3)) for v in SMALL))
     codes = {v.name: rng.integers(0, v.size, records).astype(np.uint8) for v in SMALL}
     reports = ReportedCounts(codes, plan.reported_sizes)
-    weighed = WeighedSubpopulation.everyone(plan, reports)
+    weighed = WeighedSubpopulation(plan, reports, {})
     table = ReportedSubpopulation.everyone(plan, reports)
     within = weighed.within("c", 3)
     assert isinstance(within, ReportedSubpopulation) is (records == 400)
