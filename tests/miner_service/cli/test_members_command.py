@@ -1,4 +1,4 @@
-"""`miner-service study create --owners`, `invite`, `analyst`, `gateway`, `show`: as a person does."""
+"""`miner-service study create --owners`, `invite`, `analyst`, `gateway`, `show`: what they do."""
 
 from __future__ import annotations
 
