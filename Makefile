@@ -122,7 +122,7 @@ $(BENCH_STAMP): $(BENCH_AT)/peers.lock
 
 .PHONY: bench
 bench: $(STAMP) $(BENCH_STAMP) ## ratios to peers, which run in turn with us in an environment of their own (bench-out/)
-	$(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.bench $(BENCH_FLAGS)
 
 .PHONY: load
 load: $(STAMP) ## owners who upload at once, beside a plain server; health and memory meanwhile

@@ -33,8 +33,8 @@ MARKS = ("<!-- rooms: written by docs/rooms.py -->\n", "<!-- end of rooms -->\n"
 TOTALS = ("<!-- totals: written by docs/rooms.py -->\n", "<!-- end of totals -->\n")
 
 _LAYERS = """
-benchmarks.bench.peers benchmarks.processors benchmarks.side_by_side
-miner_service.store.migrations.versions core.alike
+benchmarks.bench.peers benchmarks.processors benchmarks.side_by_side core.alike
+miner_service.store.migrations.versions
 core.errors core.opening core.pictures core.progress core.ties
 miner_service.store.migrations pramana.checkout pramana.errors core.channels core.domain
 core.full_disks core.kernels

@@ -37,7 +37,16 @@ from pramana_core.terminal import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-TOPICS = ("randomizing", "estimating", "wide", "learning", "end_to_end", "reports", "startup")
+TOPICS = (
+    "counting",
+    "randomizing",
+    "estimating",
+    "wide",
+    "learning",
+    "end_to_end",
+    "reports",
+    "startup",
+)
 PICTURE = ROOT / "docs" / "images" / "bench.png"
 QUICK_ROUNDS = 3
 

@@ -27,6 +27,7 @@ def _draw(
 ) -> None:
     axis = figure.subplots()
     axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(lambda ratio, _place: f"{ratio:g}")
     axis.axvline(1.0, color=plots.BLACK, linewidth=1.0)
     for row, one in enumerate(results):
         colour = plots.ORANGE if one.missed else plots.BLUE

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -46,6 +47,12 @@ def can_compile(saved: float = math.inf, forgone: Forgone = _FORGONE) -> bool:
     return forgone.seconds > LOADING and find_spec("numba") is not None
 
 
+def load() -> None:
+    """Load numba now, where it is installed: for whoever knows that there is enough to do."""
+    if find_spec("numba") is not None:
+        import_module("numba")
+
+
 def compiled(kernel: Kernel) -> Kernel:
     """Return a kernel as machine code, which runs without the interpreter's lock.
 
@@ -54,11 +61,13 @@ def compiled(kernel: Kernel) -> Kernel:
     """
     from numba import njit
 
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    made: Any
     try:
-        made: Kernel = njit(nogil=True, error_model="numpy", cache=True)(kernel)
+        made = njit(cache=True, **options)(kernel)
     except RuntimeError:  # numba found no folder to keep it in
-        made = njit(nogil=True, error_model="numpy")(kernel)
-    return made
+        made = njit(**options)(kernel)
+    return cast("Kernel", made)
 
 
 def memory_access() -> tuple[Any, Any, Any]:
@@ -67,7 +76,7 @@ def memory_access() -> tuple[Any, Any, Any]:
     They are: an array from a pointer, its shape and type; a pointer from an address, a uint64; and
     how many bits of a uint64 are set.
     """
-    from numba import carray, types
+    from numba import carray, types  # type: ignore[attr-defined]
     from numba.core import cgutils
     from numba.extending import intrinsic
 

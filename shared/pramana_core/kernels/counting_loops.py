@@ -40,7 +40,7 @@ def _extend(cells: Any, codes: Any, size: Any, first: bool) -> int:
         for i in range(len(codes)):
             cells[i] = cells[i] * size + codes[i]
             highest = max(highest, codes[i])
-    return np.int64(highest)
+    return int(highest)
 
 
 @compiled

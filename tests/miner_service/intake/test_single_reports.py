@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import pytest
 from sqlalchemy import select
 
 from miner_service.intake import reports as intake
+from miner_service.operations.backup import back_up
 from miner_service.operations.checking import check
+from miner_service.operations.restoring import restore
 from miner_service.operations.rows import delete_rows
-from miner_service.settings import Limits
+from miner_service.services import open_services
+from miner_service.settings import Limits, Settings
 from miner_service.store.files.segments import load_keys
 from miner_service.store.schema import ReportBatchRow, ReportCellRow, ReportPlanRow
 from owner_agent.release.single_record import draw_reports
@@ -23,7 +27,7 @@ from pramana_core.estimation.estimated import EstimatedMarginals
 from pramana_core.marginals.counts import ReportedCounts
 from pramana_core.plan import Block, Plan
 from pramana_core.wire.base import KEY_BYTES
-from pramana_core.wire.reports import CellFormat
+from pramana_core.wire.reports import CellFormat, ReportBatch
 from tests.miner_service.http.pages.browsers import Browser
 
 BINARY = ("no", "yes")
@@ -328,6 +332,20 @@ def test_a_check_finds_counts_that_do_not_agree(lungs: Setting) -> None:
         session.scalars(select(ReportCellRow)).first().records += 1
     (found,) = check(lungs.miner.services, lambda *_: None).findings
     assert (found.code, found.where) == ("reports", "lungs")
+
+
+def test_a_restored_backup_has_counts_and_receipts(lungs: Setting, tmp_path: Path) -> None:
+    lungs.send(ROWS, "1")
+    back_up(lungs.miner.services, tmp_path / "backup", lambda *_: None)
+    lungs.send(ROWS, "2")  # forgotten: its gateway sends it again
+    other = open_services(Settings(tmp_path / "other"), lungs.miner.clock)
+    restore(other, tmp_path / "backup", lambda *_: None)
+    for batch, new in (("1", False), ("2", True)):
+        body = ReportBatch(batch=f"{batch:0>16}", plan_digest=PLAN.digest, reports=ROWS)
+        assert intake.count(other, "lungs", "app", body)[1] == new
+    with other.database.read() as session:
+        assert intake.counts(session, "lungs").model_dump() == lungs.counts()
+    other.database.close()
 
 
 def test_estimates_from_20_000_reports_recover_the_truth(
