@@ -66,8 +66,6 @@ class PreparedRecords(Leaving):
         epoch = random_epoch(environment.random_bytes)
         settled = settle(plan.plan, records, past, choice, epoch)
         keys, values = settled.randomized.keys, records.values
-        if values is None:
-            raise ValueError("the records were drawn")
         among = partial(population_of, keys, entries=entries)
         draws = planned_draws(
             plan.plan.blocks, plan.columns, settled.identities, among, settled.epochs

@@ -83,7 +83,8 @@ class TableRecords:
         """
         self.secrets = secrets
         self.study = study
-        self.values: Values | None = None
+        none = {name: np.empty(0, dtype=np.uint8) for name in plan.variables}
+        self.values = self._none = values_of(secrets.draw, (), none, plan.columns)
         self._site = site
         self._plan = plan
         self._watch = watch
@@ -104,15 +105,13 @@ class TableRecords:
             StorageFull: there is no room for the reports.
         """
         encoder, missing = TableEncoder(self._site, self._plan), FoundRows()
-        runs, sampled = SortedRuns(self._site.state, plan), self.values
+        runs, sampled = SortedRuns(self._site.state, plan), self._none
         randomizer = Randomizer(plan, self.secrets, self.study, epochs)
         wrong = False
         named = ahead(self._named(ahead(self._encoded(encoder, missing))))
         with closing(named):
             for chunk, keys, values in named:
-                if self.values is None:
-                    joined = values if sampled is None else sampled.joined(values)
-                    sampled = joined.sampled(self._known)
+                sampled = sampled.joined(values).sampled(self._known)
                 made: Mapping[str, Codes] = {}
                 ordered = keys
                 if not (wrong := wrong or chunk.wrong):
