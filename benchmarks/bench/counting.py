@@ -58,7 +58,9 @@ SIZES = (3, 4, 5, 2, 5)
 """Of three columns with 60 cells, of five with 600; the others have as many codes, in turn."""
 
 
-def _c_loop(folder: Path, columns: Sequence[Codes], sizes: Sequence[int]) -> Callable[[], np.ndarray]:
+def _c_loop(
+    folder: Path, columns: Sequence[Codes], sizes: Sequence[int]
+) -> Callable[[], np.ndarray]:
     """Compile the loop; return what counts the table of all these columns by it."""
     if shutil.which("gcc") is None:
         raise NotInstalled("There is no gcc.", remedy="Install it, or leave this comparison out.")
