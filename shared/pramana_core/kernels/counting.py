@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import mmap
 import os
 import threading
 from collections.abc import Sequence
@@ -150,6 +151,12 @@ class _Layout:
             found.append(np.ascontiguousarray(own))
         return found
 
+    def let_go(self, start: int, stop: int) -> None:
+        """Take what was read of mapped files out of this process's memory."""
+        for column in self.columns:
+            if isinstance(column, np.memmap) and column.mode != "c":
+                _let_go(column[start:stop])
+
     def of_tables(self, chosen: Sequence[int]) -> _Layout:
         """Return the same for some of the tables."""
         return _Layout.of(self.columns, self.sizes, [self.tables[t] for t in chosen], self.records)
@@ -164,9 +171,24 @@ class _Layout:
         ]
 
 
+def _let_go(part: np.memmap[Any, Any]) -> None:
+    """Give up the pages of a part of a mapped file, which come back as soon as they are read.
+
+    Otherwise all of a file that was read once would count as memory of the process.
+    """
+    file = getattr(part, "_mmap", None)
+    if file is None or not part.flags.c_contiguous or not hasattr(file, "madvise"):
+        return
+    begins = np.frombuffer(file, dtype=np.uint8).__array_interface__["data"][0]
+    at = part.__array_interface__["data"][0] - begins
+    first = at - at % mmap.PAGESIZE
+    if part.nbytes:
+        file.madvise(mmap.MADV_DONTNEED, first, at + part.nbytes - first)
+
+
 def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
     counts = np.zeros(int(layout.places[-1]), dtype=np.int64)
-    cells = np.diff(layout.places)
+    cells, kept = np.diff(layout.places), 0
     # In chunks that stay in the processor's cache: the mixed-radix cell index is built in place.
     chunk = max(min(at_once, _AT_ONCE), int(cells.max(initial=0)))
     for start in range(0, layout.records, chunk):
@@ -183,6 +205,10 @@ def _by_numpy(layout: _Layout, at_once: int, tick: Tick) -> Counts:
                 index += parts[column]
             own = counts[layout.places[number] : layout.places[number + 1]]
             own += np.bincount(index, minlength=len(own))
+        # Not at each small chunk: reading the next one would bring most of it back.
+        if stop == layout.records or stop - kept >= at_once:
+            layout.let_go(kept, stop)
+            kept = stop
     return counts
 
 
@@ -315,7 +341,9 @@ def _in_chunks(way: _Indexed, threads: int, at_once: int, tick: Tick) -> Counts:
                     start = next(starts, None)
                 if start is None:
                     break
-                way.add(layout.part(start, min(start + chunk, layout.records)), into)
+                stop = min(start + chunk, layout.records)
+                way.add(layout.part(start, stop), into)
+                layout.let_go(start, stop)
         except BaseException:
             stopped.set()
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +97,28 @@ def test_columns_of_any_layout_are_read(way: str, tmp_path):
     tables = [*itertools.combinations(range(7), 2), (0, 1, 2, 3, 4, 5, 6)]
     found = count_tables(columns, sizes, tables, threads=2, at_once=1_000)
     same(found, columns, sizes, tables)
+
+
+def resident(file: Path) -> int:
+    """Return how many KiB of a mapped file are in this process's memory."""
+    told = Path("/proc/self/smaps").read_text(encoding="utf-8").split(str(file))
+    return sum(int(part.split("Rss:")[1].split()[0]) for part in told[1:])
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells it")
+def test_what_was_read_of_a_mapped_file_is_not_kept_in_memory(way: str, tmp_path: Path):
+    file, records = tmp_path / "codes", 4 << 20
+    np.tile(np.arange(4, dtype=np.uint8), records // 4).tofile(file)
+    mapped = np.memmap(file, np.uint8, "r")
+    assert mapped.sum() == 6 << 20
+    assert resident(file) >= 4096
+    [counts] = count_tables([mapped[3:]], (4,), [(0,)], threads=2)
+    assert counts.tolist() == [(1 << 20) - 1] * 3 + [1 << 20]
+    assert resident(file) < 1024
+    own = np.memmap(file, np.uint8, "c")
+    own[:] = 0
+    for _ in range(2):
+        assert count_tables([own], (4,), [(0,)])[0][0] == records
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int64])
