@@ -251,6 +251,8 @@ def _modelled_from(
     Those that are large enough to be frequent are looked at: the others are of no consequence.
     """
     variables = variables_of(items)
+    if marginals.can_estimate(list(dict.fromkeys(name for name, _ in items))):
+        return None
     for length, level in enumerate(levels[1:], start=2):
         large = level.itemsets[reaches(level.support, options.minimum_support)]
         of = np.unique(np.sort(variables[large], axis=1), axis=0)
