@@ -500,7 +500,7 @@ class Effects:
         return np.asarray(summed, dtype=np.float64)
 
     def _of_rows(self, parameters: Tensor) -> Tensor:
-        total: Tensor = np.bincount(self._rows, parameters)[self._rows]
+        total: Tensor = np.bincount(self._rows, parameters).astype(np.float64)[self._rows]
         return total
 
 
